@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A newer compiler may warn where today's does not, so only CI turns warnings into errors.
+let strict: [SwiftSetting] =
+    Context.environment["BROCOT_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let bigInt = Target.Dependency.product(name: "BigInt", package: "BigInt")
+
+let package = Package(
+    name: "brocot",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "brocot", targets: ["BrocotCLI"]),
+        .library(name: "Brocot", targets: ["Brocot"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/attaswift/BigInt", from: "6.0.1"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(name: "LibPQ", dependencies: ["CLibPQ", logging], swiftSettings: strict),
+        .target(name: "SternBrocot", swiftSettings: strict),
+        .target(name: "Ordering", dependencies: ["SternBrocot", "LibPQ", logging], swiftSettings: strict),
+        .target(
+            name: "Migrations", dependencies: ["LibPQ", logging], swiftSettings: strict,
+            plugins: ["EmbedMigrations"]),
+        .target(name: "MoveQueue", dependencies: ["Ordering", "LibPQ", logging], swiftSettings: strict),
+        .target(
+            name: "Brocot", dependencies: ["MoveQueue", "Ordering", "LibPQ", logging, serviceLifecycle],
+            swiftSettings: strict),
+        .target(name: "LocalPostgres", dependencies: [subprocess, logging], swiftSettings: strict),
+        .executableTarget(
+            name: "BrocotCLI",
+            dependencies: ["Migrations", "Brocot", "LocalPostgres", argumentParser, serviceLifecycle, logging],
+            swiftSettings: strict),
+
+        .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder", swiftSettings: strict),
+        .plugin(
+            name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
+            path: "Plugins/EmbedMigrations"),
+
+        .executableTarget(
+            name: "RebalancingSimulator", dependencies: ["Ordering", "SternBrocot", argumentParser],
+            path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
+
+        .target(
+            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
+            path: "Tests/TestPostgres", swiftSettings: strict),
+        .testTarget(name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], swiftSettings: strict),
+        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestPostgres"], swiftSettings: strict),
+        .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "TestPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "OrderingTests", dependencies: ["Ordering", "SternBrocot", "TestPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "MoveQueueTests", dependencies: ["MoveQueue", "Ordering", "SternBrocot", "TestPostgres"],
+            swiftSettings: strict),
+        .testTarget(name: "BrocotTests", dependencies: ["Brocot", "TestPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "BrocotCLITests", dependencies: ["LibPQ", "TestPostgres", subprocess], swiftSettings: strict),
+    ]
+)
