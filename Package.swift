@@ -56,7 +56,9 @@ let package = Package(
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
             path: "Tests/TestPostgres", swiftSettings: strict),
-        .testTarget(name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], swiftSettings: strict),
+        .testTarget(
+            name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],
+            swiftSettings: strict),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestPostgres"], swiftSettings: strict),
         .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "TestPostgres"], swiftSettings: strict),
         .testTarget(

@@ -1,0 +1,53 @@
+/// An exact fraction that says where an item stands in its list.
+///
+/// Ranks are in lowest terms and bounded, so that the mediant of any two of them still fits `Int64`. They are compared by value.
+public struct Rank: Hashable, Sendable {
+    /// The bound of both terms: `|numerator| < limit` and `1 <= denominator < limit`.
+    public static let limit: Int64 = 1 << 62
+
+    /// The numerator, which carries the sign.
+    public let numerator: Int64
+    /// The denominator, at least 1.
+    public let denominator: Int64
+
+    /// Returns nil unless the fraction is in lowest terms and both terms are within ``limit``.
+    public init?(numerator: Int64, denominator: Int64) {
+        guard Self.isWithin(Self.limit, numerator: numerator, denominator: denominator),
+            Self.greatestCommonDivisor(numerator.magnitude, denominator.magnitude) == 1
+        else { return nil }
+        self.init(reducedNumerator: numerator, denominator: denominator)
+    }
+
+    /// The caller warrants lowest terms within ``limit``.
+    init(reducedNumerator: Int64, denominator: Int64) {
+        self.numerator = reducedNumerator
+        self.denominator = denominator
+    }
+
+    static func isWithin(_ limit: Int64, numerator: Int64, denominator: Int64) -> Bool {
+        denominator >= 1 && denominator < limit && numerator < limit && numerator > -limit
+    }
+
+    private static func greatestCommonDivisor(_ first: UInt64, _ second: UInt64) -> UInt64 {
+        var (larger, smaller) = (first, second)
+        while smaller != 0 { (larger, smaller) = (smaller, larger % smaller) }
+        return larger
+    }
+
+    /// The same distance from zero, on its other side.
+    var negated: Rank { Rank(reducedNumerator: -numerator, denominator: denominator) }
+}
+
+extension Rank: Comparable {
+    /// Compares by value, exactly: the cross products have up to 124 bits.
+    public static func < (lhs: Rank, rhs: Rank) -> Bool {
+        let left = lhs.numerator.multipliedFullWidth(by: rhs.denominator)
+        let right = rhs.numerator.multipliedFullWidth(by: lhs.denominator)
+        return (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+extension Rank: CustomStringConvertible {
+    /// The fraction as `numerator/denominator`, such as `-3/7`.
+    public var description: String { "\(numerator)/\(denominator)" }
+}
