@@ -22,7 +22,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
         .package(url: "https://github.com/attaswift/BigInt", from: "6.0.1"),
     ],
     targets: [
@@ -56,6 +56,8 @@ let package = Package(
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
             path: "Tests/TestPostgres", swiftSettings: strict),
+        .testTarget(
+            name: "LocalPostgresTests", dependencies: ["LocalPostgres", subprocess], swiftSettings: strict),
         .testTarget(
             name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],
             swiftSettings: strict),

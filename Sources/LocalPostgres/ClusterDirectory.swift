@@ -1,0 +1,150 @@
+import FoundationEssentials
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The files of one private server: its data, log, password and, where the path is short enough, its Unix socket.
+/// Only the account that runs the server may enter, which is why connections over the socket need no password.
+struct ClusterDirectory: Sendable {
+    /// The longest path that a Unix socket's address holds, in bytes, without its final NUL.
+    static let longestSocketPath = 107
+
+    let path: String
+    /// The account that owns everything below, or nil: the present user.
+    let account: ServerAccount?
+
+    var data: String { "\(path)/data" }
+    var log: String { "\(path)/log" }
+    var passwordFile: String { "\(path)/password" }
+    private var lockFile: String { "\(path)/lock" }
+    private var portFile: String { "\(path)/port" }
+
+    /// Creates a folder of its own below the system's folder for temporary files.
+    static func temporary(account: ServerAccount?) async throws(LocalPostgresError) -> ClusterDirectory {
+        var parents = ["/tmp"]
+        if let chosen = ProcessInfo.processInfo.environment["TMPDIR"], !chosen.isEmpty { parents.insert(chosen, at: 0) }
+        var refused = ""
+        for parent in parents {
+            if let account, await !account.canEnter(parent) {
+                refused = parent
+                continue
+            }
+            return ClusterDirectory(path: try makeTemporaryDirectory(in: parent, owner: account), account: account)
+        }
+        throw .unreachableDirectory(path: refused, account: account?.name ?? "")
+    }
+
+    /// Makes sure that the folder and its password exist.
+    func prepare() async throws(LocalPostgresError) {
+        if mkdir(path, 0o700) != 0 && errno != EEXIST { throw failure("create the folder", path) }
+        guard chmod(path, 0o700) == 0 else { throw failure("change the mode of", path) }
+        try account?.own(path)
+        if let account, await !account.canEnter(path) {
+            throw .unreachableDirectory(path: path, account: account.name)
+        }
+        if !FileManager.default.fileExists(atPath: passwordFile) {
+            try write(Self.randomPassword() + "\n", to: passwordFile)
+        }
+    }
+
+    /// The superuser's password, for connections over the loopback address.
+    func password() throws(LocalPostgresError) -> String {
+        guard let line = read(passwordFile)?.split(separator: "\n").first else {
+            throw .fileSystem(operation: "read the password in", path: passwordFile, reason: "it is empty or missing")
+        }
+        return String(line)
+    }
+
+    /// The port that the server had before, so that a URL stays valid from one start to the next.
+    func previousPort() -> UInt16? {
+        read(portFile).flatMap { UInt16($0.filter(\.isNumber)) }
+    }
+
+    func remember(port: UInt16) throws(LocalPostgresError) {
+        try write("\(port)\n", to: portFile)
+    }
+
+    /// Takes the lock that keeps a second process from running this server. It holds until this process gives it back
+    /// or ends.
+    func lock() throws(LocalPostgresError) -> FileLock {
+        let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("open", lockFile) }
+        let lock = FileLock(descriptor: descriptor)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyRunning(directory: path) }
+        return lock
+    }
+
+    /// The process that `postmaster.pid` names, and whether it says that it accepts connections.
+    /// The file's first line is the process, the eighth its state.
+    func postmaster() -> (process: pid_t, isReady: Bool)? {
+        guard let text = read("\(data)/postmaster.pid") else { return nil }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let process = lines.first.flatMap({ pid_t($0) }) else { return nil }
+        return (process, lines.count > 7 && lines[7].hasPrefix("ready"))
+    }
+
+    /// The last lines of the server's log.
+    func logTail(lines: Int = 12) -> String {
+        (read(log) ?? "").split(separator: "\n").suffix(lines).joined(separator: "\n")
+    }
+
+    func remove() {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Creates an empty folder that only `owner` may enter.
+    static func makeTemporaryDirectory(
+        in parent: String, owner: ServerAccount?
+    ) throws(LocalPostgresError) -> String {
+        var template = Array("\(parent)/brocot-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw .fileSystem(
+                operation: "create a folder in", path: parent, reason: String(cString: strerror(errno)))
+        }
+        let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        try owner?.own(path)
+        return path
+    }
+
+    /// Whether the socket of a server on any port fits below `directory`.
+    static func socketFits(in directory: String) -> Bool {
+        "\(directory)/.s.PGSQL.65535.lock".utf8.count <= longestSocketPath
+    }
+
+    private static func randomPassword() -> String {
+        let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
+        var generator = SystemRandomNumberGenerator()
+        return String((0..<26).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] })
+    }
+
+    private func read(_ file: String) -> String? {
+        try? String(contentsOfFile: file, encoding: .utf8)
+    }
+
+    private func write(_ text: String, to file: String) throws(LocalPostgresError) {
+        let isWritten = FileManager.default.createFile(
+            atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        guard isWritten else { throw failure("write", file) }
+        try account?.own(file)
+    }
+
+    private func failure(_ operation: String, _ path: String) -> LocalPostgresError {
+        .fileSystem(operation: operation, path: path, reason: String(cString: strerror(errno)))
+    }
+}
+
+/// An open file whose lock ends with this object.
+final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}

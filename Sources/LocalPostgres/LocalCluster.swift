@@ -1,0 +1,215 @@
+import FoundationEssentials
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A private PostgreSQL server that belongs to this process: whatever ends the process ends the server too.
+///
+/// It listens on a Unix socket that only the present user can reach, without a password, and on 127.0.0.1, where the
+/// password is a random one. Run by root, the server runs as user `postgres`, or `nobody`.
+package actor LocalCluster {
+    /// How a server ends. PostgreSQL's documentation calls these its shutdown modes.
+    package enum StopMode: Sendable {
+        /// Rolls open transactions back, disconnects clients and writes everything out.
+        case fast
+        /// Like a crash: the next start recovers from the log.
+        case immediate
+    }
+
+    /// What a cluster is to be.
+    package struct Configuration: Sendable {
+        /// The cluster's folder, as an absolute path; nil for a throwaway cluster in the folder for temporary files.
+        package var directory: String?
+        /// The TCP port on 127.0.0.1, or nil: the previous one where that is free, else any that is free.
+        package var port: UInt16?
+        /// Server settings, for example `["fsync": "off"]`.
+        package var settings: [String: String]
+        /// How long to wait until a starting server accepts connections; recovery takes part of it.
+        package var startTimeout: Duration
+
+        package init(
+            directory: String? = nil, port: UInt16? = nil, settings: [String: String] = [:],
+            startTimeout: Duration = .seconds(60)
+        ) {
+            self.directory = directory
+            self.port = port
+            self.settings = settings
+            self.startTimeout = startTimeout
+        }
+    }
+
+    /// The role that owns the cluster.
+    package nonisolated let superuser = "postgres"
+    /// The programs that run it.
+    package nonisolated let installation: PostgresInstallation
+
+    private nonisolated let files: ClusterDirectory
+    private nonisolated let socketDirectory: String
+    private nonisolated let isThrowaway: Bool
+    private let configuration: Configuration
+    private let password: String
+    private var port: UInt16
+    private var supervisor: ServerSupervisor?
+    private var lock: FileLock?
+    /// Whether somebody may hold a URL with the port: then a restart must not change it.
+    private var isPortPublished = false
+
+    /// Prepares the cluster's folder. The first ``start()`` creates its data.
+    package init(_ configuration: Configuration, installation: PostgresInstallation) async throws(LocalPostgresError) {
+        let account = try ServerAccount.needed()
+        if let path = configuration.directory {
+            files = ClusterDirectory(path: path, account: account)
+        } else {
+            files = try await .temporary(account: account)
+        }
+        try await files.prepare()
+        isThrowaway = configuration.directory == nil
+        socketDirectory =
+            ClusterDirectory.socketFits(in: files.path)
+            ? files.path : try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: account)
+        self.configuration = configuration
+        self.installation = installation
+        password = try files.password()
+        port = configuration.port ?? files.previousPort() ?? 0
+    }
+
+    /// The cluster's folder.
+    package nonisolated var directory: String { files.path }
+
+    /// The server's log.
+    package nonisolated var logFile: String { files.log }
+
+    /// The process of the running server (the postmaster), or nil.
+    package var serverProcess: Int32? { supervisor?.serverProcess }
+
+    /// The address of a database over the Unix socket. It holds no secret.
+    package func url(database: String) -> String {
+        "postgresql://\(superuser)@/\(percentEncoded(database))?host=\(percentEncoded(socketDirectory))&port=\(port)"
+    }
+
+    /// The address of a database over TCP. It holds the password: never print it.
+    package func loopbackURL(database: String) -> String {
+        "postgresql://\(superuser):\(password)@127.0.0.1:\(port)/\(percentEncoded(database))"
+    }
+
+    /// Starts the server, and returns when it accepts connections.
+    ///
+    /// - Throws: ``LocalPostgresError`` `.alreadyRunning` if another process runs it, `.startFailed` if it ends or is not
+    ///   ready in time.
+    package func start() async throws(LocalPostgresError) {
+        guard supervisor == nil else { throw .alreadyRunning(directory: files.path) }
+        let lock = try files.lock()
+        await waitForPreviousServer()
+        supervisor = try await startOnFreePort()
+        self.lock = lock
+    }
+
+    /// Stops the server, and returns when it has ended. Does nothing if it isn't running.
+    package func stop(_ mode: StopMode = .fast) async {
+        guard let supervisor else { return }
+        await end(supervisor, mode)
+        self.supervisor = nil
+        lock = nil
+    }
+
+    /// Stops the server and starts it again, at the same address.
+    package func restart(_ mode: StopMode = .fast) async throws(LocalPostgresError) {
+        await stop(mode)
+        try await start()
+    }
+
+    /// Returns when the server has ended, whoever ended it.
+    package func waitUntilStopped() async {
+        await supervisor?.termination.value
+    }
+
+    /// Stops the server, and deletes a throwaway cluster.
+    package func shutDown() async {
+        await stop(isThrowaway ? .immediate : .fast)
+        if isThrowaway { files.remove() }
+        if socketDirectory != files.path { try? FileManager.default.removeItem(atPath: socketDirectory) }
+    }
+
+    private func startOnFreePort() async throws(LocalPostgresError) -> ServerSupervisor {
+        let mayChoose = configuration.port == nil && !isPortPublished
+        for _ in 0..<5 {
+            if port == 0 || (mayChoose && !LoopbackPort.isFree(port)) { port = try LoopbackPort.free() }
+            let supervisor = try await ServerSupervisor.start(launch())
+            do {
+                try await waitUntilReady(supervisor)
+                try files.remember(port: port)
+                isPortPublished = true
+                return supervisor
+            } catch {
+                await end(supervisor, .immediate)
+                // Between the choice of a port and its use, another process can take it.
+                guard mayChoose, !LoopbackPort.isFree(port) else { throw error }
+                port = 0
+            }
+        }
+        throw .startFailed(reason: "no port of 127.0.0.1 stayed free", log: files.logTail())
+    }
+
+    private func launch() -> ServerSupervisor.Launch {
+        var settings = configuration.settings
+        settings["port"] = String(port)
+        settings["listen_addresses"] = "127.0.0.1"
+        settings["unix_socket_directories"] = socketDirectory
+        let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
+        return .init(
+            installation: installation, directory: files, superuser: superuser, isThrowaway: isThrowaway,
+            serverArguments: arguments)
+    }
+
+    private func waitUntilReady(_ supervisor: ServerSupervisor) async throws(LocalPostgresError) {
+        let deadline = ContinuousClock.now + configuration.startTimeout
+        while ContinuousClock.now < deadline {
+            if let postmaster = files.postmaster(), postmaster.process == supervisor.serverProcess, postmaster.isReady {
+                return
+            }
+            guard isAlive(supervisor.serverProcess) else {
+                throw .startFailed(reason: "it ended at once", log: files.logTail())
+            }
+            await pause()
+        }
+        throw .startFailed(
+            reason: "it was not ready within \(configuration.startTimeout.components.seconds) s", log: files.logTail())
+    }
+
+    /// Where the process that ran this server has just been killed, its server is still shutting down.
+    private func waitForPreviousServer() async {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while let previous = files.postmaster(), isAlive(previous.process), ContinuousClock.now < deadline {
+            await pause()
+        }
+    }
+
+    private func end(_ supervisor: ServerSupervisor, _ mode: StopMode) async {
+        let ending = Task {
+            try await Task.sleep(for: .seconds(30))
+            kill(supervisor.serverProcess, SIGQUIT)
+        }
+        kill(supervisor.serverProcess, mode == .fast ? SIGINT : SIGQUIT)
+        await supervisor.termination.value
+        ending.cancel()
+    }
+
+    private func isAlive(_ process: pid_t) -> Bool {
+        kill(process, 0) == 0 || errno == EPERM
+    }
+
+    private func pause() async {
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+
+    private nonisolated func percentEncoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let character = Character(UnicodeScalar(byte))
+            let isUnreserved = byte < 128 && (character.isLetter || character.isNumber || "-._~".contains(character))
+            return isUnreserved ? String(character) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}

@@ -1,0 +1,56 @@
+import FoundationEssentials
+import Subprocess
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The operating system's user that runs the server. PostgreSQL refuses to run as root.
+struct ServerAccount: Sendable, Hashable {
+    let name: String
+    let userID: uid_t
+    let groupID: gid_t
+
+    /// The account to change to: none for an ordinary user; for root `postgres`, else `nobody`.
+    static func needed() throws(LocalPostgresError) -> ServerAccount? {
+        guard geteuid() == 0 else { return nil }
+        guard let account = find("postgres") ?? find("nobody") else { throw .noServerAccount }
+        return account
+    }
+
+    /// Looks an account up in the system's user database.
+    static func find(_ name: String) -> ServerAccount? {
+        var entry = passwd()
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        var found: UnsafeMutablePointer<passwd>?
+        guard getpwnam_r(name, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+        return ServerAccount(name: name, userID: entry.pw_uid, groupID: entry.pw_gid)
+    }
+
+    /// Makes a subprocess run as this account and no other group.
+    func apply(to options: inout PlatformOptions) {
+        options.userID = userID
+        options.groupID = groupID
+        options.supplementaryGroups = [groupID]
+    }
+
+    /// Gives a file or folder to this account.
+    func own(_ path: String) throws(LocalPostgresError) {
+        guard chown(path, userID, groupID) == 0 else {
+            throw .fileSystem(
+                operation: "give to user \(name)", path: path, reason: String(cString: strerror(errno)))
+        }
+    }
+
+    /// Whether this account can enter `path`, asked of the system itself: access lists count too.
+    func canEnter(_ path: String) async -> Bool {
+        var options = PlatformOptions()
+        apply(to: &options)
+        let result = try? await run(
+            .path("/bin/sh"), arguments: ["-c", #"cd "$1""#, "sh", path], workingDirectory: "/",
+            platformOptions: options, output: .discarded, error: .discarded)
+        return result?.terminationStatus.isSuccess ?? false
+    }
+}

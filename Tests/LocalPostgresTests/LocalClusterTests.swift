@@ -1,0 +1,132 @@
+import FoundationEssentials
+import Subprocess
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@testable import LocalPostgres
+
+@Suite("A private server")
+struct LocalClusterTests {
+    @Test("answers over its socket without a password, and over TCP with one")
+    func answersBothWays() async throws {
+        try await withCluster { cluster async throws in
+            let tcp = await cluster.loopbackURL(database: "postgres")
+            #expect(try await query("SELECT 'socket'", at: cluster.url(database: "postgres")) == "socket")
+            #expect(try await query("SELECT 'tcp'", at: tcp) == "tcp")
+            let withoutPassword = tcp.replacing(/:[a-z0-9]+@/, with: "@")
+            #expect(try await query("SELECT 1", at: withoutPassword) == nil)
+        }
+    }
+
+    @Test("stores UTF-8, sorts by bytes and takes settings")
+    func hasEncodingLocaleAndSettings() async throws {
+        try await withCluster(settings: ["max_connections": "37"]) { cluster async throws in
+            let url = await cluster.url(database: "postgres")
+            #expect(try await query("SHOW server_encoding", at: url) == "UTF8")
+            #expect(try await query("SHOW lc_collate", at: url) == "C")
+            #expect(try await query("SHOW max_connections", at: url) == "37")
+        }
+    }
+
+    @Test("keeps its data and its address over a restart", arguments: [LocalCluster.StopMode.fast, .immediate])
+    func keepsDataOverRestart(mode: LocalCluster.StopMode) async throws {
+        try await withCluster { cluster async throws in
+            let url = await cluster.url(database: "postgres")
+            _ = try await query("CREATE TABLE kept AS SELECT 7 AS n", at: url)
+            try await cluster.restart(mode)
+            #expect(try await query("SELECT n FROM kept", at: url) == "7")
+        }
+    }
+
+    @Test("starts again after its process was killed")
+    func startsAfterKill() async throws {
+        try await withCluster { cluster async throws in
+            let process = try #require(await cluster.serverProcess)
+            kill(process, SIGKILL)
+            await cluster.waitUntilStopped()
+            try await cluster.restart()
+            #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
+        }
+    }
+
+    @Test("leaves nothing behind when it is shut down")
+    func leavesNothingBehind() async throws {
+        let cluster = try await LocalCluster(.init(), installation: .locate())
+        try await cluster.start()
+        let process = try #require(await cluster.serverProcess)
+        await cluster.shutDown()
+        #expect(kill(process, 0) != 0)
+        #expect(!FileManager.default.fileExists(atPath: cluster.directory))
+    }
+
+    @Test("reports the server's own words when a setting is wrong")
+    func reportsStartFailure() async throws {
+        let cluster = try await LocalCluster(.init(settings: ["work_mem": "plenty"]), installation: .locate())
+        let error = await #expect(throws: LocalPostgresError.self) { try await cluster.start() }
+        #expect(error?.description.contains(#"invalid value for parameter "work_mem""#) == true)
+        await cluster.shutDown()
+    }
+
+    @Test("works in a folder whose path is longer than a socket's address may be")
+    func worksInDeepFolder() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        chmod(parent, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        let directory = parent + "/" + String(repeating: "long", count: 30)
+        let cluster = try await LocalCluster(.init(directory: directory), installation: .locate())
+        try await cluster.start()
+        #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
+        await cluster.shutDown()
+    }
+
+    @Test("in a lasting folder keeps its data and its port, and refuses a second owner")
+    func lastingFolder() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        chmod(parent, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        let first = try await LocalCluster(.init(directory: parent + "/cluster"), installation: .locate())
+        try await first.start()
+        let url = await first.url(database: "postgres")
+        _ = try await query("CREATE TABLE kept AS SELECT 7 AS n", at: url)
+
+        let second = try await LocalCluster(.init(directory: parent + "/cluster"), installation: .locate())
+        await #expect(throws: LocalPostgresError.alreadyRunning(directory: parent + "/cluster")) {
+            try await second.start()
+        }
+        await first.shutDown()
+        try await second.start()
+        #expect(await second.url(database: "postgres") == url)
+        #expect(try await query("SELECT n FROM kept", at: url) == "7")
+        await second.shutDown()
+    }
+}
+
+/// Runs `body` with a throwaway server of its own.
+private func withCluster(
+    settings: [String: String] = [:], _ body: (LocalCluster) async throws -> Void
+) async throws {
+    let cluster = try await LocalCluster(.init(settings: settings), installation: .locate())
+    do {
+        try await cluster.start()
+        try await body(cluster)
+    } catch {
+        await cluster.shutDown()
+        throw error
+    }
+    await cluster.shutDown()
+}
+
+/// What `psql` prints for one statement, or nil if it fails.
+private func query(_ sql: String, at url: String) async throws -> String? {
+    let psql = try await PostgresInstallation.locate().program("psql")
+    let result = try await run(
+        .path(.init(psql)), arguments: ["-X", "-w", "-A", "-t", "-q", "-c", sql, url],
+        output: .string(limit: 65_536), error: .discarded)
+    guard result.terminationStatus.isSuccess else { return nil }
+    return result.standardOutput.split(separator: "\n").joined(separator: "\n")
+}
