@@ -54,10 +54,10 @@ let package = Package(
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
         .target(
-            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
+            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),
         .testTarget(
-            name: "LocalPostgresTests", dependencies: ["LocalPostgres", subprocess], swiftSettings: strict),
+            name: "LocalPostgresTests", dependencies: ["LocalPostgres", "TestPostgres", subprocess], swiftSettings: strict),
         .testTarget(
             name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],
             swiftSettings: strict),

@@ -145,6 +145,8 @@ final class FileLock: Sendable {
     }
 
     deinit {
+        // Not by close() alone: a subprocess that is just being started has the descriptor too.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 }

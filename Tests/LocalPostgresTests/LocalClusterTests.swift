@@ -122,7 +122,7 @@ private func withCluster(
 }
 
 /// What `psql` prints for one statement, or nil if it fails.
-private func query(_ sql: String, at url: String) async throws -> String? {
+func query(_ sql: String, at url: String) async throws -> String? {
     let psql = try await PostgresInstallation.locate().program("psql")
     let result = try await run(
         .path(.init(psql)), arguments: ["-X", "-w", "-A", "-t", "-q", "-c", sql, url],

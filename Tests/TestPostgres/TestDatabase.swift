@@ -1,0 +1,100 @@
+import LocalPostgres
+import Testing
+
+/// The database that a test with the trait `.database` has for itself.
+///
+/// ```swift
+/// @Test(.database) func appends() async throws {
+///     let database = TestDatabase.current
+///     …
+/// }
+/// ```
+package struct TestDatabase: Sendable {
+    /// The database's name on its server.
+    package let name: String
+    /// The server. Only a test with `.database(on: .own())` may stop or restart it.
+    package let cluster: LocalCluster
+    /// Its address over a Unix socket, as the superuser, without a password.
+    package let url: String
+    /// Its address over TCP, as the superuser. It holds the password.
+    package let loopbackURL: String
+
+    @TaskLocal fileprivate static var provided: TestDatabase?
+
+    /// The database of the running test.
+    package static var current: TestDatabase {
+        guard let provided else {
+            preconditionFailure("This test has no database. Add the trait: @Test(.database)")
+        }
+        return provided
+    }
+
+    init(name: String, cluster: LocalCluster) async {
+        self.name = name
+        self.cluster = cluster
+        url = await cluster.url(database: name)
+        loopbackURL = await cluster.loopbackURL(database: name)
+    }
+}
+
+/// Gives each test, and each case of a parameterized test, a database of its own, and drops it afterwards.
+package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
+    let isMigrated: Bool
+    let server: TestServer
+
+    /// On a suite: every test in it has a database.
+    package var isRecursive: Bool { true }
+
+    package func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await DatabaseLimit.shared.withPermit {
+            switch server {
+            case .shared: try await onSharedServer(function)
+            case .own(let settings): try await onOwnServer(settings, function)
+            }
+        }
+    }
+
+    private func onSharedServer(_ function: @Sendable () async throws -> Void) async throws {
+        let (cluster, name) = try await SharedServer.shared.createDatabase(migrated: isMigrated)
+        let result = await run(function, in: TestDatabase(name: name, cluster: cluster))
+        try await Administration.execute("DROP DATABASE \(name) WITH (FORCE)", on: cluster)
+        try result.get()
+    }
+
+    private func onOwnServer(_ settings: [String: String], _ function: @Sendable () async throws -> Void) async throws {
+        let cluster = try await TestServer.start(settings: settings)
+        let result: Result<Void, any Error>
+        do {
+            let name = "test"
+            try await Administration.execute("CREATE DATABASE \(name) TEMPLATE template0", on: cluster)
+            if isMigrated { try await Administration.migrate(name, on: cluster) }
+            result = await run(function, in: TestDatabase(name: name, cluster: cluster))
+        } catch {
+            result = .failure(error)
+        }
+        await cluster.shutDown()
+        try result.get()
+    }
+
+    private func run(
+        _ function: @Sendable () async throws -> Void, in database: TestDatabase
+    ) async -> Result<Void, any Error> {
+        do {
+            return .success(try await TestDatabase.$provided.withValue(database, operation: function))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension Trait where Self == DatabaseTrait {
+    /// A migrated database on the shared server.
+    package static var database: Self { database() }
+
+    /// A database with Brocot's schema, or an empty one.
+    package static func database(migrated: Bool = true, on server: TestServer = .shared) -> Self {
+        DatabaseTrait(isMigrated: migrated, server: server)
+    }
+}
