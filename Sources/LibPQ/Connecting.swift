@@ -1,0 +1,188 @@
+internal import CLibPQ
+import Logging
+
+/// Opens a connection: `PQconnectStart`, then `PQconnectPoll` as the socket allows, so that a cancelled task or a
+/// time-out ends it at any moment (but for the look-up of a host's name, which libpq does by itself).
+struct Connecting {
+    let parameters: ConnectionParameters
+    let logger: Logger
+    let interruption: Interruption
+
+    /// Tries the hosts one after the other. As with libpq, the first that answers decides, unless it takes no
+    /// connections at present or is not of the kind that is looked for.
+    func open() throws(PostgresError) -> ConnectionHandle {
+        var failures: [PostgresError] = []
+        for attempt in parameters.attempts() {
+            do throws(PostgresError) {
+                return try open(attempt)
+            } catch {
+                guard error.code == .connectionFailed else { throw error }
+                failures.append(error)
+                switch error.connectionFailure {
+                case .authenticationFailed, .noSuchDatabase: throw error
+                default: break
+                }
+            }
+        }
+        guard failures.count > 1 else { throw failures[0] }
+        // A standby that answered tells more than a host that did not.
+        let telling = failures.first { $0.connectionFailure == .standby } ?? failures[failures.count - 1]
+        throw telling.with { $0.message = failures.map(\.message).joined(separator: "\n") }
+    }
+
+    private func open(_ attempt: ConnectionParameters) throws(PostgresError) -> ConnectionHandle {
+        let handle = try start(attempt)
+        let connection = try handle.live()
+        let deadline = timeout(of: connection).map { ContinuousClock.now + $0 }
+        // libpq tells nothing of a refusal but its text; this verbosity puts the SQLSTATE into it.
+        PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+        var status = PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
+        while status != PGRES_POLLING_OK {
+            guard status != PGRES_POLLING_FAILED else {
+                throw connectionFailure(String(cString: PQerrorMessage(connection)), at: attempt)
+            }
+            try wait(for: connection, forWriting: status == PGRES_POLLING_WRITING, until: deadline, at: attempt)
+            status = PQconnectPoll(connection)
+        }
+        PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
+        guard PQsetnonblocking(connection, 1) == 0 else { throw handle.failure() }
+        return handle
+    }
+
+    private func start(_ attempt: ConnectionParameters) throws(PostgresError) -> ConnectionHandle {
+        let options = attempt.keywordsForLibpq()
+        for option in options where option.value.utf8.contains(0) {
+            throw PostgresError(.invalidParameters, "the connection keyword \(option.keyword) contains a NUL character")
+        }
+        let started = withCStrings(options.map(\.keyword)) { keywords in
+            withCStrings(options.map(\.value)) { values in
+                PQconnectStartParams(keywords, values, 0)
+            }
+        }
+        guard let started else {
+            throw PostgresError(.connectionFailed, "there is no memory left for a connection")
+        }
+        return ConnectionHandle(started, logger: logger)
+    }
+
+    private func wait(
+        for connection: OpaquePointer, forWriting: Bool, until deadline: ContinuousClock.Instant?,
+        at attempt: ConnectionParameters
+    ) throws(PostgresError) {
+        while true {
+            if interruption.cancelledAt != nil {
+                throw PostgresError(.cancelled, "the task was cancelled while it connected", isConnectionLost: true)
+            }
+            let timeout = deadline.map { $0 - ContinuousClock.now }
+            if let timeout, timeout <= .zero {
+                throw PostgresError(
+                    fields: .init(
+                        code: .connectionFailed,
+                        message: "no answer in time from the server for \(attempt.summary)",
+                        connectionFailure: .timedOut,
+                        hint: "Is the host right, and does a firewall drop packets? connect_timeout sets the seconds.",
+                        isConnectionLost: true))
+            }
+            let socket = PQsocket(connection)
+            // Polling for writing alone: a socket that is being connected is "readable" on error only.
+            if interruption.pipe.wait(socket: socket, forWriting: forWriting, timeout: timeout) == .socket { return }
+        }
+    }
+
+    /// `connect_timeout` of all sources, in seconds, per host; 10 s where nobody sets it, no limit where it is 0.
+    private func timeout(of connection: OpaquePointer) -> Duration? {
+        guard let options = PQconninfo(connection) else { return .seconds(10) }
+        defer { PQconninfoFree(options) }
+        let seconds = dictionary(options)["connect_timeout"].flatMap { Int($0) } ?? 10
+        return seconds > 0 ? .seconds(seconds) : nil
+    }
+}
+
+/// An array of C strings that a NULL ends.
+private func withCStrings<Value>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Value
+) -> Value {
+    var bytes: [CChar] = []
+    var offsets: [Int] = []
+    for string in strings {
+        offsets.append(bytes.count)
+        bytes.append(contentsOf: string.utf8CString)
+    }
+    return bytes.withUnsafeBufferPointer { buffer in
+        let pointers = offsets.map { offset in buffer.baseAddress.map { $0 + offset } } + [nil]
+        return body(pointers)
+    }
+}
+
+/// Reads libpq's account of a failed connection.
+///
+/// With verbose messages, a server's refusal reads `…  SQLSTATE: text` and then `LOCATION: …`; the severity before it is
+/// in the server's language.
+func connectionFailure(_ account: String, at parameters: ConnectionParameters) -> PostgresError {
+    var sqlState: SQLState?
+    var lines: [String] = []
+    for line in account.split(separator: "\n") where !line.hasPrefix("LOCATION:") {
+        let (state, text) = splitState(line)
+        sqlState = state ?? sqlState
+        lines.append(text)
+    }
+    let message = trimmed(lines.joined(separator: "\n"))
+    let reason = classify(sqlState, message)
+    return PostgresError(
+        fields: .init(
+            code: .connectionFailed, message: message.isEmpty ? "the server closed the connection" : message,
+            connectionFailure: reason, sqlState: sqlState, hint: hint(for: reason, parameters),
+            isConnectionLost: true))
+}
+
+/// Takes `28P01: ` out of `FATAL:  28P01: password authentication failed`.
+private func splitState(_ line: Substring) -> (SQLState?, String) {
+    var rest = line
+    while let colon = rest.firstIndex(of: ":") {
+        rest = rest[colon...]
+        let candidate = rest.dropFirst(3).prefix(5)
+        let isState =
+            candidate.utf8.count == 5
+            && candidate.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+        let text = rest.dropFirst(8)
+        if isState, rest.hasPrefix(":  "), text.hasPrefix(": ") {
+            return (SQLState(rawValue: String(candidate)), line[..<colon] + ":  " + text.dropFirst(2))
+        }
+        rest = rest.dropFirst()
+    }
+    return (nil, String(line))
+}
+
+/// libpq's own texts are in English unless the program sets a locale, which this one does not.
+private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError.ConnectionFailure {
+    switch sqlState {
+    case .invalidCatalogName?: return .noSuchDatabase
+    case .cannotConnectNow?, .tooManyConnections?, .adminShutdown?: return .notAccepting
+    case let state? where state.classCode == "28": return .authenticationFailed
+    default: break
+    }
+    // PgBouncer gives most of its refusals one SQLSTATE, 08P01.
+    if message.contains("no such database") { return .noSuchDatabase }
+    if message.contains("no such user") || message.contains("fe_sendauth: no password supplied") {
+        return .authenticationFailed
+    }
+    if message.contains("session is read-only") || message.contains("server is in hot standby mode") {
+        return .standby
+    }
+    let unreachable = [
+        "could not translate host name", "Connection refused", "No such file or directory", "Network is unreachable",
+        "No route to host", "server closed the connection unexpectedly", "timeout expired", "Connection reset",
+        "Connection timed out",
+    ]
+    return unreachable.contains(where: message.contains) ? .unreachable : .other
+}
+
+private func hint(for reason: PostgresError.ConnectionFailure, _ parameters: ConnectionParameters) -> String? {
+    switch reason {
+    case .unreachable: "Is the server running, and are host and port right? Tried: \(parameters.summary)."
+    case .authenticationFailed: "Check user and password (URL, PGPASSWORD or ~/.pgpass), and the server's pg_hba.conf."
+    case .noSuchDatabase: "Create the database, or name another. Tried: \(parameters.summary)."
+    case .standby: "Connect to the primary server: a standby can't be written to."
+    case .timedOut, .notAccepting, .other: nil
+    }
+}

@@ -1,0 +1,52 @@
+internal import CLibPQ
+
+/// Owns a `PGresult` and frees it, once.
+///
+/// Sendable because nothing changes a `PGresult` once libpq has handed it out ("libpq: Behavior in Threaded Programs").
+final class ResultHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        PQclear(pointer)
+    }
+
+    var status: ExecStatusType { PQresultStatus(pointer) }
+
+    /// Such as `COMMIT` or `INSERT 0 1`.
+    var commandTag: String { String(cString: PQcmdStatus(pointer)) }
+
+    /// Rows that the statement changed or returned; 0 for other statements.
+    var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
+
+    func serverError() -> PostgresError {
+        LibPQ.serverError(pointer)
+    }
+}
+
+func diagnosticField(_ result: OpaquePointer, _ field: DiagnosticField) -> String? {
+    PQresultErrorField(result, Int32(field.rawValue)).map { String(cString: $0) }
+}
+
+/// The error that a result holds. Without a SQLSTATE it is libpq's own, and then about the connection.
+private func serverError(_ result: OpaquePointer) -> PostgresError {
+    func field(_ field: DiagnosticField) -> String? { diagnosticField(result, field) }
+    let sqlState = field(.sqlState).map(SQLState.init(rawValue:))
+    let message = field(.message) ?? trimmed(String(cString: PQresultErrorMessage(result)))
+    return PostgresError(
+        fields: .init(
+            code: sqlState == nil ? .protocolMisuse : .server, message: message, sqlState: sqlState,
+            detail: field(.detail), hint: field(.hint), position: field(.position).flatMap { Int($0) },
+            context: field(.context), schema: field(.schema), table: field(.table), column: field(.column),
+            constraint: field(.constraint)))
+}
+
+/// Without the line breaks and spaces at the end that libpq's messages have.
+func trimmed(_ text: String) -> String {
+    var text = text[...]
+    while let last = text.last, last.isWhitespace { text.removeLast() }
+    return String(text)
+}

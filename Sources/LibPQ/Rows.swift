@@ -1,0 +1,110 @@
+internal import CLibPQ
+
+/// What a statement returned.
+package struct Rows: RandomAccessCollection, Sendable {
+    private let result: ResultHandle
+    package let count: Int
+
+    init(_ result: ResultHandle) {
+        self.result = result
+        count = Int(PQntuples(result.pointer))
+    }
+
+    /// The rows that the statement changed, or for a SELECT the rows that it found.
+    package var affectedRows: Int { result.affectedRows }
+
+    /// The columns' names, from left to right.
+    package var columnNames: [String] {
+        (0..<Int(PQnfields(result.pointer))).map(result.columnName)
+    }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { count }
+
+    package subscript(index: Int) -> Row {
+        precondition(indices.contains(index), "there is no row \(index)")
+        return Row(result: result, index: Int32(index))
+    }
+
+    /// The only row.
+    ///
+    /// - Throws: `decoding` where there are none or several.
+    package func single() throws(PostgresError) -> Row {
+        guard count == 1 else {
+            throw PostgresError(.decoding, "the statement returned \(count) rows instead of one")
+        }
+        return self[0]
+    }
+}
+
+/// One row of a result.
+package struct Row: Sendable {
+    fileprivate let result: ResultHandle
+    fileprivate let index: Int32
+
+    /// Reads a column by its number, counted from 0: the fast way.
+    ///
+    /// - Throws: `decoding`, with the column's name and type.
+    package func decode<Value: PostgresDecodable>(
+        _ column: Int, as _: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        let columnIndex = Int32(truncatingIfNeeded: column)
+        guard column >= 0, column < Int(PQnfields(result.pointer)) else {
+            throw PostgresError(
+                .decoding, "there is no column \(column); the result has \(PQnfields(result.pointer)), counted from 0")
+        }
+        do throws(DecodingFailure) {
+            return try Value(result.cell(row: index, column: columnIndex))
+        } catch {
+            throw decodingError(error, column, Value.decodedName)
+        }
+    }
+
+    /// Reads a column by its name, exactly as the result has it.
+    ///
+    /// - Throws: `decoding`, with the column's name and type.
+    package func decode<Value: PostgresDecodable>(
+        _ column: String, as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        let names = (0..<Int(PQnfields(result.pointer))).lazy.map(result.columnName)
+        guard let index = names.firstIndex(of: column) else {
+            throw PostgresError(
+                .decoding, "there is no column \"\(column)\"; the result has \(names.joined(separator: ", "))")
+        }
+        return try decode(index, as: type)
+    }
+
+    private func decodingError(_ failure: DecodingFailure, _ column: Int, _ target: String) -> PostgresError {
+        let type = PostgresType(rawValue: PQftype(result.pointer, Int32(column)))
+        let name = result.columnName(column)
+        let reason =
+            switch failure {
+            case .null: "it is NULL"
+            case .unsupportedType: "there is no such conversion"
+            case .malformed(let reason): reason
+            }
+        return PostgresError(
+            fields: .init(
+                code: .decoding,
+                message: """
+                    row \(index + 1), column \(column) "\(name)" of type \(type) can't be read as \(target): \(reason)
+                    """,
+                column: name))
+    }
+}
+
+extension ResultHandle {
+    func columnName(_ column: Int) -> String {
+        PQfname(pointer, Int32(column)).map { String(cString: $0) } ?? ""
+    }
+
+    /// Valid as long as the result is.
+    fileprivate func cell(row: Int32, column: Int32) -> Cell {
+        let type = PostgresType(rawValue: PQftype(pointer, column))
+        guard PQgetisnull(pointer, row, column) == 0 else { return Cell(type: type, bytes: nil) }
+        return Cell(
+            type: type,
+            bytes: UnsafeRawBufferPointer(
+                start: PQgetvalue(pointer, row, column), count: Int(PQgetlength(pointer, row, column))))
+    }
+}

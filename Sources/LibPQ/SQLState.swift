@@ -1,0 +1,55 @@
+/// The five characters that name a kind of error, whatever the server's language: `23505` is a violated unique
+/// constraint. The list is in PostgreSQL's manual, appendix "PostgreSQL Error Codes".
+///
+/// A state matches errors in `catch`:
+/// ```swift
+/// do { try connection.execute(statement) } catch SQLState.uniqueViolation { … }
+/// ```
+package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// The first two characters, which name the class: `23` is every violated integrity constraint.
+    package var classCode: String { String(rawValue.prefix(2)) }
+
+    package var description: String { rawValue }
+
+    package static func ~= (pattern: SQLState, error: any Error) -> Bool {
+        (error as? PostgresError)?.sqlState == pattern
+    }
+}
+
+extension SQLState {
+    package static let featureNotSupported = SQLState(rawValue: "0A000")
+    package static let characterNotInRepertoire = SQLState(rawValue: "22021")
+    package static let invalidTextRepresentation = SQLState(rawValue: "22P02")
+    package static let notNullViolation = SQLState(rawValue: "23502")
+    package static let foreignKeyViolation = SQLState(rawValue: "23503")
+    package static let uniqueViolation = SQLState(rawValue: "23505")
+    package static let checkViolation = SQLState(rawValue: "23514")
+    package static let readOnlyTransaction = SQLState(rawValue: "25006")
+    package static let inFailedTransaction = SQLState(rawValue: "25P02")
+    package static let invalidAuthorization = SQLState(rawValue: "28000")
+    package static let invalidPassword = SQLState(rawValue: "28P01")
+    package static let invalidCatalogName = SQLState(rawValue: "3D000")
+    package static let serializationFailure = SQLState(rawValue: "40001")
+    package static let deadlockDetected = SQLState(rawValue: "40P01")
+    package static let insufficientPrivilege = SQLState(rawValue: "42501")
+    package static let syntaxError = SQLState(rawValue: "42601")
+    package static let undefinedColumn = SQLState(rawValue: "42703")
+    package static let undefinedFunction = SQLState(rawValue: "42883")
+    package static let undefinedTable = SQLState(rawValue: "42P01")
+    package static let duplicateTable = SQLState(rawValue: "42P07")
+    package static let invalidSchemaName = SQLState(rawValue: "3F000")
+    package static let duplicateDatabase = SQLState(rawValue: "42P04")
+    package static let tooManyConnections = SQLState(rawValue: "53300")
+    package static let objectInUse = SQLState(rawValue: "55006")
+    package static let lockNotAvailable = SQLState(rawValue: "55P03")
+    package static let queryCanceled = SQLState(rawValue: "57014")
+    package static let adminShutdown = SQLState(rawValue: "57P01")
+    package static let cannotConnectNow = SQLState(rawValue: "57P03")
+    package static let raisedException = SQLState(rawValue: "P0001")
+}

@@ -1,0 +1,94 @@
+/// `bigint`; reads `integer`, `smallint` and `oid` too, which it holds without loss.
+extension Int64: PostgresEncodable, PostgresDecodable {
+    package static var parameterType: PostgresType { .bigint }
+    package static var decodedName: String { "Int64" }
+    package var parameter: Parameter { .binary(.bigint, bigEndianBytes(of: self)) }
+
+    package init(_ cell: Cell) throws(DecodingFailure) {
+        switch cell.type {
+        case .bigint: self = try cell.integer(Int64.self)
+        case .integer: self = Int64(try cell.integer(Int32.self))
+        case .smallint: self = Int64(try cell.integer(Int16.self))
+        case .oid: self = Int64(try cell.integer(UInt32.self))
+        default: throw .unsupportedType
+        }
+    }
+}
+
+/// As `Int64`, which it is as wide as.
+extension Int: PostgresEncodable, PostgresDecodable {
+    package static var parameterType: PostgresType { .bigint }
+    package static var decodedName: String { "Int" }
+    package var parameter: Parameter { Int64(self).parameter }
+
+    package init(_ cell: Cell) throws(DecodingFailure) {
+        self = Int(try Int64(cell))
+    }
+}
+
+/// `integer`; reads `smallint` too.
+extension Int32: PostgresEncodable, PostgresDecodable {
+    package static var parameterType: PostgresType { .integer }
+    package static var decodedName: String { "Int32" }
+    package var parameter: Parameter { .binary(.integer, bigEndianBytes(of: self)) }
+
+    package init(_ cell: Cell) throws(DecodingFailure) {
+        switch cell.type {
+        case .integer: self = try cell.integer(Int32.self)
+        case .smallint: self = Int32(try cell.integer(Int16.self))
+        default: throw .unsupportedType
+        }
+    }
+}
+
+/// `smallint`.
+extension Int16: PostgresEncodable, PostgresDecodable {
+    package static var parameterType: PostgresType { .smallint }
+    package static var decodedName: String { "Int16" }
+    package var parameter: Parameter { .binary(.smallint, bigEndianBytes(of: self)) }
+
+    package init(_ cell: Cell) throws(DecodingFailure) {
+        guard cell.type == .smallint else { throw .unsupportedType }
+        self = try cell.integer(Int16.self)
+    }
+}
+
+extension Bool: PostgresEncodable, PostgresDecodable {
+    package static var parameterType: PostgresType { .boolean }
+    package static var decodedName: String { "Bool" }
+    package var parameter: Parameter { .binary(.boolean, [self ? 1 : 0]) }
+
+    package init(_ cell: Cell) throws(DecodingFailure) {
+        guard cell.type == .boolean else { throw .unsupportedType }
+        self = try cell.integer(UInt8.self) != 0
+    }
+}
+
+/// Text goes without a type, so that the server infers it from where the parameter stands: `id = \(key)` works whether
+/// `id` is `text`, `uuid` or `bigint`. Where nothing tells (`\(key) IS NULL`), write `\(key)::text`. In an array it is
+/// `text`.
+///
+/// Reads the text types, `json`, and `jsonb`'s text is read by ``JSONB``.
+extension String: PostgresEncodable, PostgresDecodable {
+    package static var parameterType: PostgresType { .inferred }
+    package static var decodedName: String { "String" }
+    package var parameter: Parameter { .text(.inferred, self) }
+
+    package init(_ cell: Cell) throws(DecodingFailure) {
+        switch cell.type {
+        case .text, .varchar, .name, .character, .internalCharacter, .unknown, .json: break
+        default: throw .unsupportedType
+        }
+        try self.init(validatingUTF8: try cell.value())
+    }
+
+    /// A server whose database has no encoding (SQL_ASCII) passes on any bytes; mending them would change a key.
+    init(validatingUTF8 bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed("bytes that are no UTF-8") }
+        self = text
+    }
+}
+
+func bigEndianBytes(of value: some FixedWidthInteger) -> [UInt8] {
+    withUnsafeBytes(of: value.bigEndian) { Array($0) }
+}
