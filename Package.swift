@@ -57,7 +57,8 @@ let package = Package(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),
         .testTarget(
-            name: "LocalPostgresTests", dependencies: ["LocalPostgres", "TestPostgres", subprocess], swiftSettings: strict),
+            name: "LocalPostgresTests", dependencies: ["LocalPostgres", "TestPostgres", subprocess],
+            swiftSettings: strict),
         .testTarget(
             name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],
             swiftSettings: strict),

@@ -1,0 +1,42 @@
+# What a person does here, as one word each. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+# Where the toolchain's own installer or an image puts it, should it not be on PATH.
+export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin
+
+# Folders of Swift code that swift-format reads.
+SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Package.swift
+
+# One binary that needs no Swift on the machine where it runs, only libpq.
+RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
+
+.PHONY: help dependencies build test demo dev format lint clean
+
+help: ## List these targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dependencies: ## Install PostgreSQL and libpq's headers where missing (apt-get; sudo unless root)
+	@.ci/dependencies
+
+build: dependencies ## Build the release binary, and print its path
+	$(RELEASE)
+	@echo "$$($(RELEASE) --show-bin-path)/brocot"
+
+test: dependencies ## Run all tests against real servers of their own
+	swift test
+
+demo: dependencies ## Watch moves being applied to a small backlog, in a throwaway database
+	swift run brocot demo
+
+dev: dependencies ## Run a private PostgreSQL in .brocot/ with the daemon, until Ctrl-C
+	swift run brocot dev
+
+format: ## Format the Swift code in place
+	swift format --in-place --recursive $(SWIFT_FOLDERS)
+
+lint: ## Check the Swift code's format, as CI does
+	swift format lint --strict --recursive $(SWIFT_FOLDERS)
+
+clean: ## Delete what was built; the database in .brocot/ stays
+	rm -rf .build
