@@ -54,7 +54,7 @@ let package = Package(
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
         .target(
-            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
+            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
             path: "Tests/TestPostgres", swiftSettings: strict),
         .testTarget(
             name: "LocalPostgresTests", dependencies: ["LocalPostgres", "TestPostgres", subprocess],

@@ -1,30 +1,28 @@
 import FoundationEssentials
+import LibPQ
 import LocalPostgres
-import Subprocess
+import Logging
 
-/// Statements about whole databases.
+/// Statements about whole databases, as the superuser.
 enum Administration {
-    /// `psql` said that a statement failed.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    static func execute(_ sql: String, on cluster: LocalCluster) async throws {
-        try await psql(["-c", sql, cluster.url(database: "postgres")], on: cluster)
+    static func execute(_ sql: SQL, on cluster: LocalCluster) async throws {
+        let connection = try await connect(to: cluster.url(database: "postgres"))
+        try await connection.execute(sql)
     }
 
     static func migrate(_ database: String, on cluster: LocalCluster) async throws {
         let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
         let files = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".sql") }
-        let arguments = files.sorted().flatMap { ["-f", "\(directory)/\($0)"] }
-        try await psql(arguments + [cluster.url(database: database)], on: cluster)
+        let connection = try await connect(to: cluster.url(database: database))
+        for file in files.sorted() {
+            try await connection.execute(script: String(contentsOfFile: "\(directory)/\(file)", encoding: .utf8))
+        }
+        // The server refuses to copy a database while somebody is connected to it.
+        await connection.close()
     }
 
-    private static func psql(_ arguments: [String], on cluster: LocalCluster) async throws {
-        let options = ["-X", "-w", "-q", "-v", "ON_ERROR_STOP=1"]
-        let result = try await run(
-            .path(.init(cluster.installation.program("psql"))), arguments: Arguments(options + arguments),
-            output: .discarded, error: .string(limit: 65_536))
-        guard result.terminationStatus.isSuccess else { throw Failure(description: result.standardError) }
+    static func connect(to url: String) async throws -> Connection {
+        try await Connection.connect(
+            ConnectionParameters(url: url), logger: Logger(label: "TestPostgres") { _ in SwiftLogNoOpLogHandler() })
     }
 }

@@ -1,3 +1,4 @@
+import LibPQ
 import LocalPostgres
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 ///
 /// ```swift
 /// @Test(.database) func appends() async throws {
-///     let database = TestDatabase.current
+///     let connection = try await TestDatabase.current.connect()
 ///     …
 /// }
 /// ```
@@ -35,6 +36,11 @@ package struct TestDatabase: Sendable {
         url = await cluster.url(database: name)
         loopbackURL = await cluster.loopbackURL(database: name)
     }
+
+    /// A new connection, as the superuser. It closes when nobody holds it, or when the test ends.
+    package func connect() async throws -> Connection {
+        try await Administration.connect(to: url)
+    }
 }
 
 /// Gives each test, and each case of a parameterized test, a database of its own, and drops it afterwards.
@@ -59,7 +65,7 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     private func onSharedServer(_ function: @Sendable () async throws -> Void) async throws {
         let (cluster, name) = try await SharedServer.shared.createDatabase(migrated: isMigrated)
         let result = await run(function, in: TestDatabase(name: name, cluster: cluster))
-        try await Administration.execute("DROP DATABASE \(name) WITH (FORCE)", on: cluster)
+        try await Administration.execute("DROP DATABASE \(identifier: name) WITH (FORCE)", on: cluster)
         try result.get()
     }
 
@@ -68,7 +74,7 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
         let result: Result<Void, any Error>
         do {
             let name = "test"
-            try await Administration.execute("CREATE DATABASE \(name) TEMPLATE template0", on: cluster)
+            try await Administration.execute("CREATE DATABASE \(identifier: name) TEMPLATE template0", on: cluster)
             if isMigrated { try await Administration.migrate(name, on: cluster) }
             result = await run(function, in: TestDatabase(name: name, cluster: cluster))
         } catch {
