@@ -1,0 +1,12 @@
+import SternBrocot
+
+/// The net effect of a batch on one row.
+package struct RowChange: Equatable, Sendable {
+    package let key: String
+    /// The list in which the row is stored; nil: there is no row yet.
+    package let storedList: String?
+    /// The list that the row shall be in; nil: the row shall be gone.
+    package let list: String?
+    /// The rank that the row shall have; nil: none.
+    package let rank: Rank?
+}

@@ -1,0 +1,40 @@
+import LibPQ
+
+/// Applies moves to the database, generic over ordered tables. The caller has begun a transaction and holds the locks
+/// of every list that the moves touch.
+package struct MoveApplication: Sendable {
+    private let policy: RebalancingPolicy
+
+    package init(policy: RebalancingPolicy = RebalancingPolicy()) {
+        self.policy = policy
+    }
+
+    /// Applies the moves one after the other, and writes their net effect.
+    ///
+    /// - Returns: one outcome for each move, in their order.
+    /// - Throws: ``OrderingError``; then nothing is decided, and the transaction or savepoint must be rolled back.
+    package func apply(
+        _ moves: [Move], on connection: isolated Connection
+    ) throws(OrderingError) -> [MoveOutcome] {
+        let names = Set(moves.map(\.list.orderedTable))
+        let tables = try OrderedTableRepository.tables(named: names.sorted(), on: connection)
+        var batch = MoveBatch(moves, tables: tables, policy: policy)
+        var needs = batch.advance()
+        while !needs.isEmpty {
+            for table in tables.values {
+                let ofTable = needs.filter { $0.list.orderedTable == table.name }
+                for (need, finding) in try OrderedTableRepository(table).find(ofTable, on: connection) {
+                    try batch.learn(finding, for: need)
+                }
+            }
+            needs = batch.advance()
+        }
+        for table in tables.values.sorted(by: { $0.name < $1.name }) {
+            try OrderedTableRepository(table).write(batch.changes(in: table), on: connection)
+        }
+        return batch.outcomes.map { outcome in
+            guard let outcome else { preconditionFailure("without needs, every move is decided") }
+            return outcome
+        }
+    }
+}

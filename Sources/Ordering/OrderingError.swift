@@ -1,0 +1,33 @@
+import LibPQ
+
+/// Why no outcome could be found: nothing was decided.
+package enum OrderingError: Error, Sendable {
+    /// The database failed, or refused a statement.
+    case database(PostgresError)
+    /// Rows of the list changed between two statements, by something that does not take the list's lock.
+    case rowsChangedUnderLock(key: String)
+    /// Other than the expected number of rows was written.
+    case unexpectedRowCount(table: String, expected: Int, written: Int)
+    /// A stored rank is no fraction in lowest terms within bounds.
+    case invalidStoredRank(table: String, list: String, key: String, rank: String)
+    /// A key column of the registered table has a type that can't be a key.
+    case unsupportedKeyType(table: String, column: String, type: String)
+}
+
+extension OrderingError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .database(let error):
+            "\(error)"
+        case .rowsChangedUnderLock(let key):
+            "item '\(key)' changed while its list was locked; something writes ranks without taking the list's lock"
+        case .unexpectedRowCount(let table, let expected, let written):
+            "\(written) rows of \(table) were written instead of \(expected); something else changes the same rows"
+        case .invalidStoredRank(let table, let list, let key, let rank):
+            "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
+                + "bounds; run `brocot check --repair`"
+        case .unsupportedKeyType(let table, let column, let type):
+            "column \(column) of \(table) has type \(type); keys are \(KeyType.allCases.map(\.rawValue).joined(separator: ", "))"
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import LibPQ
+import SternBrocot
+
+/// Reads and writes the rows of one ordered table. The caller holds the locks of the lists.
+struct OrderedTableRepository {
+    private let table: OrderedTable
+    private let statements: OrderingStatements
+
+    /// So many rows are read around each position that is looked for.
+    private static let rowsAroundPosition = 9
+
+    init(_ table: OrderedTable) {
+        self.table = table
+        statements = OrderingStatements(table)
+    }
+
+    /// The registered tables of these names.
+    static func tables(
+        named names: [String], on connection: isolated Connection
+    ) throws(OrderingError) -> [String: OrderedTable] {
+        var tables: [String: OrderedTable] = [:]
+        for row in try connection.rows(OrderingStatements.orderedTables(named: names)) {
+            let table = try decoding { () throws(PostgresError) in
+                (
+                    name: try row.decode(0, as: String.self), schema: try row.decode(1, as: String.self),
+                    table: try row.decode(2, as: String.self), listColumn: try row.decode(3, as: String.self),
+                    listType: try row.decode(4, as: String.self), itemColumn: try row.decode(5, as: String.self),
+                    itemType: try row.decode(6, as: String.self), ownsRows: try row.decode(7, as: Bool.self)
+                )
+            }
+            func keyType(_ type: String, of column: String) throws(OrderingError) -> KeyType {
+                guard let keyType = KeyType(rawValue: type) else {
+                    throw .unsupportedKeyType(table: table.name, column: column, type: type)
+                }
+                return keyType
+            }
+            tables[table.name] = OrderedTable(
+                name: table.name, schema: table.schema, table: table.table, listColumn: table.listColumn,
+                listType: try keyType(table.listType, of: table.listColumn), itemColumn: table.itemColumn,
+                itemType: try keyType(table.itemType, of: table.itemColumn), ownsRows: table.ownsRows)
+        }
+        return tables
+    }
+
+    // MARK: Reading
+
+    /// Answers needs, in their order.
+    func find(
+        _ needs: [ListNeed], on connection: isolated Connection
+    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+        var (rows, up, down): ([ListNeed], [ListNeed], [ListNeed]) = ([], [], [])
+        var positions: [ListIdentifier: [Int]] = [:]
+        var found: [(ListNeed, Finding)] = []
+        for need in needs {
+            switch need.need {
+            case .row: rows.append(need)
+            case .run(_, .up, _): up.append(need)
+            case .run(_, .down, _): down.append(need)
+            case .position(let position): positions[need.list, default: []].append(position)
+            case .count: found.append((need, .count(try count(of: need.list, on: connection))))
+            }
+        }
+        found += try findRows(rows, on: connection)
+        found += try findRuns(up, .up, on: connection)
+        found += try findRuns(down, .down, on: connection)
+        for (list, offsets) in positions { found += try findPositions(offsets, in: list, on: connection) }
+        return found
+    }
+
+    private func findRows(
+        _ needs: [ListNeed], on connection: isolated Connection
+    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+        guard !needs.isEmpty else { return [] }
+        var wanted = RowsWanted()
+        for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.need) }) {
+            wanted.lists.append(list.list)
+            wanted.keys.append(key)
+            wanted.below.append(below)
+            wanted.above.append(above)
+        }
+        var presences = needs.map { _ in Presence.absent }
+        var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
+        for row in try connection.rows(statements.rows(wanted)) {
+            let (number, side) = try decoding { () throws(PostgresError) in
+                (try row.decode(0, as: Int.self) - 1, try row.decode(1, as: Int32.self))
+            }
+            guard let stored = try storedRow(row, from: 2, list: needs[number].list) else {
+                presences[number] = .unplaced
+                continue
+            }
+            switch side {
+            case 0: presences[number] = .placed(stored.rank)
+            case 1: above[number, default: []].append(stored)
+            default: below[number, default: []].append(stored)
+            }
+        }
+        return needs.indices.map { number in
+            (
+                needs[number],
+                .row(presences[number], below: below[number] ?? [], above: above[number] ?? [])
+            )
+        }
+    }
+
+    private func findRuns(
+        _ needs: [ListNeed], _ direction: Need.Direction, on connection: isolated Connection
+    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+        guard !needs.isEmpty else { return [] }
+        var wanted = RunsWanted()
+        for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.need) }) {
+            wanted.lists.append(list.list)
+            wanted.numerators.append(start?.numerator ?? (direction == .up ? -1 : 1))
+            wanted.denominators.append(start?.denominator ?? 0)
+            wanted.counts.append(count)
+        }
+        var runs: [[StoredRow]] = needs.map { _ in [] }
+        for row in try connection.rows(statements.runs(wanted, direction)) {
+            let number = try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
+            if let stored = try storedRow(row, from: 1, list: needs[number].list) { runs[number].append(stored) }
+        }
+        return needs.indices.map { (needs[$0], .run(runs[$0])) }
+    }
+
+    private func findPositions(
+        _ positions: [Int], in list: ListIdentifier, on connection: isolated Connection
+    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+        let margin = Self.rowsAroundPosition / 2
+        let offsets = positions.map { max(0, $0 - margin) }
+        var rows: [Int: StoredRow] = [:]
+        if let offset = offsets.first, offsets.count == 1 {
+            let found = try connection.rows(
+                statements.rows(of: list.list, offset: offset, count: Self.rowsAroundPosition))
+            for (number, row) in found.enumerated() { rows[offset + number] = try storedRow(row, from: 0, list: list) }
+        } else {
+            let last = offsets.max() ?? 0
+            let found = try connection.rows(
+                statements.rows(of: list.list, offsets: offsets, count: Self.rowsAroundPosition, last: last))
+            for row in found {
+                let offset = try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) }
+                rows[offset] = try storedRow(row, from: 1, list: list)
+            }
+        }
+        return zip(positions, offsets).map { position, offset in
+            let around = (offset..<(offset + Self.rowsAroundPosition)).compactMap { rows[$0] }
+            return (ListNeed(list: list, need: .position(position)), .position(offset: offset, around))
+        }
+    }
+
+    private func count(of list: ListIdentifier, on connection: isolated Connection) throws(OrderingError) -> Int {
+        let rows = try connection.rows(statements.count(of: list.list))
+        return try decoding { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
+    }
+
+    /// Key and rank from three columns on; nil: the row has no rank.
+    private func storedRow(_ row: Row, from column: Int, list: ListIdentifier) throws(OrderingError) -> StoredRow? {
+        let (key, numerator, denominator) = try decoding { () throws(PostgresError) in
+            (
+                try row.decode(column, as: String.self), try row.decode(column + 1, as: Int64?.self),
+                try row.decode(column + 2, as: Int64?.self)
+            )
+        }
+        guard let numerator, let denominator else { return nil }
+        guard let rank = Rank(numerator: numerator, denominator: denominator) else {
+            throw .invalidStoredRank(
+                table: table.name, list: list.list, key: key, rank: "\(numerator)/\(denominator)")
+        }
+        return StoredRow(key: key, rank: rank)
+    }
+
+    // MARK: Writing
+
+    /// Writes the net effects of a batch: rows that leave, then updates, then rows that arrive.
+    func write(_ changes: [RowChange], on connection: isolated Connection) throws(OrderingError) {
+        let gone = changes.filter { $0.list == nil }
+        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
+        let new = changes.filter { $0.storedList == nil }
+        let changesLists = stored.contains { $0.list != $0.storedList }
+        if !gone.isEmpty { try execute(statements.delete(gone), rows: gone.count, on: connection) }
+        if !stored.isEmpty {
+            let update = changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored)
+            try execute(update, rows: stored.count, on: connection)
+        }
+        if !new.isEmpty { try execute(statements.insert(new), rows: new.count, on: connection) }
+    }
+
+    private func execute(
+        _ statement: SQL, rows expected: Int, on connection: isolated Connection
+    ) throws(OrderingError) {
+        let written = try decoding { () throws(PostgresError) in try connection.execute(statement) }
+        guard written == expected else {
+            throw .unexpectedRowCount(table: table.name, expected: expected, written: written)
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func rows(_ statement: SQL) throws(OrderingError) -> Rows {
+        do { return try query(statement) } catch { throw .database(error) }
+    }
+}
+
+/// Names what the database says in the words of this module.
+private func decoding<Value>(_ body: () throws(PostgresError) -> Value) throws(OrderingError) -> Value {
+    do { return try body() } catch { throw .database(error) }
+}

@@ -1,0 +1,184 @@
+import LibPQ
+
+/// Every statement that reads or writes ordered tables.
+///
+/// Lists, keys and bounds come as arrays, so that one statement serves a whole batch. Each names the table's key
+/// columns, casts keys to their types, and reads along the unique index of list and rank, or along that of list and
+/// item.
+struct OrderingStatements {
+    private let table: SQL
+    private let listColumn: SQL
+    private let itemColumn: SQL
+    private let listArray: SQL
+    private let itemArray: SQL
+
+    init(_ ordered: OrderedTable) {
+        table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
+        listColumn = "\(identifier: ordered.listColumn)"
+        itemColumn = "\(identifier: ordered.itemColumn)"
+        listArray = SQL(unsafeRaw: "\(ordered.listType.rawValue)[]")
+        itemArray = SQL(unsafeRaw: "\(ordered.itemType.rawValue)[]")
+    }
+
+    private func lists(_ keys: [String]) -> SQL { "\(keys)::text[]::\(listArray)" }
+    private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemArray)" }
+
+    /// The registered tables of these names that exist, with the types of their key columns.
+    static func orderedTables(named names: [String]) -> SQL {
+        """
+        SELECT registered.name, registered.schema_name, registered.table_name, registered.list_column,
+            list_column.atttypid::regtype::text, registered.item_column, item_column.atttypid::regtype::text,
+            registered.owns_rows
+        FROM brocot.ordered_tables AS registered
+        JOIN pg_catalog.pg_attribute AS list_column
+            ON list_column.attrelid
+                = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+            AND list_column.attname = registered.list_column
+        JOIN pg_catalog.pg_attribute AS item_column
+            ON item_column.attrelid = list_column.attrelid AND item_column.attname = registered.item_column
+        WHERE registered.name = ANY (\(names))
+        """
+    }
+
+    // MARK: Reading
+
+    /// The rows with these keys (side 0), and up to so many placed neighbours below (-1) and above (1) of each.
+    func rows(_ wanted: RowsWanted) -> SQL {
+        """
+        SELECT wanted.number, found.side, found.item::text, found.rank_num, found.rank_den
+        FROM unnest(\(lists(wanted.lists)), \(items(wanted.keys)), \(wanted.below), \(wanted.above))
+            WITH ORDINALITY AS wanted (list, item, below, above, number)
+        JOIN \(table) AS anchor ON anchor.\(listColumn) = wanted.list AND anchor.\(itemColumn) = wanted.item
+        CROSS JOIN LATERAL (
+            SELECT 0 AS side, anchor.\(itemColumn) AS item, anchor.rank_num, anchor.rank_den
+            UNION ALL
+            (SELECT -1, lower.\(itemColumn), lower.rank_num, lower.rank_den
+            FROM \(table) AS lower
+            WHERE wanted.below > 0 AND lower.\(listColumn) = anchor.\(listColumn) AND lower.rank < anchor.rank
+            ORDER BY lower.rank DESC LIMIT wanted.below)
+            UNION ALL
+            (SELECT 1, upper.\(itemColumn), upper.rank_num, upper.rank_den
+            FROM \(table) AS upper
+            WHERE wanted.above > 0 AND upper.\(listColumn) = anchor.\(listColumn) AND upper.rank > anchor.rank
+            ORDER BY upper.rank LIMIT wanted.above)
+        ) AS found
+        """
+    }
+
+    /// Up to so many placed rows from each rank on, leaving it out. -1/0 and 1/0 are the ends of a list.
+    func runs(_ wanted: RunsWanted, _ direction: Need.Direction) -> SQL {
+        let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
+        return """
+            SELECT wanted.number, found.\(itemColumn)::text, found.rank_num, found.rank_den
+            FROM unnest(\(lists(wanted.lists)), \(wanted.numerators), \(wanted.denominators), \(wanted.counts))
+                WITH ORDINALITY AS wanted (list, num, den, count, number)
+            CROSS JOIN LATERAL (
+                SELECT run.\(itemColumn), run.rank_num, run.rank_den
+                FROM \(table) AS run
+                WHERE run.\(listColumn) = wanted.list
+                    AND run.rank \(comparison) CASE
+                        WHEN wanted.den > 0 THEN wanted.num::numeric(57, 38) / wanted.den
+                        WHEN wanted.num > 0 THEN 'Infinity'::numeric
+                        ELSE '-Infinity'::numeric END
+                ORDER BY run.rank \(order)
+                LIMIT wanted.count
+            ) AS found
+            """
+    }
+
+    /// The placed rows of a list from an offset on.
+    func rows(of list: String, offset: Int, count: Int) -> SQL {
+        """
+        SELECT counted.\(itemColumn)::text, counted.rank_num, counted.rank_den
+        FROM \(table) AS counted
+        WHERE counted.\(listColumn) = (\(lists([list])))[1] AND counted.rank IS NOT NULL
+        ORDER BY counted.rank
+        OFFSET \(offset) LIMIT \(count)
+        """
+    }
+
+    /// The placed rows of a list around several offsets, counted in one pass over the list.
+    func rows(of list: String, offsets: [Int], count: Int, last: Int) -> SQL {
+        """
+        SELECT counted.before, counted.item::text, counted.rank_num, counted.rank_den
+        FROM (
+            SELECT row_number() OVER (ORDER BY placed.rank) - 1 AS before, placed.\(itemColumn) AS item,
+                placed.rank_num, placed.rank_den
+            FROM \(table) AS placed
+            WHERE placed.\(listColumn) = (\(lists([list])))[1] AND placed.rank IS NOT NULL
+            ORDER BY placed.rank
+            LIMIT \(last + count)
+        ) AS counted
+        WHERE counted.before = ANY (\(offsets.flatMap { ($0..<($0 + count)) }))
+        """
+    }
+
+    /// How many placed rows a list has.
+    func count(of list: String) -> SQL {
+        """
+        SELECT count(*) FROM \(table) AS placed
+        WHERE placed.\(listColumn) = (\(lists([list])))[1] AND placed.rank IS NOT NULL
+        """
+    }
+
+    // MARK: Writing
+
+    func delete(_ changes: some Collection<RowChange>) -> SQL {
+        """
+        DELETE FROM \(table) AS stored
+        USING unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key)))) AS gone (list, item)
+        WHERE stored.\(listColumn) = gone.list AND stored.\(itemColumn) = gone.item
+        """
+    }
+
+    func updateRanks(_ changes: some Collection<RowChange>) -> SQL {
+        """
+        UPDATE \(table) AS stored
+        SET rank_num = moved.num, rank_den = moved.den
+        FROM unnest(
+            \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
+            \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
+        ) AS moved (list, item, num, den)
+        WHERE stored.\(listColumn) = moved.list AND stored.\(itemColumn) = moved.item
+        """
+    }
+
+    /// Ranks and lists at once: in between, a row would stand on the rank of one that has yet to leave.
+    func updateListsAndRanks(_ changes: some Collection<RowChange>) -> SQL {
+        """
+        UPDATE \(table) AS stored
+        SET \(listColumn) = moved.new_list, rank_num = moved.num, rank_den = moved.den
+        FROM unnest(
+            \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
+            \(lists(changes.compactMap(\.list))),
+            \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
+        ) AS moved (list, item, new_list, num, den)
+        WHERE stored.\(listColumn) = moved.list AND stored.\(itemColumn) = moved.item
+        """
+    }
+
+    func insert(_ changes: some Collection<RowChange>) -> SQL {
+        """
+        INSERT INTO \(table) (\(listColumn), \(itemColumn), rank_num, rank_den)
+        SELECT * FROM unnest(
+            \(lists(changes.compactMap(\.list))), \(items(changes.map(\.key))),
+            \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator }))
+        """
+    }
+}
+
+/// The arguments of a look-up of rows, one element for each.
+struct RowsWanted {
+    var lists: [String] = []
+    var keys: [String] = []
+    var below: [Int] = []
+    var above: [Int] = []
+}
+
+/// The arguments of a look-up of runs, one element for each.
+struct RunsWanted {
+    var lists: [String] = []
+    var numerators: [Int64] = []
+    var denominators: [Int64] = []
+    var counts: [Int] = []
+}
