@@ -167,7 +167,8 @@ package struct MoveBatch: Sendable {
     }
 
     /// The members with these keys, or the needs for those that are not known.
-    private mutating func members(_ keys: [String], in list: Int, below: Int = 0, above: Int = 0) -> ([Int], [ListNeed]) {
+    private mutating func members(_ keys: [String], in list: Int, below: Int = 0, above: Int = 0) -> ([Int], [ListNeed])
+    {
         var (found, needs): ([Int], [ListNeed]) = ([], [])
         for key in keys {
             if let member = member(key, in: list) {

@@ -1,0 +1,11 @@
+import LibPQ
+import Synchronization
+
+/// Ends the lookout's wait from elsewhere.
+final class LookoutInterruption: Sendable {
+    private let connection = Mutex<Connection?>(nil)
+
+    func set(_ connection: Connection?) { self.connection.withLock { $0 = connection } }
+
+    func wakeUp() { connection.withLock { $0 }?.wakeUp() }
+}

@@ -1,0 +1,191 @@
+import LibPQ
+import Ordering
+
+/// Claims lists, applies their pending requests, and logs the outcomes: one transaction, which is the claim.
+///
+/// Nothing outside the transaction says that a request is being worked on. A crash rolls everything back.
+package struct QueueTransaction: Sendable {
+    /// Which lists a transaction looks at.
+    package enum Scope: Sendable {
+        /// The next lists beyond this one that have requests.
+        case beyond(ListIdentifier, lists: Int)
+        case lists([ListIdentifier])
+    }
+
+    private let configuration: QueueConfiguration
+    private let application: MoveApplication
+
+    package init(_ configuration: QueueConfiguration) {
+        self.configuration = configuration
+        application = MoveApplication(policy: configuration.rebalancing)
+    }
+
+    /// Decides a batch of requests. If the batch fails for a reason that lies in its requests, they are tried again in
+    /// parts, down to single ones, so that a bad one harms only itself.
+    ///
+    /// - Throws: ``QueueError``; then nothing was decided, unless it says that the outcome of COMMIT is unknown.
+    package func run(_ scope: Scope, on connection: isolated Connection) throws(QueueError) -> BatchReport {
+        var locked: [ListIdentifier] = []
+        do throws(QueueError) {
+            return try attempt(scope, .together, locked: &locked, on: connection)
+        } catch {
+            guard error.failureClass != .environment, !locked.isEmpty else { throw error }
+        }
+        return try attempt(.lists(locked), .inParts, locked: &locked, on: connection)
+    }
+
+    private enum Manner {
+        case together, inParts
+    }
+
+    private typealias Decided = [(PendingRequest, MoveOutcome)]
+
+    private func attempt(
+        _ scope: Scope, _ manner: Manner, locked: inout [ListIdentifier], on connection: isolated Connection
+    ) throws(QueueError) -> BatchReport {
+        var claimed: [ListIdentifier] = []
+        do {
+            let report = try connection.transaction(settings: configuration.settings) { connection in
+                var report = BatchReport()
+                claimed = try claim(scope, report: &report, on: connection)
+                guard !claimed.isEmpty else { return report }
+                let (pending, time) = try read(claimed, on: connection)
+                let batch = ClosedBatch(pending, locked: Set(claimed), limit: configuration.requestsPerList)
+                report.heldBack = batch.heldBack
+                guard let time, !batch.requests.isEmpty else { return report }
+                let decided =
+                    switch manner {
+                    case .together: try apply(batch.requests, on: connection)
+                    case .inParts: try applyInParts(batch.requests, on: connection)
+                    }
+                try finish(decided, at: time, on: connection)
+                report.count(decided)
+                return report
+            }
+            return report
+        } catch {
+            locked = claimed
+            throw QueueError(error)
+        }
+    }
+
+    // MARK: Steps
+
+    private func claim(
+        _ scope: Scope, report: inout BatchReport, on connection: isolated Connection
+    ) throws -> [ListIdentifier] {
+        let partners = configuration.partnersPerList
+        let statement =
+            switch scope {
+            case .beyond(let start, let lists):
+                QueueStatements.claim(beyond: start, lists: min(lists, configuration.listsPerBatch), partners: partners)
+            case .lists(let lists):
+                QueueStatements.claim(lists, partners: partners)
+            }
+        var (locked, lastNumber): ([ListIdentifier], Int) = ([], 0)
+        for row in try connection.query(statement) {
+            let list = ListIdentifier(
+                orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self))
+            let number = try row.decode(2, as: Int.self)
+            if number > 0 { report.found += 1 }
+            if number > lastNumber { (lastNumber, report.lastFound) = (number, list) }
+            if try row.decode(3, as: Bool.self) { locked.append(list) }
+        }
+        report.locked = locked.count
+        return locked
+    }
+
+    private func read(
+        _ lists: [ListIdentifier], on connection: isolated Connection
+    ) throws -> ([PendingRequest], Timestamp?) {
+        let rows = try connection.query(
+            QueueStatements.pending(
+                in: lists, limit: configuration.requestsPerList, bytes: configuration.bytesPerBatch))
+        var requests: [Int64: PendingRequest] = [:]
+        requests.reserveCapacity(rows.count)
+        for row in rows {
+            let request = try PendingRequest(row)
+            requests[request.id] = request
+        }
+        return (Array(requests.values), try rows.first?.decode(8, as: Timestamp.self))
+    }
+
+    private func apply(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) -> Decided {
+        do throws(OrderingError) {
+            return Array(zip(requests, try application.apply(requests.map(\.move), on: connection)))
+        } catch {
+            throw .ordering(error)
+        }
+    }
+
+    /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one.
+    private func applyInParts(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) -> Decided {
+        for attempt in 1... {
+            do {
+                return try connection.savepoint("part") { connection in
+                    try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
+                    let decided = try apply(requests, on: connection)
+                    try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
+                    return decided
+                }
+            } catch {
+                let error = QueueError(error)
+                switch error.failureClass {
+                case .environment:
+                    throw error
+                case .request where requests.count > 1, .staleRows where requests.count > 1:
+                    let middle = requests.count / 2
+                    let earlier = try applyInParts(Array(requests[..<middle]), on: connection)
+                    return earlier + (try applyInParts(Array(requests[middle...]), on: connection))
+                case .request, .staleRows:
+                    guard attempt == Self.attemptsAlone else { continue }
+                    guard let failed = error.databaseError else { throw error }
+                    let rejection = Rejection(.failed, failed.message, sqlState: failed.sqlState?.rawValue)
+                    return requests.map { ($0, .rejected(rejection)) }
+                }
+            }
+        }
+        preconditionFailure("the last attempt returns or throws")
+    }
+
+    /// A single request that fails is tried so often before that counts as its outcome.
+    private static let attemptsAlone = 3
+
+    private func finish(_ decided: Decided, at time: Timestamp, on connection: isolated Connection) throws {
+        let rows = try connection.query(QueueStatements.finish(DecidedRequests(decided), at: time))
+        let deleted = try rows[0].decode(0, as: Int.self)
+        let logged = try rows[0].decode(1, as: Int.self)
+        guard deleted == decided.count, logged == decided.count else {
+            throw QueueError.countsDiffer(decided: decided.count, deleted: deleted, logged: logged)
+        }
+    }
+}
+
+extension PendingRequest {
+    /// From the first eight columns of ``QueueStatements/pending(in:limit:bytes:)``.
+    init(_ row: Row) throws {
+        id = try row.decode(0, as: Int64.self)
+        let orderedTable = try row.decode(1, as: String.self)
+        let anchor = try row.decode(5, as: String?.self)
+        let position = try row.decode(6, as: Int?.self)
+        let source = try row.decode(7, as: String?.self)
+        let action: Move.Action? =
+            switch (try row.decode(4, as: String.self), anchor, position) {
+            case ("first", nil, nil): .place(.first, from: source)
+            case ("last", nil, nil): .place(.last, from: source)
+            case ("before", let anchor?, nil): .place(.before(anchor), from: source)
+            case ("after", let anchor?, nil): .place(.after(anchor), from: source)
+            case ("at", nil, let position?): .place(.at(position), from: source)
+            case ("remove", nil, nil): .remove
+            default: nil
+            }
+        guard let action else { throw QueueError.unreadableRequest(id: id) }
+        move = Move(
+            list: ListIdentifier(orderedTable: orderedTable, list: try row.decode(2, as: String.self)),
+            items: try row.decode(3, as: [String].self), action: action)
+    }
+}
