@@ -1,7 +1,13 @@
 -- The registry of ordered tables, and the built-in one.
 
-CREATE SCHEMA brocot;
-COMMENT ON SCHEMA brocot IS 'User-defined order: ordered tables, the queue of move requests, and its log.';
+-- An administrator may have made the schema for a role that may not create one.
+DO $$
+BEGIN
+    IF to_regnamespace('brocot') IS NULL THEN
+        CREATE SCHEMA brocot;
+    END IF;
+END
+$$;
 
 CREATE TABLE brocot.ordered_tables (
     name        text COLLATE pg_catalog."C" PRIMARY KEY,

@@ -20,7 +20,8 @@ CREATE FUNCTION brocot.keys_are_1_to_1024_bytes(keys text[]) RETURNS boolean
 AS $$
 BEGIN
     IF pg_catalog.cardinality(keys) OPERATOR(pg_catalog.=) 1 THEN
-        RETURN pg_catalog.octet_length(keys[1]) OPERATOR(pg_catalog.<@) '[1,1024]'::pg_catalog.int4range;
+        RETURN pg_catalog.octet_length(keys[pg_catalog.array_lower(keys, 1)])
+            OPERATOR(pg_catalog.<@) '[1,1024]'::pg_catalog.int4range;
     END IF;
     RETURN (
         SELECT pg_catalog.bool_and(pg_catalog.octet_length(key) OPERATOR(pg_catalog.<@) '[1,1024]'::pg_catalog.int4range)
@@ -156,21 +157,6 @@ COMMENT ON FUNCTION brocot.skip_duplicate_request IS 'Skips a request whose idem
 CREATE TRIGGER skip_duplicate_request BEFORE INSERT ON brocot.move_requests
     FOR EACH ROW WHEN (NEW.idempotency_key IS NOT NULL)
     EXECUTE FUNCTION brocot.skip_duplicate_request();
-
--- An array may begin at any subscript. Here all begin at 1, so that items[1] is the first item to every reader.
-CREATE FUNCTION brocot.number_items_from_1() RETURNS trigger
-    LANGUAGE plpgsql
-AS $$
-BEGIN
-    NEW.items := NEW.items[:];
-    RETURN NEW;
-END
-$$;
-COMMENT ON FUNCTION brocot.number_items_from_1 IS 'Lets the array of items begin at subscript 1.';
-
-CREATE TRIGGER number_items_from_1 BEFORE INSERT ON brocot.move_requests
-    FOR EACH ROW WHEN (array_lower(NEW.items, 1) <> 1)
-    EXECUTE FUNCTION brocot.number_items_from_1();
 
 CREATE UNLOGGED TABLE brocot.sleeping_daemons (
     daemon       uuid PRIMARY KEY,
