@@ -12,6 +12,8 @@ enum __attribute__((enum_extensibility(closed))) DiagnosticField {
     DiagnosticFieldDetail = PG_DIAG_MESSAGE_DETAIL,
     DiagnosticFieldHint = PG_DIAG_MESSAGE_HINT,
     DiagnosticFieldPosition = PG_DIAG_STATEMENT_POSITION,
+    DiagnosticFieldInternalPosition = PG_DIAG_INTERNAL_POSITION,
+    DiagnosticFieldInternalQuery = PG_DIAG_INTERNAL_QUERY,
     DiagnosticFieldContext = PG_DIAG_CONTEXT,
     DiagnosticFieldSchema = PG_DIAG_SCHEMA_NAME,
     DiagnosticFieldTable = PG_DIAG_TABLE_NAME,

@@ -71,6 +71,8 @@ package struct PostgresError: Error, Sendable {
         var detail: String?
         var hint: String?
         var position: Int?
+        var internalPosition: Int?
+        var internalQuery: String?
         var context: String?
         var schema: String?
         var table: String?
@@ -110,6 +112,10 @@ extension PostgresError {
     package var hint: String? { storage.fields.hint }
     /// Where in the statement, in characters from 1.
     package var position: Int? { storage.fields.position }
+    /// Where in `internalQuery`, in characters from 1.
+    package var internalPosition: Int? { storage.fields.internalPosition }
+    /// A statement that failed inside the one that was sent, such as one in the body of a function.
+    package var internalQuery: String? { storage.fields.internalQuery }
     /// The functions and statements that were under way, innermost first, one a line.
     package var context: String? { storage.fields.context }
     package var schema: String? { storage.fields.schema }

@@ -40,6 +40,7 @@ private func serverError(_ result: OpaquePointer) -> PostgresError {
         fields: .init(
             code: sqlState == nil ? .protocolMisuse : .server, message: message, sqlState: sqlState,
             detail: field(.detail), hint: field(.hint), position: field(.position).flatMap { Int($0) },
+            internalPosition: field(.internalPosition).flatMap { Int($0) }, internalQuery: field(.internalQuery),
             context: field(.context), schema: field(.schema), table: field(.table), column: field(.column),
             constraint: field(.constraint)))
 }
