@@ -1,0 +1,127 @@
+package import LibPQ
+
+/// Why migrations can't be read, or were not applied.
+package enum MigrationError: Error, Sendable {
+    // The files.
+    case unreadable(path: String, reason: String)
+    case notUTF8(path: String)
+    case noMigrations(directory: String)
+    case invalidFileName(path: String)
+    case noStatement(path: String)
+    case duplicateVersion(Int, paths: [String])
+    case missingVersion(Int, before: String)
+    /// A statement that would begin or end the transaction in which the migration runs.
+    case transactionCommand(String, at: SourceLocation)
+
+    // The database.
+    /// The server refused a statement. The migration left nothing behind.
+    case refused(at: SourceLocation, by: PostgresError)
+    /// What was applied is not what the files say.
+    case drifted(MigrationStatus)
+    /// The database has migrations that this set does not know.
+    case newer(MigrationStatus)
+    /// Somebody else held a lock for the whole of `lockTimeout`. `holders` are the server's process numbers.
+    case lockTimeout(waited: Duration, holders: [Int])
+    case cancelled
+    /// Anything else between here and the server, such as a lost connection.
+    case database(PostgresError)
+}
+
+extension MigrationError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unreadable(let path, let reason): "The migrations in \(path) can't be read: \(reason)"
+        case .notUTF8(let path): "\(path) is not UTF-8. Save it as UTF-8."
+        case .noMigrations(let directory):
+            "\(directory) has no migrations. They are files such as 0001_first_tables.sql."
+        case .invalidFileName(let path):
+            """
+            \(path) is not a migration's name. Call it by a number from 1, an underscore, and lower-case letters, \
+            digits and underscores, such as 0001_first_tables.sql.
+            """
+        case .noStatement(let path): "\(path) has no statement. Write one, or delete the file."
+        case .duplicateVersion(let version, let paths):
+            "\(paths.joined(separator: " and ")) have the same number, \(version). Renumber one of them."
+        case .missingVersion(let version, let path):
+            "There is no migration \(version), and the next is \(path). Add the missing file, or renumber the others."
+        case .transactionCommand(let command, let location):
+            """
+            \(location): error: \(command) in a migration: each migration runs in one transaction of its own. \
+            Remove the command.
+            \(location.excerpt)
+            """
+        case .refused(let location, let error): Self.describe(error, at: location)
+        case .drifted(let status): Self.describeDrift(status)
+        case .newer(let status):
+            """
+            The database is at migration \(status.databaseVersion), and this program knows \(status.latestVersion). \
+            Use the newer version of the program that migrated it.
+            """
+        case .lockTimeout(let waited, let holders): Self.describeLockTimeout(waited, holders)
+        case .cancelled: "The migration was interrupted. It left nothing behind; earlier ones stay."
+        case .database(let error): "\(error)"
+        }
+    }
+
+    private static func describe(_ error: PostgresError, at location: SourceLocation) -> String {
+        var lines = ["\(location): error: \(error.message)", location.excerpt]
+        if let sqlState = error.sqlState { lines.append("SQLSTATE: \(sqlState)") }
+        if let detail = error.detail { lines.append("Detail: \(detail)") }
+        if let query = error.internalQuery { lines.append("Statement: \(query)") }
+        if let context = error.context { lines.append("Context: \(context)") }
+        if let hint = error.hint { lines.append("Hint: \(hint)") }
+        if error.sqlState == .activeTransaction {
+            lines.append(
+                "Hint: Each migration runs in one transaction, where this command can't. "
+                    + "An index, for one, can be built without CONCURRENTLY, or beforehand and by hand.")
+        }
+        lines.append("This migration left nothing behind; earlier ones stay.")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func describeDrift(_ status: MigrationStatus) -> String {
+        let faults = status.entries.compactMap { entry -> String? in
+            switch entry.state {
+            case .changed: "  migration \(entry.version) \(entry.name) was applied with another text than it has now"
+            case .skipped: "  migration \(entry.version) \(entry.name) was not applied, although later ones were"
+            case .applied, .pending, .unknown: nil
+            }
+        }
+        return """
+            The database was not made by these migrations:
+            \(faults.joined(separator: "\n"))
+            Restore the files as they were applied, and put changes into a new migration.
+            """
+    }
+
+    private static func describeLockTimeout(_ waited: Duration, _ holders: [Int]) -> String {
+        let holder =
+            switch holders.count {
+            case 0: ""
+            case 1: " by server process \(holders[0])"
+            default: " by server processes \(holders.map(String.init).joined(separator: ", "))"
+            }
+        return """
+            A lock is held\(holder), and was not released within \(waited.formatted). Another migration may be \
+            running: see pg_stat_activity, and try again or raise --lock-timeout.
+            """
+    }
+}
+
+extension Duration {
+    /// In seconds, to the millisecond.
+    fileprivate var formatted: String {
+        let (seconds, milliseconds) = (self.milliseconds / 1000, self.milliseconds % 1000)
+        return milliseconds == 0 ? "\(seconds) s" : "\(seconds).\("\(milliseconds + 1000)".dropFirst()) s"
+    }
+
+    /// Whole milliseconds, rounded down.
+    package var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}
+
+extension SQLState {
+    /// What can't run inside a transaction was run inside one.
+    static let activeTransaction = SQLState(rawValue: "25001")
+}

@@ -1,0 +1,18 @@
+internal import LibPQ
+
+extension MigrationStatus {
+    /// What ``Migrator/up(willApply:)`` would run, history included, as a script for psql or another migration tool.
+    ///
+    /// Afterwards the database counts as migrated. Applied twice it fails: a version is recorded once.
+    package func script(lockTimeout: Duration) -> String {
+        pending.map { migration in
+            var parts = ["-- \(migration.path)", MigrationQueries.begin]
+            parts.append(MigrationQueries.settings(lockTimeout: lockTimeout))
+            if migration.version == 1 { parts.append(MigrationQueries.createHistory) }
+            parts.append(migration.sql)
+            parts.append("\(MigrationQueries.recordApplied(migration, checksum: checksum(of: migration)).text);")
+            parts.append("COMMIT;\n")
+            return parts.joined(separator: "\n\n")
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,69 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The migrations of one release, numbered from 1 without a gap.
+package struct MigrationSet: Sendable, Equatable {
+    /// In ascending order of ``Migration/version``: the first has version 1, the next 2, and so on. Never empty.
+    package let migrations: [Migration]
+
+    /// The migrations that the binary was built with.
+    package static let embedded: MigrationSet = {
+        do {
+            return try MigrationSet(files: EmbeddedMigrations.files, directory: "migrations")
+        } catch {
+            preconditionFailure("this binary was built with unusable migrations: \(error)")
+        }
+    }()
+
+    /// Reads every file of a directory whose name ends in `.sql`.
+    ///
+    /// - Throws: Any ``MigrationError`` about files.
+    package init(directory: String) throws(MigrationError) {
+        let files: [(name: String, text: String)]
+        do {
+            files = try FileManager.default.contentsOfDirectory(atPath: directory)
+                .filter { $0.hasSuffix(".sql") }
+                .map { name in
+                    let file = URL(filePath: directory).appending(path: name)
+                    guard let text = String(validating: try Data(contentsOf: file), as: UTF8.self) else {
+                        throw MigrationError.notUTF8(path: "\(directory)/\(name)")
+                    }
+                    return (name, text)
+                }
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            throw .unreadable(path: directory, reason: "\(error)")
+        }
+        try self.init(files: files, directory: directory)
+    }
+
+    /// The `files` may come in any order; the `directory`, where they are from, is for messages.
+    ///
+    /// - Throws: Any ``MigrationError`` about files.
+    package init(files: [(name: String, text: String)], directory: String) throws(MigrationError) {
+        guard !files.isEmpty else { throw .noMigrations(directory: directory) }
+        var migrations: [Migration] = []
+        for file in files.sorted(by: { $0.name < $1.name }) {
+            migrations.append(try Migration(fileName: file.name, directory: directory, text: file.text))
+        }
+        migrations.sort { $0.version < $1.version }
+        var expected = 1
+        for (index, migration) in migrations.enumerated() {
+            if index > 0, migrations[index - 1].version == migration.version {
+                throw .duplicateVersion(migration.version, paths: [migrations[index - 1].path, migration.path])
+            }
+            guard migration.version == expected else {
+                throw .missingVersion(expected, before: migration.path)
+            }
+            expected += 1
+        }
+        self.migrations = migrations
+    }
+
+    /// The version of the last migration.
+    package var latestVersion: Int { migrations.count }
+}

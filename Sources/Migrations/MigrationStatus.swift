@@ -1,0 +1,97 @@
+package import LibPQ
+
+/// A row of the database's history.
+package struct AppliedMigration: Sendable, Equatable {
+    package let version: Int
+    package let name: String
+    /// SHA-256 of the file's text in UTF-8, in hexadecimal.
+    package let checksum: String
+    package let appliedAt: Timestamp
+    /// From the beginning of the migration's transaction to the row's insertion.
+    package let duration: Duration
+}
+
+/// How a database's schema relates to a set of migrations.
+package enum SchemaState: String, Sendable {
+    /// No migration was ever applied.
+    case missing
+    /// Some are applied, the latest are not.
+    case behind
+    /// All are applied.
+    case current
+    /// Some are applied that are later than the latest of the set.
+    case newer
+    /// An applied one had another text, or was left out.
+    case drifted
+}
+
+/// The migrations of a set and those of a database, side by side.
+package struct MigrationStatus: Sendable, Equatable {
+    package enum EntryState: String, Sendable {
+        case applied, pending
+        /// Applied with another text than the file has now.
+        case changed
+        /// Not applied although a later one is.
+        case skipped
+        /// Applied, and later than the latest of the set.
+        case unknown
+    }
+
+    package struct Entry: Sendable, Equatable {
+        package let version: Int
+        package let name: String
+        package let state: EntryState
+        /// nil where it is not applied.
+        package let applied: AppliedMigration?
+    }
+
+    /// In ascending order of their versions, without a gap in those of the set.
+    package let entries: [Entry]
+    /// What is left to apply, in this order. Empty unless the state is missing or behind.
+    package let pending: [Migration]
+    package let state: SchemaState
+    /// The latest version of the set.
+    package let latestVersion: Int
+    /// Of the set's migrations, in their order.
+    private let checksums: [String]
+
+    /// `checksums` are those of the set's migrations, in their order; `history` has the database's rows, in any order.
+    init(set: MigrationSet, checksums: [String], history: [AppliedMigration]) {
+        let applied = Dictionary(history.map { ($0.version, $0) }) { first, _ in first }
+        let databaseVersion = applied.keys.max() ?? 0
+        let known = zip(set.migrations, checksums).map { migration, checksum in
+            let row = applied[migration.version]
+            let state: EntryState =
+                if let row { row.checksum == checksum ? .applied : .changed } else {
+                    migration.version < databaseVersion ? .skipped : .pending
+                }
+            return Entry(version: migration.version, name: migration.name, state: state, applied: row)
+        }
+        let unknown = history.filter { !(1...set.latestVersion).contains($0.version) }
+            .sorted { $0.version < $1.version }
+            .map { Entry(version: $0.version, name: $0.name, state: .unknown, applied: $0) }
+        entries = known + unknown
+        latestVersion = set.latestVersion
+        self.checksums = checksums
+        if entries.contains(where: { $0.state == .changed || $0.state == .skipped }) {
+            state = .drifted
+        } else if !unknown.isEmpty {
+            state = .newer
+        } else if history.isEmpty {
+            state = .missing
+        } else {
+            state = databaseVersion < set.latestVersion ? .behind : .current
+        }
+        pending =
+            switch state {
+            case .missing, .behind: Array(set.migrations[databaseVersion...])
+            case .current, .newer, .drifted: []
+            }
+    }
+
+    /// SHA-256 of the file's text, in hexadecimal. The migration must be one of the set's.
+    func checksum(of migration: Migration) -> String { checksums[migration.version - 1] }
+
+    /// The latest version that the database has; 0 where it has none.
+    package var databaseVersion: Int { entries.last { $0.applied != nil }?.version ?? 0 }
+}

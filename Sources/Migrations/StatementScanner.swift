@@ -1,0 +1,178 @@
+/// Splits a script at the semicolons that end statements: those outside quotes, comments, parentheses and the bodies of
+/// routines written as `BEGIN ATOMIC … END`.
+///
+/// The rules are those of psql's lexer, for `standard_conforming_strings = on`. What is never closed lasts to the end of
+/// the script, where the server finds fault with it.
+struct StatementScanner {
+    private let scalars: [Unicode.Scalar]
+    private var offset = 0
+
+    init(_ script: String) {
+        scalars = Array(script.unicodeScalars)
+    }
+
+    /// What has been seen of the statement under way.
+    private struct Progress {
+        var start: Int?
+        var words: [String] = []
+        var bodyOffset: Int?
+        var parentheses = 0
+        var atomicBlocks = 0
+
+        /// Whether the statement is one that may have a body of statements.
+        var definesRoutine: Bool {
+            let words = words.first == "create" ? words.dropFirst() : []
+            let kind = words.starts(with: ["or", "replace"]) ? words.dropFirst(2).first : words.first
+            return kind == "function" || kind == "procedure"
+        }
+
+        mutating func note(word: String) {
+            if parentheses == 0, words.count < 6 { words.append(word) }
+            guard parentheses == 0, definesRoutine else { return }
+            switch word {
+            case "begin": atomicBlocks += 1
+            case "case" where atomicBlocks > 0: atomicBlocks += 1
+            case "end" where atomicBlocks > 0: atomicBlocks -= 1
+            default: break
+            }
+        }
+    }
+
+    /// The next statement, or nil at the end.
+    mutating func next() -> Statement? {
+        var progress = Progress()
+        while let scalar = peek() {
+            if scalar == ";", progress.parentheses == 0, progress.atomicBlocks == 0 {
+                let end = offset
+                offset += 1
+                if let statement = statement(progress, upTo: end) { return statement }
+                progress = Progress()
+                continue
+            }
+            if Self.isSpace(scalar) {
+                offset += 1
+            } else if scalar == "-", peek(1) == "-" {
+                skip(until: "\n")
+            } else if scalar == "/", peek(1) == "*" {
+                skipBlockComment()
+            } else {
+                if progress.start == nil { progress.start = offset }
+                scanToken(scalar, &progress)
+            }
+        }
+        return statement(progress, upTo: offset)
+    }
+
+    private func statement(_ progress: Progress, upTo end: Int) -> Statement? {
+        guard let start = progress.start else { return nil }
+        return Statement(
+            text: text(start..<end), offset: start, leadingWords: progress.words, bodyOffset: progress.bodyOffset)
+    }
+
+    private mutating func scanToken(_ scalar: Unicode.Scalar, _ progress: inout Progress) {
+        switch scalar {
+        case "'": skipQuoted("'", backslashes: false)
+        case "\"": skipQuoted("\"", backslashes: false)
+        case "$":
+            let body = skipDollarQuoted()
+            if progress.bodyOffset == nil { progress.bodyOffset = body }
+        case "(":
+            progress.parentheses += 1
+            offset += 1
+        case ")":
+            progress.parentheses = max(0, progress.parentheses - 1)
+            offset += 1
+        case _ where Self.beginsWord(scalar):
+            let word = scanWord()
+            if word == "e", peek() == "'" {
+                skipQuoted("'", backslashes: true)
+            } else {
+                progress.note(word: word)
+            }
+        default: offset += 1
+        }
+    }
+
+    private mutating func scanWord() -> String {
+        let start = offset
+        while let scalar = peek(), Self.beginsWord(scalar) || Self.isDigit(scalar) || scalar == "$" { offset += 1 }
+        return text(start..<offset).lowercased()
+    }
+
+    /// A doubled quote closes one literal and opens the next, which comes to the same.
+    private mutating func skipQuoted(_ quote: Unicode.Scalar, backslashes: Bool) {
+        offset += 1
+        while let scalar = peek() {
+            offset += 1
+            if scalar == "\\", backslashes {
+                offset = min(offset + 1, scalars.count)
+            } else if scalar == quote {
+                guard backslashes, peek() == quote else { return }
+                offset += 1
+            }
+        }
+    }
+
+    /// Returns where the quoted text begins; nil where the dollar sign quotes nothing, as in `$1`.
+    private mutating func skipDollarQuoted() -> Int? {
+        var end = offset + 1
+        while end < scalars.count, Self.beginsWord(scalars[end]) || (end > offset + 1 && Self.isDigit(scalars[end])) {
+            end += 1
+        }
+        guard end < scalars.count, scalars[end] == "$" else {
+            offset += 1
+            return nil
+        }
+        let tag = scalars[offset...end]
+        let body = end + 1
+        offset = body
+        while offset < scalars.count, !scalars[offset...].starts(with: tag) { offset += 1 }
+        offset = min(offset + tag.count, scalars.count)
+        return body
+    }
+
+    private mutating func skipBlockComment() {
+        var depth = 0
+        while let scalar = peek() {
+            if scalar == "/", peek(1) == "*" {
+                depth += 1
+                offset += 2
+            } else if scalar == "*", peek(1) == "/" {
+                depth -= 1
+                offset += 2
+                if depth == 0 { return }
+            } else {
+                offset += 1
+            }
+        }
+    }
+
+    private mutating func skip(until end: Unicode.Scalar) {
+        while let scalar = peek(), scalar != end { offset += 1 }
+    }
+
+    private func peek(_ distance: Int = 0) -> Unicode.Scalar? {
+        offset + distance < scalars.count ? scalars[offset + distance] : nil
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: scalars[range])
+        return String(view)
+    }
+
+    private static func beginsWord(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "_": true
+        default: scalar.value >= 0x80
+        }
+    }
+
+    private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == " " || ("\t"..."\r").contains(scalar)
+    }
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool {
+        ("0"..."9").contains(scalar)
+    }
+}

@@ -1,0 +1,104 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Migrations
+
+/// Where a migration is said to be wrong.
+@Suite(.database(migrated: false)) struct MigrationErrorTests {
+    @Test func showsASyntaxErrorInALaterStatement() async throws {
+        let message = try await refusal("-- 👍🏽\nSELECT 1;\n\nSELECT 'é' FROM\n\tnowhere, where;\n")
+        #expect(
+            message.hasPrefix(
+                """
+                dir/1_step.sql:5:11: error: syntax error at or near "where"
+                 5 | \tnowhere, where;
+                   | \t         ^
+                SQLSTATE: 42601
+                """))
+        #expect(message.hasSuffix("This migration left nothing behind; earlier ones stay."))
+    }
+
+    @Test func showsTheStatementWhereTheServerGivesNoPosition() async throws {
+        let message = try await refusal("CREATE TABLE brocot.a ();\n\n  -- again\n  CREATE TABLE brocot.a ();\n")
+        #expect(message.hasPrefix("dir/1_step.sql:4:3: error: relation \"a\" already exists\n 4 |   CREATE TABLE"))
+    }
+
+    @Test func showsTheColumnThatIsMissing() async throws {
+        let message = try await refusal("SELECT 1;\nSELECT missing\nFROM pg_class;\n")
+        #expect(message.hasPrefix("dir/1_step.sql:2:8: error: column \"missing\" does not exist"))
+    }
+
+    @Test func showsTheLineOfADoBlockThatRaises() async throws {
+        let message = try await refusal(
+            """
+            SELECT 1;
+            DO $$
+            BEGIN
+                PERFORM 1;
+                RAISE EXCEPTION 'no';
+            END
+            $$;
+            """)
+        #expect(message.hasPrefix("dir/1_step.sql:5:5: error: no\n 5 |     RAISE EXCEPTION 'no';\n   |     ^"))
+    }
+
+    @Test func showsTheWordOfAStatementInADoBlock() async throws {
+        let message = try await refusal(
+            """
+            DO LANGUAGE plpgsql $do$ DECLARE found integer;
+            BEGIN
+                PERFORM missing FROM pg_class;
+                SELECT 1 FROM nowhere;
+            END $do$;
+            """)
+        // PERFORM is SELECT to the server, which is not what the file says.
+        #expect(message.hasPrefix("dir/1_step.sql:3:5: error: column \"missing\" does not exist"))
+        let other = try await refusal(
+            "DO $do$ BEGIN\n    PERFORM 1;\n    INSERT INTO\n        nowhere VALUES (1); END $do$;")
+        #expect(other.hasPrefix("dir/1_step.sql:4:9: error: relation \"nowhere\" does not exist"))
+    }
+
+    @Test func showsASyntaxErrorInsideADoBlock() async throws {
+        let message = try await refusal("DO $$\nBEGIN\n    IF true THEM\n    END IF;\nEND $$;")
+        #expect(message.hasPrefix("dir/1_step.sql:4:11: error: missing \"THEN\""), "\(message)")
+    }
+
+    @Test func showsASyntaxErrorInsideAFunction() async throws {
+        let message = try await refusal(
+            "CREATE FUNCTION brocot.f() RETURNS int LANGUAGE sql AS $$\n    SELECT 1 +;\n$$;")
+        #expect(message.hasPrefix("dir/1_step.sql:2:15: error: syntax error"), "\(message)")
+    }
+
+    @Test func showsTheCallOfAFunctionThatFails() async throws {
+        let message = try await refusal(
+            """
+            CREATE FUNCTION brocot.f() RETURNS int LANGUAGE plpgsql AS $$
+            BEGIN
+                RETURN 1 / 0;
+            END $$;
+            DO $$ BEGIN
+                PERFORM brocot.f();
+            END $$;
+            """)
+        #expect(message.hasPrefix("dir/1_step.sql:6:5: error: division by zero"), "\(message)")
+        #expect(message.contains("brocot.f() line 3"))
+    }
+
+    @Test func explainsACommandThatNeedsItsOwnTransaction() async throws {
+        let message = try await refusal("CREATE TABLE brocot.a (b int);\nCREATE INDEX CONCURRENTLY i ON brocot.a (b);")
+        #expect(message.hasPrefix("dir/1_step.sql:2:1: error: CREATE INDEX CONCURRENTLY cannot run inside"))
+        #expect(message.contains("Each migration runs in one transaction, where this command can't."))
+    }
+
+    private func refusal(_ text: String) async throws -> String {
+        let connection = try await TestDatabase.current.connect()
+        do {
+            _ = try await Migrator(connection: connection, set: try migrations(text)).up()
+            Issue.record("the migration was applied")
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Migrations
+
+@Suite(.database(migrated: false)) struct MigrationLockTests {
+    private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lockKey))"
+    private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lockKey))"
+
+    @Test func givesUpWhenTheLockIsHeldTooLong() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(Self.lock)
+        let migrator = Migrator(
+            connection: try await TestDatabase.current.connect(), lockTimeout: .milliseconds(300))
+        do {
+            _ = try await migrator.up()
+            Issue.record("it did not wait")
+        } catch {
+            #expect(
+                "\(error)".hasPrefix(
+                    "A lock is held by server process \(holder.backendProcessIdentifier), and was not released within 0.300 s."
+                ))
+        }
+        #expect(try await migrator.status().state == .missing)
+    }
+
+    @Test func goesOnOnceTheLockIsFree() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(Self.lock)
+        let connection = try await TestDatabase.current.connect()
+        async let applied = Migrator(connection: connection).up()
+        // Its second attempt finds the lock held as well.
+        try await Task.sleep(for: .milliseconds(150))
+        try await holder.execute(Self.unlock)
+        #expect(try await applied.count == MigrationSet.embedded.latestVersion)
+    }
+
+    @Test func holdsNoTransactionOpenWhileItWaits() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(Self.lock)
+        let connection = try await TestDatabase.current.connect()
+        let waiting = Task { try await Migrator(connection: connection).up() }
+        try await Task.sleep(for: .milliseconds(200))
+        let open = try await holder.query(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE pid = \(Int(connection.backendProcessIdentifier)) AND state LIKE 'idle in transaction%'
+            """)
+        #expect(try open.single().decode(0, as: Int.self) == 0)
+        waiting.cancel()
+        await #expect(throws: MigrationError.self) { try await waiting.value }
+    }
+
+    @Test func neverAppliesAMigrationTwiceHoweverManyRun() async throws {
+        let texts = (1...5).map { "CREATE TABLE brocot.a\($0) (); SELECT pg_sleep(0.01)" }
+        let set = try MigrationSet(
+            files: texts.enumerated().map { (name: "\($0.offset + 1)_step.sql", text: $0.element) }, directory: "dir")
+        let database = TestDatabase.current
+        let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for _ in 1...6 {
+                group.addTask {
+                    try await Migrator(connection: try await database.connect(), set: set).up().map(\.version)
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(applied.sorted() == Array(1...5))
+    }
+
+    @Test func givesUpAStatementThatWaitsTooLongForALock() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "CREATE SCHEMA brocot; CREATE TABLE brocot.busy ()")
+        try await holder.execute(script: "BEGIN; TABLE brocot.busy")
+        let migrator = Migrator(
+            connection: try await TestDatabase.current.connect(),
+            set: try migrations("SELECT 1;\nDROP TABLE brocot.busy"),
+            lockTimeout: .milliseconds(200))
+        do {
+            _ = try await migrator.up()
+            Issue.record("it did not wait")
+        } catch {
+            guard case .refused(let location, let cause) = error else { throw error }
+            #expect(location.line == 2)
+            #expect(cause.sqlState == .lockNotAvailable)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import FoundationEssentials
+import Testing
+
+@testable import Migrations
+
+@Suite struct MigrationSetTests {
+    private func load(_ files: (String, String)...) throws -> MigrationSet {
+        try MigrationSet(files: files.map { (name: $0.0, text: $0.1) }, directory: "dir")
+    }
+
+    private func refusal(_ files: (String, String)...) -> String? {
+        do {
+            _ = try MigrationSet(files: files.map { (name: $0.0, text: $0.1) }, directory: "dir")
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func ordersFilesByNumberHoweverManyDigitsTheyHave() throws {
+        let files = (1...11).map { (name: "\($0)_step.sql", text: "SELECT \($0)") }
+        let set = try MigrationSet(files: files, directory: "dir")
+        #expect(set.migrations.map(\.version) == Array(1...11))
+        #expect(set.migrations[10].name == "step")
+        #expect(set.migrations[10].path == "dir/11_step.sql")
+    }
+
+    @Test func refusesTwoFilesWithTheSameNumber() {
+        #expect(
+            refusal(("0001_a.sql", "SELECT 1"), ("1_b.sql", "SELECT 1"))
+                == "dir/0001_a.sql and dir/1_b.sql have the same number, 1. Renumber one of them.")
+    }
+
+    @Test func refusesAGapInTheNumbers() {
+        #expect(
+            refusal(("0001_a.sql", "SELECT 1"), ("0003_c.sql", "SELECT 1"))
+                == "There is no migration 2, and the next is dir/0003_c.sql. Add the missing file, or renumber the others."
+        )
+    }
+
+    @Test(arguments: [
+        "a.sql", "0001.sql", "0001-a.sql", "0001_A.sql", "0000_a.sql", "0001_a.SQL", "0001_a b.sql", "_a.sql",
+    ])
+    func refusesOtherFileNames(name: String) {
+        #expect(refusal((name, "SELECT 1"))?.contains("dir/\(name) is not a migration's name") == true)
+    }
+
+    @Test func refusesAFileWithoutAStatement() {
+        #expect(refusal(("0001_a.sql", "-- later\n"))?.contains("dir/0001_a.sql has no statement") == true)
+    }
+
+    @Test func refusesAnEmptyDirectory() {
+        #expect(refusal()?.contains("dir has no migrations") == true)
+    }
+
+    @Test func showsTheCommandThatWouldEndTheTransaction() {
+        #expect(
+            refusal(("0001_a.sql", "SELECT 1;\n  COMMIT;\n")) == """
+                dir/0001_a.sql:2:3: error: COMMIT in a migration: each migration runs in one transaction of its own. \
+                Remove the command.
+                 2 |   COMMIT;
+                   |   ^
+                """)
+    }
+
+    @Test func readsLineEndsOfWindowsAndAByteOrderMarkAsNothingSpecial() throws {
+        let unix = try load(("0001_a.sql", "SELECT 1;\nSELECT 2;\n"))
+        let windows = try load(("0001_a.sql", "\u{FEFF}SELECT 1;\r\nSELECT 2;\r\n"))
+        #expect(unix == windows)
+    }
+
+    @Test func carriesTheFilesOfTheRepository() throws {
+        let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations")
+        let files = try MigrationSet(directory: directory.path)
+        #expect(MigrationSet.embedded.migrations.map(\.sql) == files.migrations.map(\.sql))
+        #expect(MigrationSet.embedded.migrations.map(\.name) == files.migrations.map(\.name))
+    }
+
+    @Test func tellsADirectoryThatIsNotThere() {
+        #expect(throws: MigrationError.self) { try MigrationSet(directory: "/nowhere/at/all") }
+    }
+
+    @Test func tellsAFileThatIsNotUTF8() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "migrations-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try Data([0x53, 0xE9]).write(to: directory.appending(path: "0001_a.sql"))
+        do {
+            _ = try MigrationSet(directory: directory.path)
+            Issue.record("the file was read")
+        } catch {
+            #expect("\(error)" == "\(directory.path)/0001_a.sql is not UTF-8. Save it as UTF-8.")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Migrations
+
+@Suite(.database(migrated: false)) struct MigratorTests {
+    @Test func appliesAllToAnEmptyDatabase() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let migrator = Migrator(connection: connection)
+        #expect(try await migrator.status().state == .missing)
+        let applied = try await migrator.up()
+        #expect(applied.map(\.version) == MigrationSet.embedded.migrations.map(\.version))
+        #expect(try await migrator.status().state == .current)
+        #expect(try await count("brocot.ordered_tables", connection) == 1)
+    }
+
+    @Test func appliesNothingTwice() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let migrator = Migrator(connection: connection)
+        _ = try await migrator.up()
+        #expect(try await migrator.up().isEmpty)
+    }
+
+    @Test func appliesOnlyWhatIsPending() async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection, set: try migrations("CREATE TABLE brocot.a ()")).up()
+        let longer = Migrator(
+            connection: connection, set: try migrations("CREATE TABLE brocot.a ()", "CREATE TABLE brocot.b ()"))
+        #expect(try await longer.status().state == .behind)
+        #expect(try await longer.up().map(\.version) == [2])
+    }
+
+    @Test func recordsWhatItApplied() async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection, set: try migrations("SELECT pg_sleep(0.02)")).up()
+        let row = try await connection.query(
+            """
+            SELECT version, name, checksum, applied_at BETWEEN now() - interval '1 minute' AND now() AS is_recent,
+                duration BETWEEN '20 ms' AND '1 minute' AS is_plausible
+            FROM brocot.schema_migrations
+            """
+        ).single()
+        #expect(try row.decode("version", as: Int.self) == 1)
+        #expect(try row.decode("name", as: String.self) == "step")
+        // sha256sum of the text.
+        #expect(
+            try row.decode("checksum", as: String.self)
+                == "4c3fa05500fe00ee9fd8144cef4c376ac8243c10c27502f5314bca9a7daa1884")
+        #expect(try row.decode("is_recent", as: Bool.self))
+        #expect(try row.decode("is_plausible", as: Bool.self))
+    }
+
+    @Test func keepsEarlierMigrationsAndNothingOfTheOneThatFails() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let migrator = Migrator(
+            connection: connection,
+            set: try migrations(
+                "CREATE TABLE brocot.a ()", "CREATE TABLE brocot.b (); CREATE TABLE brocot.a ()",
+                "CREATE TABLE brocot.c ()"))
+        await #expect(throws: MigrationError.self) { try await migrator.up() }
+        #expect(try await migrator.status().databaseVersion == 1)
+        let tables = try await connection.query(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'brocot'::regnamespace AND relkind = 'r' ORDER BY 1")
+        #expect(try tables.map { try $0.decode(0, as: String.self) } == ["a", "schema_migrations"])
+    }
+
+    @Test func refusesADatabaseWhoseMigrationHadAnotherText() async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection, set: try migrations("SELECT 1")).up()
+        let changed = Migrator(connection: connection, set: try migrations("SELECT 2", "SELECT 3"))
+        #expect(try await changed.status().state == .drifted)
+        let message = await failure(of: changed)
+        #expect(message?.contains("migration 1 step was applied with another text than it has now") == true)
+    }
+
+    @Test func refusesADatabaseThatIsNewer() async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection, set: try migrations("SELECT 1", "SELECT 2")).up()
+        let older = Migrator(connection: connection, set: try migrations("SELECT 1"))
+        #expect(try await older.status().state == .newer)
+        let message = await failure(of: older)
+        #expect(message?.hasPrefix("The database is at migration 2, and this program knows 1.") == true)
+    }
+
+    @Test func takesASchemaThatAnAdministratorMade() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE ROLE plain_owner; CREATE SCHEMA brocot AUTHORIZATION plain_owner; SET ROLE plain_owner
+                """)
+        #expect(try await Migrator(connection: connection).up().count == MigrationSet.embedded.latestVersion)
+        try await connection.execute(script: "RESET ROLE; DROP OWNED BY plain_owner; DROP ROLE plain_owner")
+    }
+
+    @Test func needsNoSetting() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                SET default_transaction_isolation = serializable; SET default_transaction_read_only = on;
+                SET standard_conforming_strings = off; SET statement_timeout = 300; SET escape_string_warning = off
+                """)
+        let set = try migrations(#"SELECT pg_sleep(0.4); CREATE TABLE brocot.a AS SELECT '\'::text AS b"#)
+        #expect(try await Migrator(connection: connection, set: set).up().count == 1)
+    }
+
+    @Test func leavesTheSessionAsItWas() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "SET search_path = pg_catalog, public; SET lock_timeout = '7s'")
+        _ = try await Migrator(connection: connection).up()
+        let row = try await connection.query(
+            """
+            SELECT current_setting('search_path') || ' ' || current_setting('lock_timeout'),
+                (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())
+            """
+        ).single()
+        #expect(try row.decode(0, as: String.self) == "pg_catalog, public 7s")
+        #expect(try row.decode(1, as: Int.self) == 0)
+    }
+
+    @Test func readsTheStatusWithoutTheRightToWrite() async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection).up()
+        try await connection.execute(script: "SET default_transaction_read_only = on")
+        #expect(try await Migrator(connection: connection).status().state == .current)
+    }
+
+    @Test func printsAScriptThatDoesTheSame() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        let status = try await Migrator(connection: connection).status()
+        try await connection.execute(script: status.script(lockTimeout: .seconds(60)))
+        let migrated = try await Migrator(connection: connection).status()
+        #expect(migrated.state == .current)
+        #expect(migrated.script(lockTimeout: .seconds(60)).isEmpty)
+    }
+
+    private func count(_ table: String, _ connection: Connection) async throws -> Int {
+        try await connection.query("SELECT count(*) FROM \(unsafeRaw: table)").single().decode(0)
+    }
+
+    private func failure(of migrator: Migrator) async -> String? {
+        do {
+            _ = try await migrator.up()
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+/// A set of migrations with these texts, in files `dir/1_step.sql`, ….
+func migrations(_ texts: String...) throws -> MigrationSet {
+    try MigrationSet(
+        files: texts.enumerated().map { (name: "\($0.offset + 1)_step.sql", text: $0.element) }, directory: "dir")
+}
