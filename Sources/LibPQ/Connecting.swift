@@ -84,7 +84,6 @@ struct Connecting {
                         isConnectionLost: true))
             }
             let socket = PQsocket(connection)
-            // Polling for writing alone: a socket that is being connected is "readable" on error only.
             if interruption.pipe.wait(socket: socket, forWriting: forWriting, timeout: timeout) == .socket { return }
         }
     }
@@ -121,7 +120,8 @@ private func withCStrings<Value>(
 func connectionFailure(_ account: String, at parameters: ConnectionParameters) -> PostgresError {
     var sqlState: SQLState?
     var lines: [String] = []
-    for line in account.split(separator: "\n") where !line.hasPrefix("LOCATION:") {
+    // Lines that begin with a tab are libpq's hints.
+    for line in account.split(separator: "\n") where !line.hasPrefix("LOCATION:") && !line.hasPrefix("\t") {
         let (state, text) = splitState(line)
         sqlState = state ?? sqlState
         lines.append(text)

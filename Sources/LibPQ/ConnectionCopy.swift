@@ -25,23 +25,28 @@ extension Connection {
         for row in rows {
             try encoder.append(row)
             guard encoder.bytes.count >= CopyTextEncoder.chunkSize else { continue }
-            try put(encoder.takeBytes(), pointer, since: start)
+            guard try put(encoder.takeBytes(), pointer, since: start) else { return }
         }
-        try put(encoder.takeBytes(), pointer, since: start)
-        guard PQputCopyEnd(pointer, nil) == 1 else { throw handle.failure() }
+        guard try put(encoder.takeBytes(), pointer, since: start) else { return }
+        PQputCopyEnd(pointer, nil)
     }
 
+    /// False where the server wants no more data; its result says why.
     private func put(
         _ bytes: [UInt8], _ pointer: OpaquePointer, since start: ContinuousClock.Instant
-    ) throws(PostgresError) {
+    ) throws(PostgresError) -> Bool {
         guard interruption.cancelledAt == nil else {
             throw PostgresError(.cancelled, "the task was cancelled during COPY")
         }
         let outcome = bytes.withUnsafeBytes { buffer in
             PQputCopyData(pointer, buffer.bindMemory(to: CChar.self).baseAddress, Int32(buffer.count))
         }
-        guard outcome == 1 else { throw handle.failure() }
+        guard outcome == 1 else {
+            PQputCopyEnd(pointer, "the data can't be sent")
+            return false
+        }
         try flush(pointer, since: start)
+        return true
     }
 }
 

@@ -28,7 +28,9 @@ extension Connection {
             return try readResults(pointer, since: start, copyIn: copyIn)
         }
         interruption.endStatement()
-        try awaitCancellationRequest()
+        awaitCancellationRequest()
+        // Not before here: until the exchange is over, libpq's pointer is in use.
+        if case .failure(let error) = outcome, error.isConnectionLost { handle.close() }
         return try outcome.get()
     }
 
@@ -42,9 +44,12 @@ extension Connection {
         while let result = try nextResult(pointer, since: start) {
             switch result.status {
             case PGRES_COPY_IN:
-                let refusal = answerCopy(pointer, copyIn)
+                let refusal = try answerCopy(pointer, copyIn)
                 failure = failure ?? refusal
-            case PGRES_COPY_OUT, PGRES_COPY_BOTH:
+            case PGRES_COPY_BOTH:
+                throw PostgresError(
+                    .protocolMisuse, "a replication connection can't run statements", isConnectionLost: true)
+            case PGRES_COPY_OUT:
                 failure = failure ?? copyMisuse("COPY TO")
                 try discardCopy(pointer, since: start)
             case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE:
@@ -64,8 +69,8 @@ extension Connection {
         try flush(pointer, since: start)
         while PQisBusy(pointer) == 1 {
             try waitForServer(pointer, forWriting: false, since: start)
-            // Where this fails, the next result says so.
-            PQconsumeInput(pointer)
+            // Where this fails, the next result says why.
+            guard PQconsumeInput(pointer) == 1 else { break }
         }
         return PQgetResult(pointer).map(ResultHandle.init)
     }
@@ -74,7 +79,7 @@ extension Connection {
     func flush(_ pointer: OpaquePointer, since start: ContinuousClock.Instant) throws(PostgresError) {
         while PQflush(pointer) == 1 {
             try waitForServer(pointer, forWriting: true, since: start)
-            PQconsumeInput(pointer)
+            guard PQconsumeInput(pointer) == 1 else { return }
         }
     }
 
@@ -85,7 +90,6 @@ extension Connection {
         while true {
             let cancelledAt = interruption.cancelledAt
             if let cancelledAt, max(cancelledAt, start).duration(to: .now) > Interruption.grace {
-                handle.close()
                 throw PostgresError(
                     .cancelled, "the task was cancelled, and the server did not answer the cancellation in time",
                     isConnectionLost: true)
@@ -101,15 +105,15 @@ extension Connection {
         }
     }
 
-    /// The next statement must not begin while a request to cancel this one is on its way: it would be hit instead.
-    private func awaitCancellationRequest() throws(PostgresError) {
+    /// The next statement must not begin while a request to cancel this one is on its way: it would be hit instead. Where
+    /// the request does not end in time, there is no next statement.
+    private func awaitCancellationRequest() {
         let deadline = ContinuousClock.now + Interruption.grace
         while interruption.requestIsUnderWay {
             guard ContinuousClock.now < deadline else {
+                logger.warning("a cancellation request did not reach the server in time: closing the connection")
                 handle.close()
-                throw PostgresError(
-                    .cancelled, "the task was cancelled, and the server can't be reached to tell it so",
-                    isConnectionLost: true)
+                return
             }
             _ = interruption.pipe.wait(socket: nil, timeout: Interruption.repeatInterval)
         }
@@ -123,13 +127,15 @@ extension Connection {
         return error.with { $0.code = .cancelled }
     }
 
+    /// Returns what kept the data from being sent; the server is told that there is none.
     private func answerCopy(
         _ pointer: OpaquePointer, _ copyIn: (OpaquePointer) throws(PostgresError) -> Void
-    ) -> PostgresError? {
+    ) throws(PostgresError) -> PostgresError? {
         do throws(PostgresError) {
             try copyIn(pointer)
             return nil
         } catch {
+            guard !error.isConnectionLost else { throw error }
             PQputCopyEnd(pointer, "refused by the client")
             return error
         }

@@ -60,7 +60,7 @@ final class ConnectionHandle: @unchecked Sendable {
         guard isLost else { return error }
         return error.with { fields in
             fields.isConnectionLost = true
-            if fields.sqlState == nil { fields.code = .connectionLost }
+            fields.code = .connectionLost
         }
     }
 }

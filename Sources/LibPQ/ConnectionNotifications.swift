@@ -26,8 +26,6 @@ extension Connection {
             guard PQconsumeInput(pointer) == 1 else { throw handle.failure() }
             let received = takeNotifications(pointer)
             if interruption.takeWakeUp() || !received.isEmpty { return received }
-            // libpq notices a closed connection while it reads, and says so only in its status.
-            guard !handle.isLost else { throw handle.failure() }
             let remaining = deadline - ContinuousClock.now
             guard remaining > .zero else { return [] }
             _ = interruption.pipe.wait(socket: PQsocket(pointer), timeout: remaining)

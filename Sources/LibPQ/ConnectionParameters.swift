@@ -119,7 +119,7 @@ private func invalidParameters(_ reason: String) -> PostgresError {
         .invalidParameters, "The connection URL can't be understood: \(reason).",
         hint: """
             It looks like postgresql://user@host:5432/database, or like host=… port=… dbname=… user=…. In a URL, \
-            special characters of the user's name and the password are percent-encoded: @ is %40, / is %2F, : is %3A, \
+            special characters of the user's name and the password are percent-encoded: @ is %40, / is %2F, ? is %3F, \
             % is %25.
             """)
 }
@@ -129,8 +129,8 @@ private func invalidParameters(_ reason: String) -> PostgresError {
 private func refuseMisplacedAt(_ url: String) throws(PostgresError) {
     guard let scheme = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else { return }
     let rest = url.dropFirst(scheme.count)
-    let authority = rest.prefix { $0 != "/" }
-    guard rest.count(where: { $0 == "@" }) <= 1, authority.contains("@") || !rest.contains("@") else {
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    guard authority.count(where: { $0 == "@" }) <= 1, !rest[authority.endIndex...].contains("@") else {
         throw invalidParameters("it has an @ where none can be")
     }
 }
@@ -149,16 +149,18 @@ private func parse(_ url: String) throws(PostgresError) -> [String: String] {
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(url, &message) else {
         defer { PQfreemem(message) }
-        // libpq quotes the offending part, which may be a piece of the password: only its own words are passed on.
-        let reason = message.map { String(cString: $0) }?.prefix { $0 != "\"" }.prefix { $0 != "\n" }
-        throw invalidParameters(trimmedReason(String(reason ?? "there is no memory left")))
+        throw invalidParameters(harmlessReason(message.map { String(cString: $0) } ?? "there is no memory left"))
     }
     defer { PQconninfoFree(options) }
     return dictionary(options)
 }
 
-private func trimmedReason(_ reason: String) -> String {
-    var reason = reason[...]
+/// libpq quotes the offending part, which may be a piece of the password: only its own words before that are passed on.
+private func harmlessReason(_ message: String) -> String {
+    if message.hasPrefix("missing \"=\"") {
+        return "a keyword has no value (a value with spaces stands in quotes: password='…')"
+    }
+    var reason = message.prefix { $0 != "\"" && $0 != "\n" }
     while let last = reason.last, last.isWhitespace || last == ":" || last == "(" { reason.removeLast() }
     return String(reason)
 }

@@ -40,8 +40,23 @@ extension Connection {
                 throw PostgresError(.invalidValue, "parameter $\(index + 1) can't be sent: \(reason)")
             }
         }
-        let name = prepared ? try prepare(text, parameters.map(\.type)) : nil
-        return try exchange { pointer in
+        let key = PreparedStatements.Key(text: text, types: parameters.map(\.type))
+        let name = prepared ? try prepare(key) : nil
+        do throws(PostgresError) {
+            return try send(text, parameters, preparedAs: name)
+        } catch {
+            // The table has changed since, or the session is another's: the next time it is parsed anew.
+            if error.sqlState == .featureNotSupported || error.sqlState == .invalidStatementName {
+                preparedStatements.names[key] = nil
+            }
+            throw error
+        }
+    }
+
+    private func send(
+        _ text: String, _ parameters: [Parameter], preparedAs name: String?
+    ) throws(PostgresError) -> ResultHandle {
+        try exchange { pointer in
             withParameters(parameters) { values, lengths, formats in
                 if let name {
                     return PQsendQueryPrepared(pointer, name, Int32(parameters.count), values, lengths, formats, 1)
@@ -54,13 +69,13 @@ extension Connection {
     }
 
     /// The name under which the session knows the statement; nil where it already knows too many.
-    private func prepare(_ text: String, _ types: [PostgresType]) throws(PostgresError) -> String? {
-        let key = PreparedStatements.Key(text: text, types: types)
+    private func prepare(_ key: PreparedStatements.Key) throws(PostgresError) -> String? {
         if let name = preparedStatements.names[key] { return name }
-        guard preparedStatements.names.count < PreparedStatements.limit else { return nil }
-        let name = "libpq_statement_\(preparedStatements.names.count + 1)"
+        guard preparedStatements.count < PreparedStatements.limit else { return nil }
+        preparedStatements.count += 1
+        let name = "libpq_statement_\(preparedStatements.count)"
         _ = try exchange { pointer in
-            PQsendPrepare(pointer, name, text, Int32(types.count), types.map(\.rawValue))
+            PQsendPrepare(pointer, name, key.text, Int32(key.types.count), key.types.map(\.rawValue))
         }
         preparedStatements.names[key] = name
         return name
@@ -78,6 +93,8 @@ struct PreparedStatements {
     static let limit = 256
 
     var names: [Key: String] = [:]
+    /// Of all that were made, so that no name is used twice.
+    var count = 0
 }
 
 func refuseNul(_ statement: String) throws(PostgresError) {

@@ -21,15 +21,7 @@ extension Connection {
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
         _ body: (isolated Connection) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
-        try begin(mode, settings)
-        do throws(PostgresError) {
-            let value = try body(self)
-            try commit()
-            return value
-        } catch {
-            rollBack()
-            throw error
-        }
+        try transaction(mode, settings, wrapping: { $0 }, body)
     }
 
     /// As the other, for a `body` that throws errors of several kinds.
@@ -37,15 +29,28 @@ extension Connection {
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
         _ body: (isolated Connection) throws -> Value
     ) throws -> Value {
-        try begin(mode, settings)
-        do {
-            let value = try body(self)
-            try commit()
-            return value
+        try transaction(mode, settings, wrapping: { $0 }, body)
+    }
+
+    private func transaction<Value, Failure: Error>(
+        _ mode: TransactionMode, _ settings: [(String, String)], wrapping wrap: (PostgresError) -> Failure,
+        _ body: (isolated Connection) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        do throws(PostgresError) { try begin(mode, settings) } catch { throw wrap(error) }
+        let value: Value
+        do throws(Failure) {
+            value = try body(self)
         } catch {
             rollBack()
             throw error
         }
+        do throws(PostgresError) {
+            try commit()
+        } catch {
+            rollBack()
+            throw wrap(error)
+        }
+        return value
     }
 
     /// Runs `body` under a savepoint of the transaction: what it did is undone where it throws, and the transaction can
@@ -53,30 +58,35 @@ extension Connection {
     package func savepoint<Value>(
         _ name: String, _ body: (isolated Connection) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
-        try execute(script: "SAVEPOINT \(quoteIdentifier(name))")
-        do throws(PostgresError) {
-            let value = try body(self)
-            try execute(script: "RELEASE SAVEPOINT \(quoteIdentifier(name))")
-            return value
-        } catch {
-            try rollBack(toSavepoint: name)
-            throw error
-        }
+        try savepoint(name, wrapping: { $0 }, body)
     }
 
     /// As the other, for a `body` that throws errors of several kinds.
     package func savepoint<Value>(
         _ name: String, _ body: (isolated Connection) throws -> Value
     ) throws -> Value {
-        try execute(script: "SAVEPOINT \(quoteIdentifier(name))")
-        do {
-            let value = try body(self)
-            try execute(script: "RELEASE SAVEPOINT \(quoteIdentifier(name))")
-            return value
+        try savepoint(name, wrapping: { $0 }, body)
+    }
+
+    private func savepoint<Value, Failure: Error>(
+        _ name: String, wrapping wrap: (PostgresError) -> Failure,
+        _ body: (isolated Connection) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let quotedName = quoteIdentifier(name)
+        do throws(PostgresError) { try execute(script: "SAVEPOINT \(quotedName)") } catch { throw wrap(error) }
+        let value: Value
+        do throws(Failure) {
+            value = try body(self)
         } catch {
-            try rollBack(toSavepoint: name)
+            do throws(PostgresError) { try rollBack(toSavepoint: quotedName) } catch { throw wrap(error) }
             throw error
         }
+        do throws(PostgresError) {
+            try release(savepoint: quotedName)
+        } catch {
+            throw wrap(error)
+        }
+        return value
     }
 
     private func begin(_ mode: TransactionMode, _ settings: [(String, String)]) throws(PostgresError) {
@@ -103,7 +113,7 @@ extension Connection {
             result = try execute(script: "COMMIT", .cancellable)
         } catch {
             // Whatever the server said last, it may have committed before.
-            guard error.isConnectionLost, error.sqlState != .inFailedTransaction else { throw error }
+            guard error.isConnectionLost else { throw error }
             throw error.with { fields in
                 fields.code = .commitOutcomeUnknown
                 fields.message = "the connection was lost during COMMIT, which may have succeeded: \(error.message)"
@@ -126,9 +136,18 @@ extension Connection {
         }
     }
 
-    private func rollBack(toSavepoint name: String) throws(PostgresError) {
+    /// Fails where `body` swallowed an error: what it did is undone then.
+    private func release(savepoint quotedName: String) throws(PostgresError) {
+        do throws(PostgresError) {
+            try execute(script: "RELEASE SAVEPOINT \(quotedName)")
+        } catch {
+            try rollBack(toSavepoint: quotedName)
+            throw error
+        }
+    }
+
+    private func rollBack(toSavepoint quotedName: String) throws(PostgresError) {
         guard !isLost else { return }
-        let name = quoteIdentifier(name)
-        try execute(script: "ROLLBACK TO SAVEPOINT \(name); RELEASE SAVEPOINT \(name)", .mustRun)
+        try execute(script: "ROLLBACK TO SAVEPOINT \(quotedName); RELEASE SAVEPOINT \(quotedName)", .mustRun)
     }
 }

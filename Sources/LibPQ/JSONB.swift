@@ -20,7 +20,7 @@ extension JSONB: PostgresEncodable, PostgresDecodable {
             let bytes = try cell.value()
             // The first byte is the format's version, which has been 1 since there is a jsonb.
             guard bytes.first == 1 else { throw .malformed("an unknown version of jsonb's binary format") }
-            text = try String(validatingUTF8: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
+            text = String(decoding: bytes.dropFirst(), as: UTF8.self)
         case .json:
             text = try String(cell)
         default:

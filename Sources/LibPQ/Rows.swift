@@ -1,5 +1,11 @@
 internal import CLibPQ
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// What a statement returned.
 package struct Rows: RandomAccessCollection, Sendable {
     private let result: ResultHandle
@@ -66,8 +72,8 @@ package struct Row: Sendable {
     package func decode<Value: PostgresDecodable>(
         _ column: String, as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
-        let names = (0..<Int(PQnfields(result.pointer))).lazy.map(result.columnName)
-        guard let index = names.firstIndex(of: column) else {
+        guard let index = result.columnIndex(column) else {
+            let names = (0..<Int(PQnfields(result.pointer))).map(result.columnName)
             throw PostgresError(
                 .decoding, "there is no column \"\(column)\"; the result has \(names.joined(separator: ", "))")
         }
@@ -80,7 +86,7 @@ package struct Row: Sendable {
         let reason =
             switch failure {
             case .null: "it is NULL"
-            case .unsupportedType: "there is no such conversion"
+            case .unsupportedType: "there is no such conversion; cast it in the statement"
             case .malformed(let reason): reason
             }
         return PostgresError(
@@ -96,6 +102,11 @@ package struct Row: Sendable {
 extension ResultHandle {
     func columnName(_ column: Int) -> String {
         PQfname(pointer, Int32(column)).map { String(cString: $0) } ?? ""
+    }
+
+    /// Not `PQfnumber`, which folds the case of names.
+    fileprivate func columnIndex(_ name: String) -> Int? {
+        (0..<PQnfields(pointer)).first { strcmp(PQfname(pointer, $0), name) == 0 }.map(Int.init)
     }
 
     /// Valid as long as the result is.

@@ -3,8 +3,9 @@
 ///
 /// A state matches errors in `catch`:
 /// ```swift
-/// do { try connection.execute(statement) } catch SQLState.uniqueViolation { … }
+/// do throws(any Error) { try connection.execute(statement) } catch SQLState.uniqueViolation { … }
 /// ```
+/// Without `throws(any Error)` or a last `catch` that takes everything, the Swift 6.3 compiler may crash.
 package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: String
 
@@ -32,6 +33,7 @@ extension SQLState {
     package static let checkViolation = SQLState(rawValue: "23514")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     package static let inFailedTransaction = SQLState(rawValue: "25P02")
+    package static let invalidStatementName = SQLState(rawValue: "26000")
     package static let invalidAuthorization = SQLState(rawValue: "28000")
     package static let invalidPassword = SQLState(rawValue: "28P01")
     package static let invalidCatalogName = SQLState(rawValue: "3D000")

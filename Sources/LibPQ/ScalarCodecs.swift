@@ -68,7 +68,7 @@ extension Bool: PostgresEncodable, PostgresDecodable {
 /// `id` is `text`, `uuid` or `bigint`. Where nothing tells (`\(key) IS NULL`), write `\(key)::text`. In an array it is
 /// `text`.
 ///
-/// Reads the text types, `json`, and `jsonb`'s text is read by ``JSONB``.
+/// Reads the text types and `json`; the server checks that what it sends is UTF-8.
 extension String: PostgresEncodable, PostgresDecodable {
     package static var parameterType: PostgresType { .inferred }
     package static var decodedName: String { "String" }
@@ -79,13 +79,7 @@ extension String: PostgresEncodable, PostgresDecodable {
         case .text, .varchar, .name, .character, .internalCharacter, .unknown, .json: break
         default: throw .unsupportedType
         }
-        try self.init(validatingUTF8: try cell.value())
-    }
-
-    /// A server whose database has no encoding (SQL_ASCII) passes on any bytes; mending them would change a key.
-    init(validatingUTF8 bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed("bytes that are no UTF-8") }
-        self = text
+        self.init(decoding: try cell.value(), as: UTF8.self)
     }
 }
 

@@ -83,7 +83,7 @@ struct ClusterDirectory: Sendable {
         guard let text = read("\(data)/postmaster.pid") else { return nil }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard let process = lines.first.flatMap({ pid_t($0) }) else { return nil }
-        return (process, lines.count > 7 && lines[7].hasPrefix("ready"))
+        return (process, lines.count > 7 && (lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby")))
     }
 
     /// The last lines of the server's log.

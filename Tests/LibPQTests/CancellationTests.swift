@@ -1,0 +1,182 @@
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct CancellationTests {
+    @Test func `a cancelled task stops its statement at once, and the connection goes on`() async throws {
+        let connection = try await connect()
+        let observer = try await connect()
+        let task = Task {
+            try await postgresError {
+                try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(60)") }
+            }
+        }
+        try await waitForStatement(containing: "pg_sleep", on: observer)
+        let start = ContinuousClock.now
+        task.cancel()
+        let error = try await task.value
+        #expect(start.duration(to: .now) < .seconds(1))
+        #expect(error.code == .cancelled)
+        #expect(error.sqlState == .queryCanceled)
+        #expect(!error.isConnectionLost)
+        #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
+    }
+
+    @Test func `a cancelled transaction is rolled back`() async throws {
+        let connection = try await connect()
+        let observer = try await connect()
+        try await observer.execute(script: "CREATE TABLE numbers (number bigint)")
+        let task = Task {
+            try await postgresError {
+                try await connection.run { connection in
+                    try connection.transaction { connection in
+                        try connection.execute("INSERT INTO numbers VALUES (1)")
+                        try connection.execute("SELECT pg_sleep(60)")
+                    }
+                }
+            }
+        }
+        try await waitForStatement(containing: "pg_sleep", on: observer)
+        task.cancel()
+        #expect(try await task.value.code == .cancelled)
+        #expect(await connection.transactionStatus == .idle)
+        #expect(try await observer.query("SELECT * FROM numbers").isEmpty)
+    }
+
+    @Test func `after a cancellation no further statement of the unit begins`() async throws {
+        let connection = try await connect()
+        let observer = try await connect()
+        let task = Task {
+            try await connection.run { connection in
+                _ = try? connection.query("SELECT pg_sleep(60)")
+                _ = try connection.query("SELECT pg_sleep(60)")
+            }
+        }
+        try await waitForStatement(containing: "pg_sleep", on: observer)
+        task.cancel()
+        let error = try await postgresError { try await task.value }
+        #expect(error.code == .cancelled)
+        #expect(error.sqlState == nil)
+    }
+
+    @Test func `a transaction that was cancelled before COMMIT is not committed`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
+        let task = Task {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.execute("INSERT INTO numbers VALUES (1)")
+                    withUnsafeCurrentTask { $0?.cancel() }
+                }
+            }
+        }
+        #expect(try await postgresError { try await task.value }.code == .cancelled)
+        #expect(try await connection.query("SELECT * FROM numbers").isEmpty)
+    }
+
+    @Test func `a task that was cancelled before begins nothing`() async throws {
+        let connection = try await connect()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(60)") }
+        }
+        #expect(try await postgresError { try await task.value }.code == .cancelled)
+    }
+
+    @Test func `a cancellation hits only its own unit of work`() async throws {
+        let connection = try await connect()
+        let observer = try await connect()
+        let first = Task {
+            try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(0.3)") }
+        }
+        try await waitForStatement(containing: "pg_sleep", on: observer)
+        // Waits for the first, and is cancelled meanwhile.
+        let second = Task {
+            try await connection.run { connection in _ = try connection.query("SELECT 1") }
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        second.cancel()
+        try await first.value
+        #expect(try await postgresError { try await second.value }.code == .cancelled)
+    }
+
+    @Test func `cancellations at any moment leave every later statement alone`() async throws {
+        let seed = UInt64.random(in: .min ... .max)
+        var generator = SplitMix(state: seed)
+        let connection = try await connect()
+        for _ in 0..<200 {
+            let pause = Duration.microseconds(Int64.random(in: 0...3000, using: &generator))
+            let task = Task {
+                try await connection.run { connection in
+                    for _ in 0..<20 { _ = try connection.query("SELECT pg_sleep(0.0002)") }
+                }
+            }
+            try await Task.sleep(for: pause)
+            task.cancel()
+            do {
+                try await task.value
+            } catch {
+                #expect(PostgresError.Code.cancelled ~= error, "seed \(seed)")
+            }
+            #expect(try await connection.query("SELECT 7")[0].decode(0) == 7, "seed \(seed)")
+        }
+    }
+
+    @Test func `a statement that the server stops by itself was not cancelled`() async throws {
+        let connection = try await connect()
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction(settings: [("statement_timeout", "50ms")]) { connection in
+                    _ = try connection.query("SELECT pg_sleep(60)")
+                }
+            }
+        }
+        #expect(error.code == .server)
+        #expect(error.sqlState == .queryCanceled)
+    }
+
+    @Test func `what is awaited outside of a unit runs to its end`() async throws {
+        let connection = try await connect()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await connection.query("SELECT 1")
+        }
+        #expect(try await task.value.count == 1)
+    }
+
+    @Test func `a server that does not answer the cancellation costs the connection`() async throws {
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        let port = try #require(parameters["port"].flatMap { UInt16($0) })
+        let proxy = try BreakingProxy(serverPort: port, fault: .freezeAt("pg_sleep"))
+        defer { proxy.stop() }
+        parameters["port"] = "\(proxy.port)"
+        let connection = try await Connection.connect(parameters, logger: Logger(label: "CancellationTests"))
+        let task = Task {
+            try await postgresError {
+                try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(60)") }
+            }
+        }
+        try await Task.sleep(for: .milliseconds(200))
+        let start = ContinuousClock.now
+        task.cancel()
+        let error = try await task.value
+        #expect(error.code == .cancelled)
+        #expect(error.isConnectionLost)
+        #expect(start.duration(to: .now) < .seconds(10))
+        #expect(await connection.isLost)
+    }
+}
+
+/// Sebastiano Vigna's splitmix64: a random sequence that its seed repeats.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

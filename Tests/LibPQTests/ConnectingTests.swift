@@ -1,0 +1,148 @@
+import FoundationEssentials
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+/// What happens where no connection comes about, and what people are told.
+@Suite(.timeLimit(.minutes(2))) struct ConnectingTests {
+    private let logger = Logger(label: "ConnectingTests")
+
+    private func failure(_ parameters: ConnectionParameters) async throws -> PostgresError {
+        try await postgresError { _ = try await Connection.connect(parameters, logger: logger) }
+    }
+
+    @Test func `nobody listens`() async throws {
+        let error = try await failure(ConnectionParameters(url: "postgresql://ann:s3cret@127.0.0.1:1/app"))
+        #expect(error.code == .connectionFailed)
+        #expect(error.connectionFailure == .unreachable)
+        #expect(error.isConnectionLost)
+        #expect(error.message == "connection to server at \"127.0.0.1\", port 1 failed: Connection refused")
+        #expect(error.hint?.contains("database \"app\" at 127.0.0.1:1 as user \"ann\"") == true)
+        #expect(!error.description.contains("s3cret"))
+    }
+
+    @Test func `no socket is there`() async throws {
+        let error = try await failure(ConnectionParameters(url: "host=/nowhere dbname=app user=ann"))
+        #expect(error.connectionFailure == .unreachable)
+    }
+
+    @Test func `the host has no address`() async throws {
+        let error = try await failure(ConnectionParameters(url: "host=no-such-host.invalid dbname=app user=ann"))
+        #expect(error.connectionFailure == .unreachable)
+        #expect(error.message.contains("no-such-host.invalid"))
+    }
+
+    @Test(.database(migrated: false)) func `there is no such database`() async throws {
+        let error = try await postgresError { _ = try await connect { $0["dbname"] = "no such" } }
+        #expect(error.code == .connectionFailed)
+        #expect(error.connectionFailure == .noSuchDatabase)
+        #expect(error.sqlState == .invalidCatalogName)
+        #expect(error.message.hasSuffix("FATAL:  database \"no such\" does not exist"))
+    }
+
+    @Test(.database(migrated: false)) func `the password is wrong, and is not repeated`() async throws {
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        parameters["password"] = "s3cret"
+        let error = try await failure(parameters)
+        #expect(error.code == .connectionFailed)
+        #expect(error.connectionFailure == .authenticationFailed)
+        #expect(error.sqlState == .invalidPassword)
+        #expect(error.message.hasSuffix("FATAL:  password authentication failed for user \"postgres\""))
+        var dumped = ""
+        dump(error, to: &dumped)
+        #expect(!(error.description + dumped).contains("s3cret"))
+    }
+
+    @Test(.database(migrated: false)) func `the right password connects`() async throws {
+        let parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        let connection = try await Connection.connect(parameters, logger: logger)
+        let row = try await connection.query("SELECT current_user::text, current_database()::text, pg_backend_pid()")[0]
+        #expect(try row.decode(0) == "postgres")
+        #expect(try row.decode(1) == TestDatabase.current.name)
+        #expect(try row.decode(2) == connection.backendProcessIdentifier)
+        #expect(connection.serverVersion >= 140_000)
+        #expect(connection.summary.hasPrefix("database \"\(TestDatabase.current.name)\" at 127.0.0.1:"))
+    }
+
+    @Test(.database(migrated: false)) func `a password is needed and none is given`() async throws {
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        parameters["password"] = nil
+        parameters["passfile"] = "/nowhere"
+        #expect(try await failure(parameters).connectionFailure == .authenticationFailed)
+    }
+
+    @Test func `nobody answers in time`() async throws {
+        let listener = try SilentListener()
+        let parameters = try ConnectionParameters(
+            url: "host=127.0.0.1 port=\(listener.port) dbname=app user=ann connect_timeout=1")
+        let start = ContinuousClock.now
+        let error = try await failure(parameters)
+        #expect(error.code == .connectionFailed)
+        #expect(error.connectionFailure == .timedOut)
+        #expect(start.duration(to: .now) < .seconds(5))
+    }
+
+    @Test func `a cancelled task stops connecting`() async throws {
+        let listener = try SilentListener()
+        let parameters = try ConnectionParameters(url: "host=127.0.0.1 port=\(listener.port) dbname=app user=ann")
+        let task = Task { [logger] in
+            try await postgresError { _ = try await Connection.connect(parameters, logger: logger) }
+        }
+        try await Task.sleep(for: .milliseconds(100))
+        let start = ContinuousClock.now
+        task.cancel()
+        let error = try await task.value
+        #expect(error.code == .cancelled)
+        #expect(start.duration(to: .now) < .seconds(2))
+    }
+
+    @Test(.database(migrated: false)) func `the next host is tried where one is silent`() async throws {
+        let listener = try SilentListener()
+        let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        var parameters = database
+        parameters["host"] = "127.0.0.1,127.0.0.1,127.0.0.1"
+        parameters["port"] = "1,\(listener.port),\(try #require(database["port"]))"
+        parameters["connect_timeout"] = "1"
+        let connection = try await Connection.connect(parameters, logger: logger)
+        #expect(try await connection.query("SELECT 1")[0].decode(0) == 1)
+    }
+
+    @Test func `all hosts are accounted for where none is there`() async throws {
+        let error = try await failure(ConnectionParameters(url: "postgresql://ann@127.0.0.1:1,127.0.0.1:2/app"))
+        #expect(error.connectionFailure == .unreachable)
+        #expect(error.message.contains("port 1 failed") && error.message.contains("port 2 failed"))
+    }
+
+    @Test(.database(migrated: false)) func `a server that only reads is no primary`() async throws {
+        let connection = try await connect()
+        let name = TestDatabase.current.name
+        try await connection.execute("ALTER DATABASE \(identifier: name) SET default_transaction_read_only = on")
+        let error = try await postgresError { _ = try await connect { $0["target_session_attrs"] = "read-write" } }
+        #expect(error.code == .connectionFailed)
+        #expect(error.connectionFailure == .standby)
+    }
+
+    @Test(.database(migrated: false, on: .own())) func `only a standby is there`() async throws {
+        let cluster = TestDatabase.current.cluster
+        await cluster.stop()
+        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
+        try await cluster.start()
+        let error = try await postgresError { _ = try await connect { $0["target_session_attrs"] = "primary" } }
+        #expect(error.connectionFailure == .standby)
+        #expect(error.hint == "Connect to the primary server: a standby can't be written to.")
+        let connection = try await connect()
+        #expect(await connection.parameterStatus("in_hot_standby") == "on")
+    }
+
+    @Test(
+        .database(migrated: false, on: .own(settings: ["max_connections": "4", "superuser_reserved_connections": "0"])))
+    func `a server that is full may have room later`() async throws {
+        var connections: [Connection] = []
+        let error = try await postgresError {
+            while connections.count < 10 { connections.append(try await connect()) }
+        }
+        #expect(error.connectionFailure == .notAccepting)
+        #expect(error.sqlState == .tooManyConnections)
+    }
+}

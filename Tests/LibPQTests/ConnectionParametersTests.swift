@@ -1,0 +1,86 @@
+import Testing
+
+@testable import LibPQ
+
+struct ConnectionParametersTests {
+    @Test(arguments: [
+        "postgresql://ann:s3cret@db.example:6000/app?application_name=x",
+        "postgres://ann:s3cret@db.example:6000/app?application_name=x",
+        "host=db.example port=6000 dbname=app user=ann password='s3cret' application_name=x",
+    ])
+    func `a URL and keywords say the same`(_ url: String) throws {
+        let parameters = try ConnectionParameters(url: url)
+        #expect(parameters["host"] == "db.example")
+        #expect(parameters["port"] == "6000")
+        #expect(parameters["dbname"] == "app")
+        #expect(parameters["user"] == "ann")
+        #expect(parameters["password"] == "s3cret")
+        #expect(parameters["application_name"] == "x")
+        #expect(parameters["sslmode"] == nil)
+    }
+
+    @Test func `no printed form holds the password`() throws {
+        let parameters = try ConnectionParameters(url: "postgresql://ann:s3cret@db.example:6000/app")
+        var dumped = ""
+        dump(parameters, to: &dumped)
+        for text in ["\(parameters)", String(reflecting: parameters), dumped, parameters.summary] {
+            #expect(!text.contains("s3cret"))
+            #expect(text.contains("database \"app\" at db.example:6000 as user \"ann\""))
+        }
+    }
+
+    /// libpq's messages quote what it could not read.
+    @Test(arguments: [
+        "postgresql://ann:s3%ZZcret@db/app", "postgresql://ann:s3/cret@db/app", "postgresql://ann:12/cret@db/app",
+        "postgresql://ann:s3@cret@db/app", "postgresql://ann:s3?cret@db/app", "postgresql://ann:s3%00cret@db/app",
+        "postgresql://db?password=s3@cret", "postgresql://db/app?password=s3&cret",
+        "postgresql://db/app?password=s3=cret",
+        "postgresql://ann:s3cret@db:s3cret/app", "postgresql://[s3cret", "postgresql://[::1]s3cret/app",
+        "password=s3 cret", "password=s3 cret=1", "password='s3cret", "host=db port=s3cret", "s3cret",
+        "postgresql://ann:s3\u{0}cret@db/app",
+    ])
+    func `what can't be understood is not repeated`(_ url: String) throws {
+        let error = try #require(throws: PostgresError.self) { try ConnectionParameters(url: url) }
+        #expect(error.code == .invalidParameters)
+        #expect(error.message.hasPrefix("The connection URL can't be understood: "))
+        for text in [error.description, error.debugDescription] {
+            #expect(!text.contains("s3") && !text.contains("cret"), "\(text)")
+        }
+    }
+
+    @Test func `a password with percent-encoded characters is understood`() throws {
+        let parameters = try ConnectionParameters(url: "postgresql://ann:p%40%2F%3F%3A%25@db/app")
+        #expect(parameters["password"] == "p@/?:%")
+        #expect(parameters["host"] == "db")
+    }
+
+    @Test func `text is always UTF-8, and dead networks are noticed unless the caller says how`() throws {
+        var parameters = try ConnectionParameters(url: "host=db client_encoding=LATIN1 keepalives_idle=7")
+        func sent(_ keyword: String) -> [String] {
+            parameters.keywordsForLibpq().filter { $0.keyword == keyword }.map(\.value)
+        }
+        #expect(sent("client_encoding") == ["UTF8"])
+        #expect(sent("keepalives_idle") == ["7"])
+        #expect(sent("tcp_user_timeout") == ["30000"])
+        parameters["service"] = "app"
+        #expect(sent("tcp_user_timeout") == [])
+    }
+
+    @Test func `each host is tried by itself`() throws {
+        let parameters = try ConnectionParameters(url: "postgresql://ann@one:1,two:2,three:3/app")
+        #expect(parameters.attempts().map { $0["host"] } == ["one", "two", "three"])
+        #expect(parameters.attempts().map { $0["port"] } == ["1", "2", "3"])
+        let samePort = try ConnectionParameters(url: "host=one,two hostaddr=10.0.0.1,10.0.0.2 port=7")
+        #expect(samePort.attempts().map { $0["hostaddr"] } == ["10.0.0.1", "10.0.0.2"])
+        #expect(samePort.attempts().map { $0["port"] } == ["7", "7"])
+    }
+
+    @Test(arguments: [
+        "host=one,two port=1,2,3", "host=one,two hostaddr=10.0.0.1", "host=one,two target_session_attrs=prefer-standby",
+        "host=one,two service=app", "host=one",
+    ])
+    func `a list that only libpq can judge is left to it`(_ url: String) throws {
+        let parameters = try ConnectionParameters(url: url)
+        #expect(parameters.attempts().map { $0["host"] } == [parameters["host"]])
+    }
+}

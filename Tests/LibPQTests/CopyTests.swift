@@ -1,0 +1,86 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct CopyTests {
+    private func connectWithTable() async throws -> Connection {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE TABLE texts (position bigint, text text)")
+        return connection
+    }
+
+    @Test func `every text and NULL arrive as they are`() async throws {
+        let connection = try await connectWithTable()
+        let texts = CodecTests.hostileTexts + ["\\.", "\\\\N", "a\\tb", "\r\n"]
+        let rows: [[String?]] = texts.enumerated().map { ["\($0)", $1] } + [["-1", nil]]
+        #expect(try await connection.copyIn("COPY texts FROM STDIN", rows: rows) == rows.count)
+        let copied: [String?] = try await connection.query("SELECT text FROM texts ORDER BY position")
+            .map { try $0.decode(0) }
+        #expect(copied == [nil] + texts)
+    }
+
+    @Test func `many rows go in pieces`() async throws {
+        let connection = try await connectWithTable()
+        let count = try await connection.run { connection in
+            try connection.copyIn(
+                "COPY texts FROM STDIN", rows: (0..<200_000).lazy.map { ["\($0)", "some text, number \($0)"] })
+        }
+        #expect(count == 200_000)
+        let row = try await connection.query("SELECT count(*), sum(position)::bigint FROM texts").single()
+        #expect(try row.decode(0) == 200_000)
+        #expect(try row.decode(1) == 199_999 * 100_000)
+    }
+
+    @Test func `no rows are no error`() async throws {
+        let connection = try await connectWithTable()
+        #expect(try await connection.copyIn("COPY texts FROM STDIN", rows: [[String?]]()) == 0)
+    }
+
+    @Test func `a row that the server refuses stops all`() async throws {
+        let connection = try await connectWithTable()
+        let error = try await postgresError {
+            _ = try await connection.run { connection in
+                // Long enough for the refusal to come while rows are still being sent.
+                let rows = (0..<400_000).lazy.map { number -> [String?] in [number == 10 ? "ten" : "\(number)", "text"]
+                }
+                return try connection.copyIn("COPY texts FROM STDIN", rows: rows)
+            }
+        }
+        #expect(error.code == .server)
+        #expect(error.sqlState == .invalidTextRepresentation)
+        #expect(error.context?.contains("COPY texts, line 11, column position: \"ten\"") == true)
+        #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)
+    }
+
+    @Test func `text with NUL is refused, and nothing is copied`() async throws {
+        let connection = try await connectWithTable()
+        let error = try await postgresError {
+            try await connection.copyIn("COPY texts FROM STDIN", rows: [["1", "a"], ["2", "b\u{0}"]])
+        }
+        #expect(error.code == .invalidValue)
+        #expect(error.message.hasPrefix("row 2, value 2 of COPY: "))
+        #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)
+    }
+
+    @Test func `a statement that the server refuses is reported`() async throws {
+        let connection = try await connect()
+        let error = try await postgresError {
+            try await connection.copyIn("COPY missing FROM STDIN", rows: [["1"]])
+        }
+        #expect(error.sqlState == .undefinedTable)
+    }
+
+    @Test func `a cancelled task stops its COPY`() async throws {
+        let connection = try await connectWithTable()
+        let task = Task {
+            try await connection.run { connection in
+                let endless = sequence(first: 0) { $0 + 1 }.lazy.map { number -> [String?] in ["\(number)", "text"] }
+                _ = try connection.copyIn("COPY texts FROM STDIN", rows: endless)
+            }
+        }
+        try await Task.sleep(for: .milliseconds(200))
+        task.cancel()
+        #expect(try await postgresError { try await task.value }.code == .cancelled)
+        #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)
+    }
+}

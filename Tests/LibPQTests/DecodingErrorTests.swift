@@ -1,0 +1,73 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false)) struct DecodingErrorTests {
+    private func error<Value: PostgresDecodable>(_ statement: SQL, as type: Value.Type) async throws -> PostgresError {
+        let row = try await connect().query(statement)[0]
+        let error = try #require(throws: PostgresError.self) { try row.decode(0, as: type) }
+        #expect(error.code == .decoding)
+        return error
+    }
+
+    @Test func `the message names column, type and what was asked for`() async throws {
+        let error = try await error("SELECT 'x' AS total", as: Int64.self)
+        #expect(
+            error.message == """
+                row 1, column 0 "total" of type text can't be read as Int64: there is no such conversion; cast it in the \
+                statement
+                """)
+        #expect(error.column == "total")
+    }
+
+    @Test func `NULL is no value`() async throws {
+        let error = try await error("SELECT NULL::bigint AS rank", as: Int64.self)
+        #expect(error.message == "row 1, column 0 \"rank\" of type bigint can't be read as Int64: it is NULL")
+    }
+
+    @Test func `a wider integer is not cut`() async throws {
+        #expect(try await error("SELECT 1::bigint", as: Int32.self).message.contains("bigint can't be read as Int32"))
+        #expect(try await error("SELECT 1::integer", as: Int16.self).message.contains("integer can't be read as Int16"))
+    }
+
+    @Test func `NULL in an array is found`() async throws {
+        let error = try await error("SELECT ARRAY['a', NULL] AS items", as: [String].self)
+        #expect(error.message.contains(#""items" of type text[] can't be read as [String]: element 2 is NULL"#))
+    }
+
+    @Test func `an array of arrays is none`() async throws {
+        let error = try await error("SELECT ARRAY[['a'], ['b']]", as: [String].self)
+        #expect(error.message.contains("2 dimensions instead of one"))
+    }
+
+    @Test func `an array of other elements is refused`() async throws {
+        #expect(try await error("SELECT '{1}'::bigint[]", as: [String].self).message.contains("bigint[] can't be read"))
+        #expect(try await error("SELECT '{1}'::numeric[]", as: [Int64].self).message.contains("1231"))
+        #expect(try await error("SELECT 1", as: [Int64].self).message.contains("integer can't be read as [Int64]"))
+    }
+
+    @Test func `an unknown type is named by its number`() async throws {
+        let error = try await error("SELECT '12:00'::time", as: String.self)
+        #expect(error.message.contains("of type with object identifier 1083 can't be read as String"))
+    }
+
+    @Test func `a missing column is named, with those that are there`() async throws {
+        let row = try await connect().query("SELECT 1 AS \"a\", 2 AS \"B\"")[0]
+        #expect(try row.decode("B") == 2)
+        let byName = try #require(throws: PostgresError.self) { try row.decode("b", as: Int.self) }
+        #expect(byName.message == "there is no column \"b\"; the result has a, B")
+        for column in [-1, 2, .max] {
+            let byNumber = try #require(throws: PostgresError.self) { try row.decode(column, as: Int.self) }
+            #expect(byNumber.message == "there is no column \(column); the result has 2, counted from 0")
+        }
+    }
+
+    @Test func `a single row must be single`() async throws {
+        let connection = try await connect()
+        for count in [0, 2] {
+            let rows = try await connection.query("SELECT generate_series(1, \(count))")
+            let error = try #require(throws: PostgresError.self) { try rows.single() }
+            #expect(error.message == "the statement returned \(count) rows instead of one")
+        }
+    }
+}

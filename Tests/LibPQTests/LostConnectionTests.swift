@@ -1,0 +1,91 @@
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct LostConnectionTests {
+    @Test func `a session that was ended says so, and stays lost`() async throws {
+        let connection = try await connect()
+        let administrator = try await connect()
+        let pid = connection.backendProcessIdentifier
+        _ = try await administrator.query("SELECT pg_terminate_backend(\(pid), 5000)")
+        let error = try await postgresError { _ = try await connection.query("SELECT 1") }
+        #expect(error.code == .connectionLost)
+        #expect(error.isConnectionLost)
+        #expect(error.sqlState == .adminShutdown)
+        #expect(await connection.isLost)
+        let later = try await postgresError { _ = try await connection.query("SELECT 1") }
+        #expect(later.code == .connectionLost)
+    }
+
+    @Test func `a session that is ended during a statement says so`() async throws {
+        let connection = try await connect()
+        let administrator = try await connect()
+        async let error = postgresError { _ = try await connection.query("SELECT pg_sleep(30)") }
+        try await waitForStatement(containing: "pg_sleep", on: administrator)
+        _ = try await administrator.query("SELECT pg_terminate_backend(\(connection.backendProcessIdentifier), 5000)")
+        #expect(try await error.sqlState == .adminShutdown)
+        #expect(try await error.isConnectionLost)
+    }
+
+    @Test func `a listener that was ended says so`() async throws {
+        let connection = try await connect()
+        let administrator = try await connect()
+        try await connection.execute(script: "LISTEN news")
+        async let error = postgresError { _ = try await connection.notifications(waitingAtMost: .seconds(30)) }
+        _ = try await administrator.query("SELECT pg_terminate_backend(\(connection.backendProcessIdentifier), 5000)")
+        #expect(try await error.code == .connectionLost)
+    }
+
+    @Test func `a transaction whose session was ended did nothing`() async throws {
+        let connection = try await connect()
+        let administrator = try await connect()
+        try await administrator.execute(script: "CREATE TABLE numbers (number bigint)")
+        let pid = connection.backendProcessIdentifier
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.execute("INSERT INTO numbers VALUES (1)")
+                    try connection.execute("SELECT pg_terminate_backend(\(pid))")
+                    try connection.execute("INSERT INTO numbers VALUES (2)")
+                }
+            }
+        }
+        #expect(error.isConnectionLost)
+        #expect(error.code == .connectionLost)
+        #expect(try await administrator.query("SELECT * FROM numbers").isEmpty)
+    }
+
+    @Test func `a closed connection says so`() async throws {
+        let connection = try await connect()
+        await connection.close()
+        await connection.close()
+        let error = try await postgresError { _ = try await connection.query("SELECT 1") }
+        #expect(error.code == .connectionLost)
+        #expect(error.message == "the connection is closed")
+        let transactionError = try await postgresError {
+            try await connection.run { connection in try connection.transaction { _ in } }
+        }
+        #expect(transactionError.code == .connectionLost)
+        #expect(await connection.transactionStatus == .unknown)
+        #expect(await connection.parameterStatus("server_version") == nil)
+    }
+
+    @Test func `a connection that nobody holds is closed`() async throws {
+        let administrator = try await connect()
+        let pid = try await connect().backendProcessIdentifier
+        for _ in 0..<500 {
+            let sessions = try await administrator.query("SELECT 1 FROM pg_stat_activity WHERE pid = \(pid)")
+            if sessions.isEmpty { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("the session is still there")
+    }
+
+    @Test func `rows outlive their connection`() async throws {
+        let connection = try await connect()
+        let rows = try await connection.query("SELECT 'still here'")
+        await connection.close()
+        #expect(try rows[0].decode(0) == "still here")
+    }
+}

@@ -1,0 +1,56 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct NotificationTests {
+    @Test func `a notification ends the wait`() async throws {
+        let listener = try await connect()
+        let sender = try await connect()
+        try await listener.execute(script: "LISTEN news")
+        async let received = listener.run { try $0.notifications(waitingAtMost: .seconds(30)) }
+        try await sender.execute("SELECT pg_notify('news', 'täglich'), pg_notify('others', '')")
+        let notifications = try await received
+        #expect(notifications.map(\.channel) == ["news"])
+        #expect(notifications.map(\.payload) == ["täglich"])
+        #expect(notifications.map(\.senderProcessIdentifier) == [sender.backendProcessIdentifier])
+    }
+
+    @Test func `a notification that came during a statement is not lost`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "LISTEN news; LISTEN \"More news\"")
+        try await connection.execute(script: "NOTIFY news; NOTIFY \"More news\", '1'")
+        let received = try await connection.notifications(waitingAtMost: .zero)
+        #expect(received.map(\.channel) == ["news", "More news"])
+        #expect(received.map(\.payload) == ["", "1"])
+        #expect(try await connection.notifications(waitingAtMost: .zero) == [])
+    }
+
+    @Test func `without a notification the wait ends in time`() async throws {
+        let connection = try await connect()
+        let start = ContinuousClock.now
+        #expect(try await connection.notifications(waitingAtMost: .milliseconds(100)) == [])
+        #expect(start.duration(to: .now) >= .milliseconds(100))
+    }
+
+    @Test func `a wake-up ends the wait, or the next one`() async throws {
+        let connection = try await connect()
+        async let received = connection.run { try $0.notifications(waitingAtMost: .seconds(60)) }
+        try await Task.sleep(for: .milliseconds(50))
+        connection.wakeUp()
+        #expect(try await received == [])
+        connection.wakeUp()
+        _ = try await connection.query("SELECT 1")
+        #expect(try await connection.notifications(waitingAtMost: .seconds(60)) == [])
+    }
+
+    @Test func `a cancelled task stops waiting`() async throws {
+        let connection = try await connect()
+        let task = Task {
+            try await connection.run { _ = try $0.notifications(waitingAtMost: .seconds(60)) }
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        task.cancel()
+        #expect(try await postgresError { try await task.value }.code == .cancelled)
+        #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
+    }
+}

@@ -1,0 +1,155 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct StatementTests {
+    @Test func `the rows that a statement changed are counted`() async throws {
+        let connection = try await connect()
+        #expect(try await connection.execute("CREATE TABLE numbers (number bigint)") == 0)
+        #expect(try await connection.execute("INSERT INTO numbers SELECT generate_series(1, 5)") == 5)
+        #expect(try await connection.execute("UPDATE numbers SET number = number + \(1) WHERE number > \(3)") == 2)
+        #expect(try await connection.execute("DELETE FROM numbers WHERE false") == 0)
+        let rows = try await connection.query("DELETE FROM numbers RETURNING number")
+        #expect(rows.affectedRows == 5)
+        #expect(rows.count == 5)
+        #expect(rows.columnNames == ["number"])
+    }
+
+    @Test func `a refusal carries all that the server says`() async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            script: """
+                CREATE SCHEMA shop;
+                CREATE TABLE shop.orders (number bigint CONSTRAINT number_is_positive CHECK (number > 0))
+                """)
+        let error = try await postgresError { try await connection.execute("INSERT INTO shop.orders VALUES (\(-1))") }
+        #expect(error.code == .server)
+        #expect(error.sqlState == .checkViolation)
+        #expect(error.sqlState?.classCode == "23")
+        #expect(error.schema == "shop")
+        #expect(error.table == "orders")
+        #expect(error.constraint == "number_is_positive")
+        #expect(error.detail == "Failing row contains (-1).")
+        #expect(!error.isConnectionLost)
+        #expect(error.description.contains("(SQLSTATE 23514)\nDetail: Failing row contains (-1)."))
+        let raised = try await postgresError {
+            try await connection.execute(
+                script: "DO $$ BEGIN RAISE EXCEPTION 'no' USING HINT = 'try yes', COLUMN = 'answer'; END $$")
+        }
+        #expect(raised.message == "no")
+        #expect(raised.hint == "try yes")
+        #expect(raised.column == "answer")
+        #expect(raised.context?.contains("RAISE") == true)
+        let misspelt = try await postgresError { try await connection.execute("SELECT nothing") }
+        #expect(misspelt.position == 8)
+    }
+
+    @Test func `errors match by their state in catch`() async throws {
+        let connection = try await connect()
+        var matched = ""
+        do {
+            try await connection.execute("SELECT 1 FROM missing")
+        } catch SQLState.uniqueViolation {
+            matched = "unique violation"
+        } catch SQLState.undefinedTable {
+            matched = "undefined table"
+        } catch {
+            throw error
+        }
+        #expect(matched == "undefined table")
+    }
+
+    @Test func `a script of several statements is one transaction`() async throws {
+        let connection = try await connect()
+        let error = try await postgresError {
+            try await connection.execute(
+                script: "CREATE TABLE one (); CREATE TABLE two (); SELECT 1/0; CREATE TABLE three ()")
+        }
+        #expect(error.sqlState?.rawValue == "22012")
+        #expect(try await connection.query("SELECT 1 FROM pg_class WHERE relname IN ('one', 'two', 'three')").isEmpty)
+        try await connection.execute(script: "CREATE TABLE one (); CREATE TABLE two ();")
+        #expect(try await connection.query("SELECT 1 FROM pg_class WHERE relname IN ('one', 'two')").count == 2)
+    }
+
+    @Test func `an empty statement does nothing`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: " -- nothing\n")
+        #expect(try await connection.query("").isEmpty)
+    }
+
+    @Test func `COPY as an ordinary statement is refused, and the connection goes on`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
+        for script in ["COPY numbers FROM STDIN", "COPY (SELECT generate_series(1, 100000)) TO STDOUT"] {
+            let error = try await postgresError { try await connection.execute(script: script) }
+            #expect(error.code == .protocolMisuse)
+            #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
+        }
+    }
+
+    @Test func `too many parameters are refused`() async throws {
+        let connection = try await connect()
+        let values = (0..<70_000).map { number -> SQL in "\(number)" }
+        let error = try await postgresError { _ = try await connection.query("SELECT 1 IN (\(values.joined()))") }
+        #expect(error.code == .protocolMisuse)
+        #expect(error.message.contains("65535"))
+        #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
+    }
+
+    @Test func `a large answer to a large question`() async throws {
+        let connection = try await connect()
+        let texts = (0..<20).map { String(repeating: "\($0 % 10)", count: 1 << 20) }
+        let rows = try await connection.query("SELECT unnest(\(texts)), repeat('x', 1048576)")
+        #expect(try rows.map { try $0.decode(0) } == texts)
+    }
+
+    @Test func `a prepared statement is parsed once`() async throws {
+        let connection = try await connect()
+        for number in 0..<10 {
+            #expect(try await connection.query("SELECT \(number) + 1", prepared: true)[0].decode(0) == number + 1)
+            #expect(try await connection.execute("SELECT \("x")::text", prepared: true) == 1)
+        }
+        let statements = try await connection.query("SELECT statement FROM pg_prepared_statements ORDER BY 1")
+        #expect(try statements.map { try $0.decode(0) } == ["SELECT $1 + 1", "SELECT $1::text"])
+    }
+
+    @Test func `a prepared statement is parsed again after its table changed`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
+        _ = try await connection.query("SELECT * FROM numbers", prepared: true)
+        try await connection.execute(script: "ALTER TABLE numbers ADD name text")
+        let error = try await postgresError { _ = try await connection.query("SELECT * FROM numbers", prepared: true) }
+        #expect(error.sqlState == .featureNotSupported)
+        #expect(try await connection.query("SELECT * FROM numbers", prepared: true).columnNames == ["number", "name"])
+    }
+
+    @Test func `statements beyond what a session keeps are parsed each time`() async throws {
+        let connection = try await connect()
+        for number in 0..<300 {
+            #expect(
+                try await connection.query("SELECT \(unsafeRaw: "\(number)")", prepared: true)[0].decode(0) == number)
+        }
+        #expect(try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0) == 256)
+    }
+
+    @Test func `the session's text is UTF-8, whatever the environment says`() async throws {
+        let connection = try await connect { $0["client_encoding"] = "LATIN1" }
+        #expect(await connection.parameterStatus("client_encoding") == "UTF8")
+    }
+
+    @Test func `notices and warnings go to the log`() async throws {
+        let recorder = LogRecorder()
+        let connection = try await connect(logger: recorder.logger())
+        try await connection.execute(
+            script: """
+                DO $$ BEGIN
+                    RAISE NOTICE 'a notice' USING HINT = 'a hint', DETAIL = 'a detail';
+                    RAISE WARNING 'a warning';
+                    RAISE INFO 'a word';
+                END $$
+                """)
+        #expect(recorder.entries.map(\.level) == [.notice, .warning, .info])
+        #expect(recorder.entries.map(\.message) == ["a notice", "a warning", "a word"])
+        #expect(recorder.entries[0].metadata == ["sqlstate": "00000", "hint": "a hint", "detail": "a detail"])
+    }
+}

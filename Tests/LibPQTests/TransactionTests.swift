@@ -1,0 +1,236 @@
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct TransactionTests {
+    struct Interruption: Error {}
+
+    private func connectWithTable() async throws -> Connection {
+        let connection = try await connect()
+        try await connection.execute(
+            script: "CREATE TABLE numbers (number bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        return connection
+    }
+
+    private func numbers(_ connection: Connection) async throws -> [Int64] {
+        try await connection.query("SELECT number FROM numbers ORDER BY number").map { try $0.decode(0) }
+    }
+
+    @Test func `what the body did is committed, and its value returned`() async throws {
+        let connection = try await connectWithTable()
+        let count = try await connection.run { connection in
+            try connection.transaction { connection in
+                #expect(connection.transactionStatus == .inTransaction)
+                return try connection.execute("INSERT INTO numbers VALUES (1), (2)")
+            }
+        }
+        #expect(count == 2)
+        #expect(await connection.transactionStatus == .idle)
+        #expect(try await numbers(connection) == [1, 2])
+    }
+
+    @Test func `what the body did is undone where it throws`() async throws {
+        let connection = try await connectWithTable()
+        await #expect(throws: Interruption.self) {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.execute("INSERT INTO numbers VALUES (1)")
+                    throw Interruption()
+                }
+            }
+        }
+        #expect(await connection.transactionStatus == .idle)
+        #expect(try await numbers(connection) == [])
+    }
+
+    @Test func `a typed body throws typed errors`() async throws {
+        let connection = try await connectWithTable()
+        func insertTwice() async throws(PostgresError) {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction { connection throws(PostgresError) in
+                    try connection.savepoint("twice") { connection throws(PostgresError) in
+                        _ = try connection.execute("INSERT INTO missing VALUES (1)")
+                    }
+                }
+            }
+        }
+        do {
+            try await insertTwice()
+            Issue.record("nothing was thrown")
+        } catch {
+            #expect(error.sqlState == .undefinedTable)
+        }
+    }
+
+    @Test func `isolation and access are said, whatever the server's default is`() async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            script: """
+                SET default_transaction_isolation = 'serializable';
+                SET default_transaction_read_only = on
+                """)
+        let statement: SQL = """
+            SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')
+            """
+        let (first, second) = try await connection.run { connection in
+            (
+                try connection.transaction { try $0.query(statement)[0] },
+                try connection.transaction(.repeatableReadOnly) { try $0.query(statement)[0] }
+            )
+        }
+        #expect(try first.decode(0) == "read committed")
+        #expect(try first.decode(1) == "off")
+        #expect(try second.decode(0) == "repeatable read")
+        #expect(try second.decode(1) == "on")
+    }
+
+    @Test func `settings hold for the transaction only`() async throws {
+        let connection = try await connect()
+        let settings = [("lock_timeout", "1234ms"), ("app.Quote", "a'\\b"), ("TimeZone", "UTC")]
+        let inside = try await connection.run { connection in
+            try connection.transaction(settings: settings) { connection in
+                try connection.query("SELECT current_setting('lock_timeout'), current_setting('app.quote')")[0]
+            }
+        }
+        #expect(try inside.decode(0) == "1234ms")
+        #expect(try inside.decode(1) == "a'\\b")
+        #expect(try await connection.query("SELECT current_setting('lock_timeout')")[0].decode(0) == "0")
+    }
+
+    @Test func `a setting that the server refuses leaves no transaction behind`() async throws {
+        let connection = try await connect()
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction(settings: [("lock_timeout", "soon")]) { _ in }
+            }
+        }
+        #expect(error.message == "invalid value for parameter \"lock_timeout\": \"soon\"")
+        #expect(await connection.transactionStatus == .idle)
+    }
+
+    @Test func `transactions do not nest`() async throws {
+        let connection = try await connect()
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in try connection.transaction { _ in } }
+            }
+        }
+        #expect(error.code == .protocolMisuse)
+        #expect(await connection.transactionStatus == .idle)
+    }
+
+    @Test func `a body that hides a failed statement is not taken for a success`() async throws {
+        let connection = try await connectWithTable()
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.execute("INSERT INTO numbers VALUES (1)")
+                    _ = try? connection.execute("SELECT 1/0")
+                }
+            }
+        }
+        #expect(error.code == .protocolMisuse)
+        #expect(error.message.contains("rolled back"))
+        #expect(try await numbers(connection) == [])
+    }
+
+    @Test func `what COMMIT refuses did not happen`() async throws {
+        let connection = try await connectWithTable()
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    _ = try connection.execute("INSERT INTO numbers VALUES (1), (1)")
+                }
+            }
+        }
+        #expect(error.sqlState == .uniqueViolation)
+        #expect(error.code == .server)
+        #expect(error.constraint == "numbers_number_key")
+        #expect(await connection.transactionStatus == .idle)
+        #expect(try await numbers(connection) == [])
+    }
+
+    @Test func `a savepoint undoes its part only`() async throws {
+        let connection = try await connectWithTable()
+        try await connection.run { connection in
+            try connection.transaction { connection in
+                try connection.execute("INSERT INTO numbers VALUES (1)")
+                #expect(throws: PostgresError.self) {
+                    try connection.savepoint("a \"b\"") { connection in
+                        try connection.execute("INSERT INTO numbers VALUES (2)")
+                        try connection.execute("SELECT 1/0")
+                    }
+                }
+                #expect(throws: Interruption.self) {
+                    try connection.savepoint("a \"b\"") { connection in
+                        try connection.execute("INSERT INTO numbers VALUES (3)")
+                        throw Interruption()
+                    }
+                }
+                let count = try connection.savepoint("c") { try $0.execute("INSERT INTO numbers VALUES (4)") }
+                #expect(count == 1)
+            }
+        }
+        #expect(try await numbers(connection) == [1, 4])
+    }
+
+    @Test func `a savepoint whose body hides a failed statement fails, and the transaction goes on`() async throws {
+        let connection = try await connectWithTable()
+        try await connection.run { connection in
+            try connection.transaction { connection in
+                let error = try #require(throws: PostgresError.self) {
+                    try connection.savepoint("s") { connection in
+                        try connection.execute("INSERT INTO numbers VALUES (2)")
+                        _ = try? connection.execute("SELECT 1/0")
+                    }
+                }
+                #expect(error.sqlState == .inFailedTransaction)
+                try connection.execute("INSERT INTO numbers VALUES (3)")
+            }
+        }
+        #expect(try await numbers(connection) == [3])
+    }
+
+    @Test func `a COMMIT whose answer is lost may have succeeded`() async throws {
+        let observer = try await connectWithTable()
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        let port = try #require(parameters["port"].flatMap { UInt16($0) })
+        let proxy = try BreakingProxy(serverPort: port, fault: .hangUpAfterAnswerTo("COMMIT\u{0}"))
+        defer { proxy.stop() }
+        parameters["port"] = "\(proxy.port)"
+        // Encrypted, COMMIT would not be seen.
+        parameters["sslmode"] = "disable"
+        parameters["gssencmode"] = "disable"
+        let connection = try await Connection.connect(parameters, logger: Logger(label: "TransactionTests"))
+        let error = try await insertOne(connection)
+        #expect(error.code == .commitOutcomeUnknown)
+        #expect(error.isConnectionLost)
+        #expect(try await numbers(observer) == [1])
+    }
+
+    @Test func `a COMMIT during which the session ends may have failed`() async throws {
+        let observer = try await connectWithTable()
+        try await observer.execute(
+            script: """
+                CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
+                CREATE CONSTRAINT TRIGGER end_session AFTER INSERT ON numbers DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION end_session()
+                """)
+        let error = try await insertOne(try await connect())
+        #expect(error.code == .commitOutcomeUnknown)
+        #expect(error.sqlState == .adminShutdown)
+        #expect(try await numbers(observer) == [])
+    }
+
+    private func insertOne(_ connection: Connection) async throws -> PostgresError {
+        try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    _ = try connection.execute("INSERT INTO numbers VALUES (1)")
+                }
+            }
+        }
+    }
+}
