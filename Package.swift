@@ -53,6 +53,10 @@ let package = Package(
             name: "RebalancingSimulator", dependencies: ["Ordering", "SternBrocot", argumentParser],
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
+        .executableTarget(
+            name: "DrainingBenchmark", dependencies: ["LocalPostgres", subprocess, argumentParser],
+            path: "Benchmarks/Draining", exclude: ["set-based-limit.sql", "prepare.sql"], swiftSettings: strict),
+
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
             path: "Tests/TestPostgres", swiftSettings: strict),

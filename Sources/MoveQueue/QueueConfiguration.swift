@@ -11,6 +11,8 @@ package struct QueueConfiguration: Sendable {
     /// About so many bytes of items, as stored, are read at once.
     package var bytesPerBatch = 4 << 20
     package var rebalancing = RebalancingPolicy()
+    /// Lists with no more rows than this for each row to look up are read whole; 0: none.
+    package var rowsPerLookup = 24
 
     package init() {}
 

@@ -17,7 +17,7 @@ package struct QueueTransaction: Sendable {
 
     package init(_ configuration: QueueConfiguration) {
         self.configuration = configuration
-        application = MoveApplication(policy: configuration.rebalancing)
+        application = MoveApplication(policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup)
     }
 
     /// Decides a batch of requests. If the batch fails for a reason that lies in its requests, they are tried again in

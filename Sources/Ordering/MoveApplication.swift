@@ -4,9 +4,13 @@ import LibPQ
 /// of every list that the moves touch.
 package struct MoveApplication: Sendable {
     private let policy: RebalancingPolicy
+    private let rowsPerLookup: Int
 
-    package init(policy: RebalancingPolicy = RebalancingPolicy()) {
+    /// - Parameter rowsPerLookup: a list is read from its beginning if it seems to have no more rows than this for each
+    ///   row that would have to be looked up; 0: never.
+    package init(policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24) {
         self.policy = policy
+        self.rowsPerLookup = rowsPerLookup
     }
 
     /// Applies the moves one after the other, and writes their net effect.
@@ -18,7 +22,7 @@ package struct MoveApplication: Sendable {
     ) throws(OrderingError) -> [MoveOutcome] {
         let names = Set(moves.map(\.list.orderedTable))
         let tables = try OrderedTableRepository.tables(named: names.sorted(), on: connection)
-        var batch = MoveBatch(moves, tables: tables, policy: policy)
+        var batch = MoveBatch(moves, tables: tables, policy: policy, rowsPerLookup: rowsPerLookup)
         var needs = batch.advance()
         while !needs.isEmpty {
             for table in tables.values {

@@ -14,6 +14,7 @@ package struct MoveBatch: Sendable {
     private let entries: [Entry]
     private let tables: [String: OrderedTable]
     private let policy: RebalancingPolicy
+    private let rowsPerLookup: Int
     private var lists: [ListIdentifier] = []
     var neighbourhoods: [Neighbourhood] = []
     private var listIndices: [ListIdentifier: Int] = [:]
@@ -25,7 +26,11 @@ package struct MoveBatch: Sendable {
     /// - Parameters:
     ///   - moves: in the order in which they shall be applied.
     ///   - tables: by name; moves in others are rejected.
-    package init(_ moves: [Move], tables: [String: OrderedTable], policy: RebalancingPolicy) {
+    ///   - rowsPerLookup: about so many rows in a row are read in the time that one takes to look up.
+    package init(
+        _ moves: [Move], tables: [String: OrderedTable], policy: RebalancingPolicy, rowsPerLookup: Int
+    ) {
+        self.rowsPerLookup = rowsPerLookup
         self.tables = tables
         self.policy = policy
         var listIndices: [ListIdentifier: Int] = [:]
@@ -108,8 +113,8 @@ package struct MoveBatch: Sendable {
             lookups[entry.list] += entry.move.items.count + 1
             if let source = entry.source { lookups[source] += entry.move.items.count }
         }
-        return lists.indices.filter { lookups[$0] >= 8 }.map { list in
-            ListNeed(list: lists[list], need: .run(from: nil, .up, count: min(24 * lookups[list], 16_384)))
+        return lists.indices.filter { lookups[$0] >= 8 && rowsPerLookup > 0 }.map { list in
+            ListNeed(list: lists[list], need: .run(from: nil, .up, count: min(rowsPerLookup * lookups[list], 16_384)))
         }
     }
 

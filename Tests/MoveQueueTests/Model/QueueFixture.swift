@@ -1,0 +1,100 @@
+import LibPQ
+import Logging
+import MoveQueue
+import Ordering
+import TestPostgres
+
+/// The queue of a test's database, as a program in any language would use it.
+struct QueueFixture {
+    let connection: Connection
+
+    init() async throws {
+        connection = try await TestDatabase.current.connect()
+    }
+
+    /// Inserts requests in one statement, and returns their ids.
+    @discardableResult
+    func enqueue(_ moves: [Move]) async throws -> [Int64] {
+        let last = try await ids("SELECT coalesce(max(id), 0) FROM (SELECT id FROM brocot.move_requests UNION ALL SELECT id FROM brocot.move_log) AS known")
+        try await connection.run { connection in
+            _ = try connection.copyIn(
+                """
+                COPY brocot.move_requests (ordered_table, list, items, placement, anchor, position, from_list)
+                FROM STDIN
+                """, rows: moves.map(\.columns))
+        }
+        return try await ids("SELECT id FROM brocot.move_requests WHERE id > \(last.first ?? 0) ORDER BY id")
+    }
+
+    private func ids(_ statement: SQL) async throws -> [Int64] {
+        try await connection.query(statement).map { try $0.decode(0, as: Int64.self) }
+    }
+
+    /// Runs workers, each on a connection of its own, until nothing is pending.
+    func drain(_ configuration: QueueConfiguration = QueueConfiguration(), workers: Int = 1) async throws {
+        let database = TestDatabase.current
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<workers {
+                group.addTask {
+                    let connection = try await database.connect()
+                    try await Self.work(configuration, on: connection)
+                    await connection.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func work(_ configuration: QueueConfiguration, on connection: Connection) async throws {
+        var worker = QueueWorker(configuration)
+        try await worker.wander(on: connection)
+        while true {
+            switch try await worker.runBatch(on: connection) {
+            case .idle: return
+            case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
+            case .decided: break
+            }
+        }
+    }
+
+    /// The items of each list of `brocot.items` in order.
+    func lists(of relation: SQL = "brocot.items", list: SQL = "list", item: SQL = "item") async throws -> [String: [String]] {
+        var lists: [String: [String]] = [:]
+        let rows = try await connection.query(
+            "SELECT \(list)::text, \(item)::text FROM \(relation) WHERE rank IS NOT NULL ORDER BY \(list), rank")
+        for row in rows {
+            lists[try row.decode(0, as: String.self), default: []].append(try row.decode(1, as: String.self))
+        }
+        return lists
+    }
+
+    /// The outcome of each request: nil for applied, else the code.
+    func outcomes() async throws -> [Int64: String?] {
+        var outcomes: [Int64: String?] = [:]
+        for row in try await connection.query("SELECT id, error_code FROM brocot.move_log") {
+            outcomes[try row.decode(0, as: Int64.self)] = try row.decode(1, as: String?.self)
+        }
+        return outcomes
+    }
+}
+
+extension Move {
+    /// The columns of `brocot.move_requests` as COPY takes them.
+    fileprivate var columns: [String?] {
+        let quoted = items.map { item in
+            "\"" + item.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        }
+        let (name, anchor, position): (String, String?, String?) =
+            switch placement {
+            case nil: ("remove", nil, nil)
+            case .first: ("first", nil, nil)
+            case .last: ("last", nil, nil)
+            case .before(let anchor): ("before", anchor, nil)
+            case .after(let anchor): ("after", anchor, nil)
+            case .at(let position): ("at", nil, String(position))
+            }
+        return [
+            list.orderedTable, list.list, "{\(quoted.joined(separator: ","))}", name, anchor, position, source?.list,
+        ]
+    }
+}

@@ -1,0 +1,36 @@
+import Ordering
+
+/// Random moves of every kind, many of them wrong.
+struct RandomMoves {
+    var generator: SeededGenerator
+    let orderedTable: String
+    let lists: [String]
+    let items: [String]
+    /// The most items in one move.
+    let longestBlock: Int
+
+    mutating func next() -> Move {
+        let list = lists.randomElement(using: &generator) ?? ""
+        let count = Int.random(in: 0..<4, using: &generator) > 0 ? 1 : Int.random(in: 1...longestBlock, using: &generator)
+        let chosen = Array(items.shuffled(using: &generator).prefix(count))
+        return Move(
+            list: ListIdentifier(orderedTable: orderedTable, list: list), items: chosen,
+            action: action(in: list))
+    }
+
+    private mutating func action(in list: String) -> Move.Action {
+        let kind = Int.random(in: 0..<100, using: &generator)
+        guard kind >= 12 else { return .remove }
+        let anchor = items.randomElement(using: &generator) ?? ""
+        let placement: Placement =
+            switch kind % 5 {
+            case 0: .first
+            case 1: .last
+            case 2: .before(anchor)
+            case 3: .after(anchor)
+            default: .at(Int.random(in: 0...(items.count + 3), using: &generator))
+            }
+        let source = kind >= 70 ? lists.filter { $0 != list }.randomElement(using: &generator) : nil
+        return .place(placement, from: source)
+    }
+}

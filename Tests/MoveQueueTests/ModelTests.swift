@@ -1,0 +1,83 @@
+import Foundation
+import MoveQueue
+import Ordering
+import TestPostgres
+import Testing
+
+@Suite("Random requests end as plain arrays do")
+struct ModelTests {
+    /// BROCOT_MODEL_REQUESTS sets how many requests each case applies.
+    private static let requests = ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 10_000
+
+    @Test("in the built-in table", .database)
+    func builtIn() async throws {
+        try await compare(ownsRows: true)
+    }
+
+    @Test("in a table of the user's", .database)
+    func attached() async throws {
+        try await compare(ownsRows: false)
+    }
+
+    private func compare(ownsRows: Bool) async throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed \(seed), \(Self.requests) requests")
+        var generator = SeededGenerator(seed: seed)
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: ownsRows)
+        let lists = (1...6).map(String.init)
+        let items = (1...60).map(String.init)
+        if !ownsRows {
+            try await fixture.createTasks(lists: lists, items: items, model: &model)
+        }
+        var moves = RandomMoves(
+            generator: SeededGenerator(seed: seed &+ 1), orderedTable: ownsRows ? "items" : "public.tasks",
+            lists: lists, items: items, longestBlock: 50)
+        var done = 0
+        while done < Self.requests {
+            let count = Int.random(in: 1...600, using: &generator)
+            let batch = (0..<count).map { _ in moves.next() }
+            let ids = try await fixture.enqueue(batch)
+            let expected = batch.map { model.apply($0)?.rawValue }
+            var configuration = QueueConfiguration()
+            configuration.requestsPerBatch = Int.random(in: 1...400, using: &generator)
+            configuration.requestsPerList = Int.random(in: 1...200, using: &generator)
+            configuration.listsPerBatch = Int.random(in: 2...6, using: &generator)
+            let limits: [Int64] = [1 << 8, 1 << 10, 1 << 16, 1 << 62]
+            let limit = limits.randomElement(using: &generator) ?? limits[0]
+            configuration.rebalancing = RebalancingPolicy(limit: limit)
+            configuration.rowsPerLookup = [0, 1, 24].randomElement(using: &generator) ?? 0
+            let workers = Int.random(in: 1...4, using: &generator)
+            try await fixture.drain(configuration, workers: workers)
+
+            let outcomes = try await fixture.outcomes()
+            let actual = ids.map { outcomes[$0] }
+            try #require(actual == expected, "seed \(seed), after \(done) requests")
+            let stored = ownsRows
+                ? try await fixture.lists() : try await fixture.lists(of: "tasks", list: "board", item: "id")
+            for list in lists {
+                try #require(stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed), list \(list), after \(done)")
+            }
+            done += count
+        }
+    }
+}
+
+extension QueueFixture {
+    /// A table of the user's, with a row for each item, and registers it.
+    func createTasks(lists: [String], items: [String], model: inout ListModel) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (
+                    id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint,
+                    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                    UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', 'board', 'id', false);
+                """)
+        for (offset, item) in items.enumerated() {
+            let list = lists[offset % lists.count]
+            model.addUnplaced(item, to: list)
+            try await connection.execute(script: "INSERT INTO tasks (id, board) VALUES (\(item), \(list))")
+        }
+    }
+}
