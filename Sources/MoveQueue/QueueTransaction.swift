@@ -78,7 +78,7 @@ package struct QueueTransaction: Sendable {
         let statement =
             switch scope {
             case .beyond(let start, let lists):
-                QueueStatements.claim(beyond: start, lists: min(lists, configuration.listsPerBatch), partners: partners)
+                QueueStatements.claim(beyond: start, lists: lists, partners: partners)
             case .lists(let lists):
                 QueueStatements.claim(lists, partners: partners)
             }

@@ -44,7 +44,7 @@ package struct QueueWorker: Sendable {
 
     /// Decides the next batch.
     package mutating func runBatch(on connection: Connection) async throws(QueueError) -> Progress {
-        let lists = max(1, Int(Double(configuration.requestsPerBatch) / depth))
+        let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
         let isWholeRound = place == Self.beginning
         let scope = QueueTransaction.Scope.beyond(place, lists: lists)
         let report = try await connection.run { [transaction] connection throws(QueueError) in
