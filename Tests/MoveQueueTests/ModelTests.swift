@@ -7,7 +7,8 @@ import Testing
 @Suite("Random requests end as plain arrays do")
 struct ModelTests {
     /// BROCOT_MODEL_REQUESTS sets how many requests each case applies.
-    private static let requests = ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 10_000
+    private static let requests =
+        ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 10_000
 
     @Test("in the built-in table", .database)
     func builtIn() async throws {
@@ -53,10 +54,12 @@ struct ModelTests {
             let outcomes = try await fixture.outcomes()
             let actual = ids.map { outcomes[$0] }
             try #require(actual == expected, "seed \(seed), after \(done) requests")
-            let stored = ownsRows
+            let stored =
+                ownsRows
                 ? try await fixture.lists() : try await fixture.lists(of: "tasks", list: "board", item: "id")
             for list in lists {
-                try #require(stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed), list \(list), after \(done)")
+                try #require(
+                    stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed), list \(list), after \(done)")
             }
             done += count
         }

@@ -15,7 +15,9 @@ struct ListModel {
 
     init(ownsRows: Bool) { self.ownsRows = ownsRows }
 
-    mutating func addUnplaced(_ item: String, to list: String) { lists[list, default: Contents()].unplaced.insert(item) }
+    mutating func addUnplaced(_ item: String, to list: String) {
+        lists[list, default: Contents()].unplaced.insert(item)
+    }
 
     /// Applies a move.
     ///

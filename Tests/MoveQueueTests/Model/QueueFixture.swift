@@ -15,7 +15,9 @@ struct QueueFixture {
     /// Inserts requests in one statement, and returns their ids.
     @discardableResult
     func enqueue(_ moves: [Move]) async throws -> [Int64] {
-        let last = try await ids("SELECT coalesce(max(id), 0) FROM (SELECT id FROM brocot.move_requests UNION ALL SELECT id FROM brocot.move_log) AS known")
+        let last = try await ids(
+            "SELECT coalesce(max(id), 0) FROM (SELECT id FROM brocot.move_requests UNION ALL SELECT id FROM brocot.move_log) AS known"
+        )
         try await connection.run { connection in
             _ = try connection.copyIn(
                 """
@@ -58,7 +60,9 @@ struct QueueFixture {
     }
 
     /// The items of each list of `brocot.items` in order.
-    func lists(of relation: SQL = "brocot.items", list: SQL = "list", item: SQL = "item") async throws -> [String: [String]] {
+    func lists(of relation: SQL = "brocot.items", list: SQL = "list", item: SQL = "item") async throws -> [String:
+        [String]]
+    {
         var lists: [String: [String]] = [:]
         let rows = try await connection.query(
             "SELECT \(list)::text, \(item)::text FROM \(relation) WHERE rank IS NOT NULL ORDER BY \(list), rank")

@@ -11,7 +11,8 @@ struct RandomMoves {
 
     mutating func next() -> Move {
         let list = lists.randomElement(using: &generator) ?? ""
-        let count = Int.random(in: 0..<4, using: &generator) > 0 ? 1 : Int.random(in: 1...longestBlock, using: &generator)
+        let count =
+            Int.random(in: 0..<4, using: &generator) > 0 ? 1 : Int.random(in: 1...longestBlock, using: &generator)
         let chosen = Array(items.shuffled(using: &generator).prefix(count))
         return Move(
             list: ListIdentifier(orderedTable: orderedTable, list: list), items: chosen,

@@ -1,0 +1,146 @@
+import MoveQueue
+import Ordering
+import TestPostgres
+import Testing
+
+@Suite("Requests that can't be applied are rejected with a code, and change nothing", .database)
+struct RejectionTests {
+    private func place(
+        _ items: [String], _ placement: Placement, in list: String = "a", from source: String? = nil,
+        table: String = "items"
+    ) -> Move {
+        Move(
+            list: ListIdentifier(orderedTable: table, list: list), items: items,
+            action: .place(placement, from: source))
+    }
+
+    /// The codes of moves that are applied to list a of 1, 2, 3 and list b of 4.
+    private func codes(_ moves: [Move]) async throws -> [String?] {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["1", "2", "3"], .last), place(["4"], .last, in: "b")])
+        try await fixture.drain()
+        let ids = try await fixture.enqueue(moves)
+        try await fixture.drain()
+        #expect(try await fixture.lists() == ["a": ["1", "2", "3"], "b": ["4"]])
+        let outcomes = try await fixture.outcomes()
+        return ids.map { outcomes[$0] ?? "no outcome" }
+    }
+
+    @Test("unknown_ordered_table") func unknownOrderedTable() async throws {
+        #expect(try await codes([place(["1"], .first, table: "public.nowhere")]) == ["unknown_ordered_table"])
+    }
+
+    @Test("unknown_ordered_table, where the registered table is gone") func droppedTable() async throws {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await fixture.createTasks(lists: ["1"], items: ["1"], model: &model)
+        try await fixture.connection.execute(script: "DROP TABLE tasks")
+        #expect(try await codes([place(["1"], .first, in: "1", table: "public.tasks")]) == ["unknown_ordered_table"])
+    }
+
+    @Test(
+        "invalid_key: what doesn't cast, or is another spelling",
+        arguments: ["x", "01", " 1", "+1", "1.0", "99999999999999999999", ""])
+    func invalidKey(key: String) async throws {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await fixture.createTasks(lists: ["1"], items: ["1"], model: &model)
+        let moves = [
+            place(["1"], .last, in: key, table: "public.tasks"),
+            place(["1"], .after(key.isEmpty ? "y" : key), in: "1", table: "public.tasks"),
+            place(["1"], .last, in: "1", from: key, table: "public.tasks"),
+        ]
+        #expect(try await codes(moves) == ["invalid_key", "invalid_key", "invalid_key"])
+    }
+
+    @Test("anchor_is_moved comes before what the rows tell") func anchorIsMoved() async throws {
+        #expect(
+            try await codes([place(["9", "2"], .after("2")), place(["9"], .before("9"))]) == [
+                "anchor_is_moved", "anchor_is_moved",
+            ])
+    }
+
+    @Test("anchor_not_found comes before item_not_found") func anchorNotFound() async throws {
+        #expect(
+            try await codes([place(["1"], .after("4")), place(["9"], .before("8"), in: "a", from: "b")])
+                == ["anchor_not_found", "anchor_not_found"])
+    }
+
+    @Test("item_not_found comes before item_exists") func itemNotFound() async throws {
+        #expect(
+            try await codes([place(["1"], .last, in: "b", from: "nowhere"), place(["4", "2", "9"], .last, from: "b")])
+                == ["item_not_found", "item_not_found"])
+    }
+
+    @Test("item_not_found: a missing row of a table of the user's is never inserted") func missingRow() async throws {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await fixture.createTasks(lists: ["1"], items: ["1"], model: &model)
+        #expect(try await codes([place(["1", "7"], .first, in: "1", table: "public.tasks")]) == ["item_not_found"])
+    }
+
+    @Test("item_exists") func itemExists() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["2"], .last, in: "c")])
+        try await fixture.drain()
+        let ids = try await fixture.enqueue([place(["1", "2", "3"], .last), place(["2"], .last, in: "a", from: "c")])
+        try await fixture.drain()
+        #expect(try await fixture.outcomes()[ids[1]] == "item_exists")
+        #expect(try await fixture.lists() == ["a": ["1", "2", "3"], "c": ["2"]])
+    }
+
+    @Test("item_exists: an unplaced row of the target list exists") func unplacedRowExists() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board text, card text, rank_num bigint, rank_den bigint,
+                    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                INSERT INTO cards (board, card) VALUES ('a', 'x'), ('b', 'x');
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'card', false);
+                """)
+        let ids = try await fixture.enqueue([place(["x"], .last, in: "a", from: "b", table: "public.cards")])
+        try await fixture.drain()
+        #expect(try await fixture.outcomes()[ids[0]] == "item_exists")
+    }
+
+    @Test("failed, with the SQLSTATE and message of a trigger of the user's; its neighbours in the batch are applied")
+    func failed() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'no % here', NEW.item USING ERRCODE = 'P0042'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.item = 'poison')
+                EXECUTE FUNCTION refuse();
+                """)
+        let moves = (0..<40).map { place([$0 == 17 ? "poison" : "item \($0)"], .last) }
+        let ids = try await fixture.enqueue(moves)
+        try await fixture.drain()
+        let outcomes = try await fixture.outcomes()
+        #expect(ids.filter { outcomes[$0] != .some(nil) } == [ids[17]])
+        #expect(try await fixture.lists()["a"]?.count == 39)
+        let row = try await fixture.connection.query(
+            "SELECT sqlstate, error FROM brocot.move_log WHERE outcome = 'rejected'")[0]
+        #expect(try row.decode(0, as: String.self) == "P0042")
+        #expect(try row.decode(1, as: String.self) == "no poison here")
+    }
+
+    @Test("failed, where a deferred constraint of the user's is violated at the end") func failedAtCommit() async throws
+    {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE allowed (item text PRIMARY KEY);
+                INSERT INTO allowed VALUES ('1'), ('2');
+                ALTER TABLE brocot.items ADD CONSTRAINT known FOREIGN KEY (item) REFERENCES allowed
+                DEFERRABLE INITIALLY DEFERRED;
+                """)
+        let ids = try await fixture.enqueue([place(["1"], .last), place(["3"], .last), place(["2"], .last)])
+        try await fixture.drain()
+        let outcomes = try await fixture.outcomes()
+        #expect(ids.map { outcomes[$0] } == [.some(nil), "failed", .some(nil)])
+        #expect(try await fixture.lists() == ["a": ["1", "2"]])
+    }
+}
