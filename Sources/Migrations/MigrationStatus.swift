@@ -95,3 +95,17 @@ package struct MigrationStatus: Sendable, Equatable {
     /// The latest version that the database has; 0 where it has none.
     package var databaseVersion: Int { entries.last { $0.applied != nil }?.version ?? 0 }
 }
+
+extension MigrationStatus {
+    /// Whether there is something to apply.
+    ///
+    /// - Throws: ``MigrationError/drifted(_:)`` or ``MigrationError/newer(_:)`` where nothing may be applied.
+    package func isBehind() throws(MigrationError) -> Bool {
+        switch state {
+        case .missing, .behind: return true
+        case .current: return false
+        case .newer: throw .newer(self)
+        case .drifted: throw .drifted(self)
+        }
+    }
+}

@@ -6,9 +6,9 @@ package import LibPQ
 /// history is part of it. So any number of migrators may run at the same time, also through a pooler that hands a session
 /// to somebody else after each transaction: whoever gets the lock reads the history again and applies what is next.
 package struct Migrator: Sendable {
-    private let connection: Connection
-    private let set: MigrationSet
-    private let lockTimeout: Duration
+    let connection: Connection
+    let set: MigrationSet
+    let lockTimeout: Duration
 
     /// `lockTimeout` is how long to wait for other migrators, and for each lock that a statement needs.
     package init(connection: Connection, set: MigrationSet = .embedded, lockTimeout: Duration = .seconds(60)) {
@@ -108,14 +108,7 @@ package struct Migrator: Sendable {
         _ migration: Migration, of status: MigrationStatus, on connection: isolated Connection
     ) throws -> AppliedMigration {
         if status.state == .missing { try connection.execute(script: MigrationQueries.createHistory) }
-        for statement in migration.statements {
-            do throws(PostgresError) {
-                // Not as a script: a statement that was taken for one and is two would get through, and with it COMMIT.
-                try connection.execute(SQL(unsafeRaw: statement.text))
-            } catch {
-                throw error.sqlState == nil ? MigrationError.database(error) : .refused(error, statement, migration)
-            }
-        }
+        try migration.run(on: connection)
         let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration))
         return try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single())
     }
@@ -132,51 +125,5 @@ package struct Migrator: Sendable {
             for row in try connection.query(MigrationQueries.history) { history.append(try AppliedMigration(row)) }
         }
         return MigrationStatus(set: set, checksums: checksums, history: history)
-    }
-}
-
-extension MigrationStatus {
-    /// Whether there is something to apply.
-    ///
-    /// - Throws: ``MigrationError/drifted(_:)`` or ``MigrationError/newer(_:)`` where nothing may be applied.
-    package func isBehind() throws(MigrationError) -> Bool {
-        switch state {
-        case .missing, .behind: return true
-        case .current: return false
-        case .newer: throw .newer(self)
-        case .drifted: throw .drifted(self)
-        }
-    }
-}
-
-extension AppliedMigration {
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        version = try row.decode("version")
-        name = try row.decode("name")
-        checksum = try row.decode("checksum")
-        appliedAt = try row.decode("applied_at")
-        duration = .microseconds(try row.decode("microseconds", as: Int64.self))
-    }
-}
-
-extension MigrationError {
-    /// Of what the calls here throw, all that is neither of the two kinds is the task's cancellation.
-    fileprivate init(caught error: any Error) {
-        self =
-            switch error {
-            case let error as MigrationError: error
-            case let error as PostgresError: .database(error)
-            default: .cancelled
-            }
-    }
-
-    fileprivate static func refused(
-        _ error: PostgresError, _ statement: Statement, _ migration: Migration
-    ) -> MigrationError {
-        let position = ErrorPosition(
-            position: error.position, internalPosition: error.internalPosition, internalQuery: error.internalQuery,
-            context: error.context)
-        let offset = position.offset(of: statement, in: migration.sql)
-        return .refused(at: migration.location(offset: offset), by: error)
     }
 }

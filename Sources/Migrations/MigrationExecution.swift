@@ -1,0 +1,46 @@
+internal import LibPQ
+
+extension Migration {
+    /// Runs the statements in the transaction that is under way.
+    ///
+    /// - Throws: ``MigrationError``; the transaction must be rolled back.
+    func run(on connection: isolated Connection) throws(MigrationError) {
+        for statement in statements {
+            do throws(PostgresError) {
+                // Not as a script: a statement that was taken for one and is two would get through, and with it COMMIT.
+                try connection.execute(SQL(unsafeRaw: statement.text))
+            } catch {
+                throw error.sqlState == nil ? .database(error) : refusal(of: statement, by: error)
+            }
+        }
+    }
+
+    private func refusal(of statement: Statement, by error: PostgresError) -> MigrationError {
+        let position = ErrorPosition(
+            position: error.position, internalPosition: error.internalPosition, internalQuery: error.internalQuery,
+            context: error.context)
+        return .refused(at: location(offset: position.offset(of: statement, in: sql)), by: error)
+    }
+}
+
+extension AppliedMigration {
+    init(_ row: Row) throws(PostgresError) {
+        version = try row.decode("version")
+        name = try row.decode("name")
+        checksum = try row.decode("checksum")
+        appliedAt = try row.decode("applied_at")
+        duration = .microseconds(try row.decode("microseconds", as: Int64.self))
+    }
+}
+
+extension MigrationError {
+    /// Of what the calls here throw, all that is neither of the two kinds is the task's cancellation.
+    init(caught error: any Error) {
+        self =
+            switch error {
+            case let error as MigrationError: error
+            case let error as PostgresError: .database(error)
+            default: .cancelled
+            }
+    }
+}

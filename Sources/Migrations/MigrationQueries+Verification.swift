@@ -1,0 +1,45 @@
+internal import LibPQ
+
+extension MigrationQueries {
+    /// Out of the way for the rest of the transaction. Nobody else sees it, and it locks nothing that others use.
+    static let moveSchemaAside = "ALTER SCHEMA brocot RENAME TO brocot_before_verification"
+
+    /// Every object in the schema whose change could change what happens, with its definition. Not comments, rights and
+    /// storage settings, which are the administrator's business.
+    ///
+    /// NOT NULL is read off the columns, since it is a constraint as well only from PostgreSQL 18 on.
+    static let objects: SQL = """
+        WITH relations AS (
+            SELECT oid, relname, relkind, relpersistence
+            FROM pg_class
+            WHERE relnamespace = to_regnamespace('brocot') AND relkind IN ('r', 'p', 'v', 'm')
+        )
+        SELECT 'table brocot.' || relname AS name, relkind::text || relpersistence::text AS definition
+        FROM relations
+        UNION ALL
+        SELECT 'column brocot.' || relname || '.' || attname,
+            concat_ws(' ', format_type(atttypid, atttypmod), attcollation::regcollation, attnotnull, attidentity,
+                attgenerated, pg_get_expr(adbin, adrelid))
+        FROM relations
+        JOIN pg_attribute ON attrelid = relations.oid AND attnum > 0 AND NOT attisdropped
+        LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+        UNION ALL
+        SELECT 'constraint ' || conname || ' on brocot.' || relname,
+            concat_ws(' ', pg_get_constraintdef(pg_constraint.oid), convalidated)
+        FROM relations
+        JOIN pg_constraint ON conrelid = relations.oid AND contype <> 'n'
+        UNION ALL
+        SELECT 'index ' || indexrelid::regclass, concat_ws(' ', pg_get_indexdef(indexrelid), indisvalid)
+        FROM relations
+        JOIN pg_index ON indrelid = relations.oid
+        WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
+        UNION ALL
+        SELECT 'trigger ' || tgname || ' on brocot.' || relname, concat_ws(' ', pg_get_triggerdef(pg_trigger.oid), tgenabled)
+        FROM relations
+        JOIN pg_trigger ON tgrelid = relations.oid AND NOT tgisinternal
+        UNION ALL
+        SELECT 'function ' || oid::regprocedure::text, pg_get_functiondef(oid)
+        FROM pg_proc
+        WHERE pronamespace = to_regnamespace('brocot') AND prokind IN ('f', 'p')
+        """
+}

@@ -1,0 +1,80 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database) struct IdempotencyTests {
+    private static let insertion: SQL = """
+        INSERT INTO brocot.move_requests (items, placement, idempotency_key) VALUES ('{a}', 'last', 'k')
+        """
+    private static let call: SQL = "SELECT brocot.move('l', 'a', first => true, idempotency_key => 'k')"
+
+    @Test func skipsADuplicateWithoutAnError() async throws {
+        let connection = try await TestDatabase.current.connect()
+        #expect(try await connection.execute(Self.insertion) == 1)
+        #expect(try await connection.execute(Self.insertion) == 0)
+        #expect(try await requests(connection) == 1)
+    }
+
+    @Test func returnsTheFirstRequestForADuplicate() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let first = try await connection.query(Self.call).single().decode(0, as: Int.self)
+        let second = try await connection.query("SELECT brocot.remove('m', 'b', idempotency_key => 'k')").single()
+        #expect(try second.decode(0, as: Int.self) == first)
+        #expect(try await requests(connection) == 1)
+    }
+
+    @Test func knowsTheKeyAsLongAsItIsKept() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let first = try await connection.query(Self.call).single().decode(0, as: Int.self)
+        try await connection.execute("DELETE FROM brocot.move_requests")
+        #expect(try await connection.query(Self.call).single().decode(0, as: Int.self) == first)
+        try await connection.execute("DELETE FROM brocot.idempotency_keys")
+        #expect(try await connection.query(Self.call).single().decode(0, as: Int.self) != first)
+    }
+
+    @Test func skipsTheDuplicatesWithinOneStatement() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let count = try await connection.execute(
+            """
+            INSERT INTO brocot.move_requests (items, placement, idempotency_key)
+            SELECT ARRAY[i::text], 'last', nullif(i % 3, 0)::text FROM generate_series(1, 9) AS i
+            """)
+        // Two keys, and three requests without one.
+        #expect(count == 5)
+    }
+
+    @Test func waitsForTheOtherSessionThatHasTheKeyAndThenSkips() async throws {
+        let (first, second) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
+        try await first.execute("BEGIN")
+        let id = try await first.query(Self.call).single().decode(0, as: Int.self)
+        async let other = second.query(Self.call)
+        try await waitUntilBlocked(second, seenBy: first)
+        try await first.execute("COMMIT")
+        #expect(try await other.single().decode(0, as: Int.self) == id)
+        #expect(try await requests(first) == 1)
+    }
+
+    @Test func takesTheKeyThatTheOtherSessionGivesBack() async throws {
+        let (first, second) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
+        try await first.execute("BEGIN")
+        try await first.execute(Self.insertion)
+        async let other = second.execute(Self.insertion)
+        try await waitUntilBlocked(second, seenBy: first)
+        try await first.execute("ROLLBACK")
+        #expect(try await other == 1)
+    }
+
+    private func waitUntilBlocked(_ connection: Connection, seenBy observer: Connection) async throws {
+        for _ in 1...1000 {
+            let blocked = try await observer.query(
+                "SELECT cardinality(pg_blocking_pids(\(connection.backendProcessIdentifier))) > 0")
+            if try blocked.single().decode(0, as: Bool.self) { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        Issue.record("the second session never waited")
+    }
+
+    private func requests(_ connection: Connection) async throws -> Int {
+        try await connection.query("SELECT count(*) FROM brocot.move_requests").single().decode(0)
+    }
+}

@@ -1,0 +1,130 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+/// The functions that applications call.
+@Suite(.database) struct MoveFunctionTests {
+    /// Calls, and the row that each leaves: placement, items, anchor, position, list, from_list, ordered_table.
+    static let calls = [
+        ("brocot.move('l', 'a', first => true)", "first {a} - - l - items"),
+        ("brocot.move('l', 'a', last => true)", "last {a} - - l - items"),
+        ("brocot.move('l', 'a', before => 'b')", "before {a} b - l - items"),
+        ("brocot.move('l', 'a', after => 'b')", "after {a} b - l - items"),
+        ("brocot.move('l', 'a', at => 3)", "at {a} - 3 l - items"),
+        ("brocot.move('l', ARRAY['a', 'b'], last => true)", "last {a,b} - - l - items"),
+        ("brocot.move(items => ARRAY['a', 'b'], list => 'l', at => 0)", "at {a,b} - 0 l - items"),
+        ("brocot.move(last => true, item => 'a', list => 'l')", "last {a} - - l - items"),
+        ("brocot.move('l', 'a', last => true, from_list => 'k')", "last {a} - - l k items"),
+        ("brocot.move('l', 'a', ordered_table => 'public.t', first => true)", "first {a} - - l - public.t"),
+        (
+            "brocot.move('l', 'a', before => NULL, after => 'b', first => false, last => NULL)",
+            "after {a} b - l - items"
+        ),
+        ("brocot.remove('l', 'a')", "remove {a} - - l - items"),
+        ("brocot.remove('l', ARRAY['a', 'b'], ordered_table => 'public.t')", "remove {a,b} - - l - public.t"),
+        ("brocot.remove(item => 'a', list => 'l')", "remove {a} - - l - items"),
+    ]
+
+    @Test func leaveARequestAndReturnItsNumber() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for (call, expected) in Self.calls {
+            let id = try await connection.query("SELECT \(unsafeRaw: call)").single().decode(0, as: Int.self)
+            let row = try await connection.query(
+                """
+                SELECT concat_ws(' ', placement, items, coalesce(anchor, '-'), coalesce(position::text, '-'), list,
+                    coalesce(from_list, '-'), ordered_table)
+                FROM brocot.move_requests WHERE id = \(id)
+                """
+            ).single()
+            #expect(try row.decode(0, as: String.self) == expected, "\(call)")
+        }
+    }
+
+    @Test(arguments: [
+        ("SELECT brocot.move('l', 'a')", "brocot.move needs exactly one placement, and got none"),
+        ("SELECT brocot.move('l', 'a', first => false)", "brocot.move needs exactly one placement, and got none"),
+        (
+            "SELECT brocot.move('l', ARRAY['a'], first => true, at => 3)",
+            "brocot.move needs exactly one placement, and got at and first"
+        ),
+    ])
+    func sayWhatToGiveWhereThePlacementIsUnclear(call: String, message: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        do {
+            try await connection.execute(SQL(unsafeRaw: call))
+            Issue.record("accepted")
+        } catch {
+            #expect(error.sqlState == SQLState(rawValue: "22023"))
+            #expect(error.message == message)
+            #expect(
+                error.hint
+                    == "Give one of before => item, after => item, at => position, first => true, last => true.")
+        }
+    }
+
+    @Test(arguments: [
+        ("SELECT brocot.move('l', 'a', before => '')", "anchor_is_1_to_1024_bytes"),
+        ("SELECT brocot.move('l', 'a', at => -1)", "position_is_not_negative"),
+        ("SELECT brocot.move('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
+        ("SELECT brocot.move('l', '{}'::text[], first => true)", "items_number_1_to_10000"),
+        ("SELECT brocot.move('l', NULL::text, first => true)", "items_are_not_null"),
+        ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
+        ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
+    ])
+    func areRefusedByTheRulesOfTheQueue(call: String, rule: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        do {
+            try await connection.execute(SQL(unsafeRaw: call))
+            Issue.record("accepted")
+        } catch {
+            #expect(error.constraint == rule)
+        }
+    }
+
+    @Test func takeParametersWhoseTypesTheServerInfers() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move(\("l"), \("a"), after => \("b"))")
+        try await connection.execute("SELECT brocot.move(\("l"), \(["a", "b"]), at => \(3))")
+        let rows = try await connection.query("SELECT items FROM brocot.move_requests ORDER BY id")
+        #expect(try rows.map { try $0.decode(0, as: [String].self) } == [["a"], ["a", "b"]])
+    }
+
+    @Test func tellTheStatusOfEachRequest() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'l', ARRAY[i::text], 'last' FROM generate_series(1, 3) AS i;
+                INSERT INTO brocot.move_log
+                SELECT *, 'applied', NULL, NULL, NULL, now(), 0 FROM brocot.move_requests WHERE id = 1;
+                INSERT INTO brocot.move_log
+                SELECT *, 'rejected', 'anchor_not_found', NULL, 'no such anchor', now(), 0
+                FROM brocot.move_requests WHERE id = 2;
+                DELETE FROM brocot.move_requests WHERE id < 3;
+                """)
+        let rows = try await connection.query(
+            """
+            SELECT concat_ws(' ', id, status, error_code, error)
+            FROM generate_series(1, 4) AS id, brocot.request_status(id) ORDER BY id
+            """)
+        #expect(
+            try rows.map { try $0.decode(0, as: String.self) }
+                == ["1 applied", "2 rejected anchor_not_found no such anchor", "3 pending"])
+    }
+
+    @Test func giveEachListItsLockKey() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let row = try await connection.query(
+            """
+            SELECT brocot.list_lock_key('items', 'a') = brocot.list_lock_key('items', 'a'),
+                (SELECT count(DISTINCT brocot.list_lock_key(t, l::text))
+                    FROM unnest(ARRAY['items', 'public.t', '1']) AS t, generate_series(1, 1000) AS l),
+                brocot.list_lock_key('items', 'groceries')
+            """
+        ).single()
+        #expect(try row.decode(0, as: Bool.self))
+        #expect(try row.decode(1, as: Int.self) == 3000)
+        // Whoever computes it elsewhere relies on it.
+        #expect(try row.decode(2, as: Int64.self) == -3448444559045006026)
+    }
+}

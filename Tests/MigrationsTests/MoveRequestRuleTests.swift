@@ -1,0 +1,196 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+/// A move request that is fine but for what is given here.
+struct MoveRequest: Sendable, CustomTestStringConvertible {
+    /// SQL expressions by the names of their columns.
+    let values: [String: String]
+    let testDescription: String
+
+    init(_ testDescription: String, _ values: [String: String]) {
+        self.testDescription = testDescription
+        self.values = ["items": "'{a}'", "placement": "'last'"].merging(values) { _, given in given }
+    }
+
+    var insertion: SQL {
+        let columns = values.keys.sorted()
+        return """
+            INSERT INTO brocot.move_requests (\(unsafeRaw: columns.joined(separator: ", ")))
+            VALUES (\(unsafeRaw: columns.map { values[$0] ?? "" }.joined(separator: ", ")))
+            """
+    }
+}
+
+/// What an INSERT refuses by itself, and by the name of which rule.
+struct BrokenRule: Sendable, CustomTestStringConvertible {
+    let name: String
+    let request: MoveRequest
+
+    init(_ name: String, _ values: [String: String]) {
+        self.name = name
+        request = MoveRequest(name, values)
+    }
+
+    var testDescription: String { "\(name): \(request.values.sorted { $0.key < $1.key })" }
+
+    static let all = [
+        BrokenRule("ordered_table_is_1_to_200_bytes", ["ordered_table": "''"]),
+        BrokenRule("ordered_table_is_1_to_200_bytes", ["ordered_table": "repeat('a', 201)"]),
+        BrokenRule("ordered_table_is_1_to_200_bytes", ["ordered_table": "repeat('é', 101)"]),
+        BrokenRule("list_is_at_most_1024_bytes", ["list": "repeat('a', 1025)"]),
+        BrokenRule("list_is_at_most_1024_bytes", ["list": "repeat('👍', 257)"]),
+        BrokenRule("list_is_at_most_1024_bytes", ["list": "repeat('a', 1048576)"]),
+        BrokenRule("items_are_a_one_dimensional_array", ["items": "'{{a,b},{c,d}}'"]),
+        BrokenRule("items_are_a_one_dimensional_array", ["items": "'{{a}}'"]),
+        BrokenRule("items_are_a_one_dimensional_array", ["items": "'{{a,a},{NULL,NULL}}'"]),
+        BrokenRule("items_are_distinct", ["items": "'{a,b,a}'"]),
+        BrokenRule("items_are_distinct", ["items": "'{a,a}'"]),
+        BrokenRule(
+            "items_are_distinct", ["items": "ARRAY(SELECT (i % 9999)::text FROM generate_series(1, 10000) AS i)"]),
+        BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY['']"]),
+        BrokenRule("items_are_each_1_to_1024_bytes", ["items": "'[5:5]={\"\"}'"]),
+        BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY['a', '']"]),
+        BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY[repeat('a', 1025)]"]),
+        BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY['a', repeat('é', 513)]"]),
+        BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY[repeat('a', 1048576)]"]),
+        BrokenRule("items_are_not_null", ["items": "'{NULL}'"]),
+        BrokenRule("items_are_not_null", ["items": "'{a,NULL}'"]),
+        BrokenRule("items_are_not_null", ["items": "'{NULL,NULL}'"]),
+        BrokenRule("items_number_1_to_10000", ["items": "'{}'"]),
+        BrokenRule("items_number_1_to_10000", ["items": "ARRAY(SELECT i::text FROM generate_series(1, 10001) AS i)"]),
+        BrokenRule("items_number_1_to_10000", ["items": "ARRAY(SELECT 'a' FROM generate_series(1, 10001))"]),
+        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "'middle'"]),
+        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "''"]),
+        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "'First'"]),
+        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "'last '"]),
+        BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'before'"]),
+        BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'after'"]),
+        BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'first'", "anchor": "'b'"]),
+        BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'last'", "anchor": "'b'"]),
+        BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'remove'", "anchor": "'b'"]),
+        BrokenRule(
+            "anchor_is_given_with_before_and_after_only", ["placement": "'at'", "position": "0", "anchor": "'b'"]),
+        BrokenRule("anchor_is_1_to_1024_bytes", ["placement": "'before'", "anchor": "''"]),
+        BrokenRule("anchor_is_1_to_1024_bytes", ["placement": "'after'", "anchor": "repeat('a', 1025)"]),
+        BrokenRule("position_is_given_with_at_only", ["placement": "'at'"]),
+        BrokenRule("position_is_given_with_at_only", ["placement": "'first'", "position": "0"]),
+        BrokenRule("position_is_given_with_at_only", ["placement": "'remove'", "position": "0"]),
+        BrokenRule(
+            "position_is_given_with_at_only", ["placement": "'before'", "anchor": "'b'", "position": "0"]),
+        BrokenRule("position_is_not_negative", ["placement": "'at'", "position": "-1"]),
+        BrokenRule("from_list_is_another_list", ["list": "'a'", "from_list": "'a'"]),
+        BrokenRule("from_list_is_another_list", ["from_list": "''"]),
+        BrokenRule("from_list_is_at_most_1024_bytes", ["from_list": "repeat('a', 1025)"]),
+        BrokenRule("from_list_is_not_given_with_remove", ["placement": "'remove'", "from_list": "'a'"]),
+        BrokenRule("idempotency_key_is_1_to_1024_bytes", ["idempotency_key": "''"]),
+        BrokenRule("idempotency_key_is_1_to_1024_bytes", ["idempotency_key": "repeat('a', 1025)"]),
+        BrokenRule("idempotency_key_is_1_to_1024_bytes", ["idempotency_key": "repeat('a', 1048576)"]),
+    ]
+}
+
+@Suite(.database) struct MoveRequestRuleTests {
+    @Test func refusesByTheNameOfTheRule() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for rule in BrokenRule.all {
+            do {
+                try await connection.execute(rule.request.insertion)
+                Issue.record("accepted: \(rule.testDescription)")
+            } catch {
+                #expect(error.sqlState == .checkViolation, "\(rule.testDescription)")
+                #expect(error.constraint == rule.name, "\(rule.testDescription)")
+                #expect(error.table == "move_requests")
+            }
+        }
+        let kept = try await connection.query(
+            "SELECT (SELECT count(*) FROM brocot.move_requests) + (SELECT count(*) FROM brocot.idempotency_keys)")
+        #expect(try kept.single().decode(0, as: Int.self) == 0)
+    }
+
+    @Test func hasNoRuleThatIsNotShownHere() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let rows = try await connection.query(
+            """
+            SELECT conname FROM pg_constraint WHERE conrelid = 'brocot.move_requests'::regclass AND contype = 'c'
+            """)
+        #expect(try Set(rows.map { try $0.decode(0, as: String.self) }) == Set(BrokenRule.all.map(\.name)))
+    }
+
+    @Test(arguments: ["ordered_table", "list", "items", "placement", "requested_at"])
+    func refusesNull(column: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        do {
+            try await connection.execute(MoveRequest(column, [column: "NULL"]).insertion)
+            Issue.record("accepted")
+        } catch {
+            #expect(error.sqlState == .notNullViolation)
+            #expect(error.column == column)
+        }
+    }
+
+    @Test func refusesToLetTheSenderChooseTheNumber() async throws {
+        let connection = try await TestDatabase.current.connect()
+        await #expect(throws: PostgresError.self) {
+            try await connection.execute(MoveRequest("id", ["id": "7"]).insertion)
+        }
+    }
+
+    static let accepted = [
+        MoveRequest("as little as can be", [:]),
+        MoveRequest("the empty list's name", ["list": "''"]),
+        MoveRequest("a list's name of 1,024 bytes", ["list": "repeat('é', 512)"]),
+        MoveRequest("10,000 items", ["items": "ARRAY(SELECT i::text FROM generate_series(1, 10000) AS i)"]),
+        MoveRequest(
+            "10,000 items of 1,024 bytes",
+            ["items": "ARRAY(SELECT lpad(i::text, 1024, 'x') FROM generate_series(1, 10000) AS i)"]),
+        MoveRequest("items that differ in case or accents only", ["items": "'{a,A,á,a\u{301}}'"]),
+        MoveRequest("an item that is the word NULL", ["items": #"ARRAY['NULL', 'null']"#]),
+        MoveRequest("an array that begins elsewhere", ["items": "'[-3:-2]={a,b}'"]),
+        MoveRequest("quotes, backslashes and braces", ["items": #"ARRAY['"', '''', '\', '{', '}', ',', '\"']"#]),
+        MoveRequest("SQL", ["items": "ARRAY['''); DROP TABLE brocot.items; --']", "list": "'$1; $$'"]),
+        MoveRequest("emoji", ["items": "ARRAY['👩‍👩‍👧‍👦', '🏳️‍🌈']", "list": "'🛒'"]),
+        MoveRequest("control characters", ["items": #"ARRAY[E'\n', E'\x01', E'\x7f', ' ']"#]),
+        MoveRequest("the last position that there is", ["placement": "'at'", "position": "9223372036854775807"]),
+        MoveRequest("position 0", ["placement": "'at'", "position": "0"]),
+        MoveRequest("before", ["placement": "'before'", "anchor": "'b'"]),
+        MoveRequest(
+            "after itself, which takes the data's turn to be refused", ["placement": "'after'", "anchor": "'a'"]),
+        MoveRequest("remove", ["placement": "'remove'"]),
+        MoveRequest("a change of list", ["list": "'a'", "from_list": "'b'"]),
+        MoveRequest("a change of list from the nameless one", ["list": "'a'", "from_list": "''"]),
+    ]
+
+    @Test(arguments: accepted)
+    func accepts(request: MoveRequest) async throws {
+        let connection = try await TestDatabase.current.connect()
+        #expect(try await connection.execute(request.insertion) == 1)
+    }
+
+    @Test func hasRoomInEveryIndexForTheLongestKeys() async throws {
+        let connection = try await TestDatabase.current.connect()
+        // Random text, which the server can't compress.
+        try await connection.execute(
+            script: """
+                SELECT setseed(0.5);
+                CREATE FUNCTION public.noise(length integer) RETURNS text LANGUAGE sql VOLATILE AS $$
+                    SELECT string_agg(chr(33 + (random() * 93)::integer), '') FROM generate_series(1, length)
+                $$;
+                INSERT INTO brocot.move_requests
+                    (ordered_table, list, items, placement, anchor, from_list, idempotency_key)
+                SELECT noise(200), noise(1024), ARRAY[noise(1024)], 'after', noise(1024), noise(1024), noise(1024);
+                INSERT INTO brocot.items (list, item, rank_num, rank_den)
+                SELECT noise(1024), noise(1024), 4611686018427387903, 4611686018427387902;
+                INSERT INTO brocot.move_log
+                SELECT *, 'applied', NULL, NULL, NULL, now(), 1 FROM brocot.move_requests;
+                """)
+        let rows = try await connection.query("SELECT FROM brocot.move_log")
+        #expect(rows.count == 1)
+    }
+
+    @Test func refusesTextWithANulCharacter() async throws {
+        let connection = try await TestDatabase.current.connect()
+        await #expect(throws: PostgresError.self) {
+            try await connection.execute(MoveRequest("NUL", ["items": #"ARRAY[E'a\u0000']"#]).insertion)
+        }
+    }
+}

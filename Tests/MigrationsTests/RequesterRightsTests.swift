@@ -1,0 +1,42 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+/// What a role needs that asks for moves, and nothing beyond.
+@Suite(.database) struct RequesterRightsTests {
+    /// Roles are the whole server's, so the test's own has the database's name.
+    private var role: String { "requester_of_\(TestDatabase.current.name)" }
+
+    @Test func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
+        let connection = try await requester()
+        try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
+        try await connection.execute("SELECT brocot.move('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')")
+        let duplicate = try await connection.query("SELECT brocot.remove('l', 'a', idempotency_key => 'k')").single()
+        #expect(try duplicate.decode(0, as: Int.self) == 2)
+        let status = try await connection.query("SELECT status FROM brocot.request_status(1)").single()
+        #expect(try status.decode(0, as: String.self) == "pending")
+        for forbidden: SQL in [
+            "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.move_requests",
+            "UPDATE brocot.items SET rank_num = 1",
+            "INSERT INTO brocot.sleeping_daemons VALUES (gen_random_uuid(), now())",
+            "INSERT INTO brocot.move_requests (id, items, placement) OVERRIDING SYSTEM VALUE VALUES (1, '{a}', 'last')",
+        ] {
+            await #expect(throws: PostgresError.self) { try await connection.execute(forbidden) }
+        }
+        try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+
+    private func requester() async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE ROLE \(role);
+                GRANT USAGE ON SCHEMA brocot TO \(role);
+                GRANT INSERT (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key),
+                    SELECT ON brocot.move_requests TO \(role);
+                GRANT SELECT ON brocot.move_log, brocot.idempotency_keys, brocot.sleeping_daemons TO \(role);
+                SET ROLE \(role);
+                """)
+        return connection
+    }
+}

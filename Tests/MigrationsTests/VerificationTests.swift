@@ -1,0 +1,98 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Migrations
+
+@Suite(.database(migrated: false)) struct VerificationTests {
+    @Test func findsNothingAfterMigrating() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let migrator = Migrator(connection: connection)
+        _ = try await migrator.up()
+        let comparison = try await migrator.verify()
+        #expect(comparison?.isEmpty == true, "\(String(describing: comparison))")
+    }
+
+    @Test func comparesNothingWhileMigrationsArePending() async throws {
+        let connection = try await TestDatabase.current.connect()
+        #expect(try await Migrator(connection: connection).verify() == nil)
+    }
+
+    @Test(arguments: [
+        ("DROP INDEX brocot.move_requests_by_list", "index brocot.move_requests_by_list"),
+        (
+            "DROP TRIGGER skip_duplicate_request ON brocot.move_requests",
+            "trigger skip_duplicate_request on brocot.move_requests"
+        ),
+        (
+            "ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key",
+            "constraint items_list_rank_key on brocot.items"
+        ),
+        ("ALTER TABLE brocot.move_log DROP COLUMN sqlstate", "column brocot.move_log.sqlstate"),
+        ("DROP TABLE brocot.sleeping_daemons", "table brocot.sleeping_daemons"),
+        ("DROP FUNCTION brocot.remove(text, text, text, text)", "function brocot.remove(text,text,text,text)"),
+    ])
+    func namesWhatIsMissing(change: String, object: String) async throws {
+        let comparison = try await verify(after: change)
+        #expect(comparison.missing.contains(object), "\(comparison)")
+    }
+
+    @Test(arguments: [
+        ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP NOT NULL", "column brocot.move_requests.list"),
+        ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP DEFAULT", "column brocot.move_requests.list"),
+        (
+            "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
+            "trigger skip_duplicate_request on brocot.move_requests"
+        ),
+        ("ALTER TABLE brocot.sleeping_daemons SET LOGGED", "table brocot.sleeping_daemons"),
+        (
+            "ALTER FUNCTION brocot.enqueue RESET search_path",
+            "function brocot.enqueue(text,text,text[],text,text,bigint,text,text)"
+        ),
+        (
+            """
+            ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key;
+            ALTER TABLE brocot.items ADD CONSTRAINT items_list_rank_key UNIQUE (list, rank)
+            """, "constraint items_list_rank_key on brocot.items"
+        ),
+    ])
+    func namesWhatIsChanged(change: String, object: String) async throws {
+        let comparison = try await verify(after: change)
+        #expect(comparison.changed == [object], "\(comparison)")
+        #expect(comparison.missing.isEmpty)
+    }
+
+    @Test func welcomesWhatIsAdded() async throws {
+        let comparison = try await verify(
+            after: """
+                CREATE INDEX mine ON brocot.items (item); CREATE TABLE public.mine (list text, item text,
+                    FOREIGN KEY (list, item) REFERENCES brocot.items);
+                CREATE VIEW public.mine_too AS SELECT * FROM brocot.move_log;
+                ALTER TABLE brocot.move_log SET (fillfactor = 90)
+                """)
+        #expect(comparison.isEmpty, "\(comparison)")
+    }
+
+    @Test func leavesEverythingAsItWas() async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection).up()
+        try await connection.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1)")
+        _ = try await Migrator(connection: connection).verify()
+        let row = try await connection.query(
+            """
+            SELECT (SELECT count(*) FROM brocot.items),
+                (SELECT string_agg(nspname, ' ') FROM pg_namespace WHERE nspname LIKE 'brocot%')
+            """
+        ).single()
+        #expect(try row.decode(0, as: Int.self) == 1)
+        #expect(try row.decode(1, as: String.self) == "brocot")
+    }
+
+    private func verify(after change: String) async throws -> SchemaComparison {
+        let connection = try await TestDatabase.current.connect()
+        let migrator = Migrator(connection: connection)
+        _ = try await migrator.up()
+        try await connection.execute(script: change)
+        return try #require(try await migrator.verify())
+    }
+}
