@@ -19,11 +19,8 @@ package struct QueueConfiguration: Sendable {
     /// How many changes of list are looked at to find the other lists to lock, for each list and direction.
     let partnersPerList = 16
 
-    /// Set in each transaction, since poolers share sessions. The statements are written for index scans from nested
-    /// loops, which the planner can't know of a table that was empty a moment ago.
-    let settings = [
-        ("lock_timeout", "10s"), ("statement_timeout", "120s"), ("idle_in_transaction_session_timeout", "60s"),
-        ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
-        ("enable_mergejoin", "off"), ("enable_material", "off"), ("jit", "off"),
-    ]
+    /// Set in each transaction, since poolers share sessions.
+    let settings =
+        [("lock_timeout", "10s"), ("statement_timeout", "120s"), ("idle_in_transaction_session_timeout", "60s")]
+        + MoveApplication.plannerSettings
 }

@@ -13,6 +13,9 @@ package struct MoveApplication: Sendable {
         self.rowsPerLookup = rowsPerLookup
     }
 
+    /// What the transaction should SET LOCAL, so that reading and writing goes along the indexes in any case.
+    package static var plannerSettings: [(String, String)] { OrderingStatements.plannerSettings }
+
     /// Applies the moves one after the other, and writes their net effect.
     ///
     /// - Returns: one outcome for each move, in their order.

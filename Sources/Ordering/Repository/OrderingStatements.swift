@@ -6,6 +6,13 @@ import LibPQ
 /// columns, casts keys to their types, and reads along the unique index of list and rank, or along that of list and
 /// item.
 struct OrderingStatements {
+    /// For SET LOCAL: the statements are written for index scans from nested loops, which the planner can't know of a
+    /// table that was empty a moment ago.
+    static let plannerSettings = [
+        ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"), ("enable_material", "off"), ("jit", "off"),
+    ]
+
     private let table: SQL
     private let listColumn: SQL
     private let itemColumn: SQL

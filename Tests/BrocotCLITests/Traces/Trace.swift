@@ -1,0 +1,53 @@
+import Foundation
+import Subprocess
+
+/// A recording of how a person edited a text: at a position, so many characters deleted, then some inserted.
+struct Trace: Decodable {
+    struct Patch: Decodable {
+        let position: Int
+        let deleted: Int
+        let inserted: String
+
+        init(from decoder: any Decoder) throws {
+            var fields = try decoder.unkeyedContainer()
+            position = try fields.decode(Int.self)
+            deleted = try fields.decode(Int.self)
+            inserted = try fields.decode(String.self)
+        }
+    }
+
+    private struct Transaction: Decodable {
+        let patches: [Patch]
+    }
+
+    let patches: [Patch]
+    let endContent: String
+
+    private enum CodingKeys: CodingKey { case startContent, endContent, txns }
+
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        let start = try fields.decode(String.self, forKey: .startContent)
+        guard start.isEmpty else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .startContent, in: fields, debugDescription: "a recording begins with an empty text")
+        }
+        endContent = try fields.decode(String.self, forKey: .endContent)
+        patches = try fields.decode([Transaction].self, forKey: .txns).flatMap(\.patches)
+    }
+
+    /// Where recordings are kept: `BROCOT_TRACES`, else beside the checkout. They are not part of this project.
+    static let directory: URL? = {
+        let beside = URL(filePath: #filePath).appending(path: "../../../../../shared/traces").standardized.path
+        let path = ProcessInfo.processInfo.environment["BROCOT_TRACES"] ?? beside
+        return FileManager.default.fileExists(atPath: path) ? URL(filePath: path) : nil
+    }()
+
+    static func load(_ name: String) async throws -> Trace {
+        guard let directory else { throw CocoaError(.fileNoSuchFile) }
+        let unpacked = try await Subprocess.run(
+            .name("gzip"), arguments: ["-dc", directory.appending(path: "\(name).json.gz").path],
+            output: .bytes(limit: 1 << 28))
+        return try JSONDecoder().decode(Trace.self, from: Data(unpacked.standardOutput))
+    }
+}

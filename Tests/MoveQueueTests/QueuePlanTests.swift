@@ -1,0 +1,55 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import MoveQueue
+@testable import Ordering
+
+@Suite("Statements on the queue go along its indexes, whatever the statistics", .database)
+struct QueuePlanTests {
+    private let lists = [ListIdentifier(orderedTable: "items", list: "l1")]
+
+    private func expect(_ indexes: [String], in statement: SQL) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'l' || n % 100, ARRAY[n::text], 'first' FROM generate_series(1, 10000) AS n
+                """)
+        for preparation in ["SELECT 1", "VACUUM ANALYZE brocot.move_requests"] {
+            try await connection.execute(script: preparation)
+            let rows = try await connection.run { connection in
+                try connection.transaction(settings: QueueConfiguration().settings) { connection in
+                    try connection.query("EXPLAIN \(statement)")
+                }
+            }
+            let plan = try rows.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+            #expect(!plan.contains("Seq Scan"), "\(plan)")
+            #expect(!plan.contains("Bitmap"), "\(plan)")
+            for index in indexes { #expect(plan.contains("using \(index)"), "\(plan)") }
+        }
+    }
+
+    @Test("choosing lists skips through the index, one probe for each")
+    func claim() async throws {
+        let start = ListIdentifier(orderedTable: "", list: "")
+        try await expect(
+            ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
+            in: QueueStatements.claim(beyond: start, lists: 10, partners: 4))
+    }
+
+    @Test("reading requests")
+    func pending() async throws {
+        try await expect(
+            ["move_requests_by_list", "move_requests_by_from_list"],
+            in: QueueStatements.pending(in: lists, limit: 10, bytes: 1_000_000))
+    }
+
+    @Test("finishing requests")
+    func finish() async throws {
+        let move = Move(list: lists[0], items: ["1"], action: .remove)
+        let decided = DecidedRequests([(PendingRequest(id: 1, move: move), .applied(rebalancedRows: 0))])
+        try await expect(
+            ["move_requests_pkey"], in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0)))
+    }
+}

@@ -1,0 +1,78 @@
+import LibPQ
+import SternBrocot
+import TestPostgres
+import Testing
+
+@testable import Ordering
+
+@Suite("Statements on ordered tables go along the two unique indexes, whatever the statistics", .database)
+struct StatementPlanTests {
+    private let statements = OrderingStatements(
+        OrderedTable(
+            name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
+            itemType: .text, ownsRows: true))
+
+    /// The plan in the daemon's transactions, before statistics are there and with them.
+    private func plans(of statement: SQL) async throws -> [String] {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                INSERT INTO brocot.items (list, item, rank_num, rank_den)
+                SELECT 'l' || n % 3, n::text, n, 1 FROM generate_series(1, 20000) AS n
+                ON CONFLICT (list, item) DO NOTHING
+                """)
+        var plans: [String] = []
+        for preparation in ["SELECT 1", "VACUUM ANALYZE brocot.items"] {
+            try await connection.execute(script: preparation)
+            let rows = try await connection.run { connection in
+                try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
+                    try connection.query("EXPLAIN \(statement)")
+                }
+            }
+            plans.append(try rows.map { try $0.decode(0, as: String.self) }.joined(separator: "\n"))
+        }
+        return plans
+    }
+
+    private func expectIndexes(_ names: [String], in statement: SQL, sorts: Bool = true) async throws {
+        for plan in try await plans(of: statement) {
+            #expect(!plan.contains("Seq Scan on items"), "\(plan)")
+            #expect(!plan.contains("Bitmap"), "\(plan)")
+            #expect(sorts || !plan.contains("Sort"), "\(plan)")
+            for name in names { #expect(plan.contains("using \(name)"), "\(plan)") }
+        }
+    }
+
+    private let change = RowChange(key: "7", storedList: "l1", list: "l1", rank: Rank(numerator: 1, denominator: 2))
+
+    @Test func rows() async throws {
+        var wanted = RowsWanted()
+        wanted.lists = ["l1", "l2"]
+        wanted.keys = ["4", "5"]
+        wanted.below = [3, 0]
+        wanted.above = [0, 3]
+        try await expectIndexes(["items_pkey", "items_list_rank_key"], in: statements.rows(wanted), sorts: false)
+    }
+
+    @Test(arguments: [Need.Direction.up, .down]) func runs(_ direction: Need.Direction) async throws {
+        var wanted = RunsWanted()
+        wanted.lists = ["l1"]
+        wanted.numerators = [5]
+        wanted.denominators = [1]
+        wanted.counts = [10]
+        try await expectIndexes(["items_list_rank_key"], in: statements.runs(wanted, direction), sorts: false)
+    }
+
+    @Test func positions() async throws {
+        try await expectIndexes(["items_list_rank_key"], in: statements.rows(of: "l1", offset: 500, count: 5))
+        try await expectIndexes(
+            ["items_list_rank_key"], in: statements.rows(of: "l1", offsets: [5, 900], count: 5, last: 900))
+        try await expectIndexes([], in: statements.count(of: "l1"))
+    }
+
+    @Test func writes() async throws {
+        try await expectIndexes(["items_pkey"], in: statements.updateRanks([change]))
+        try await expectIndexes(["items_pkey"], in: statements.updateListsAndRanks([change]))
+        try await expectIndexes(["items_pkey"], in: statements.delete([change]))
+    }
+}
