@@ -10,6 +10,8 @@ enum Located: Equatable {
 extension Neighbourhood {
     /// Positions up to this one are found by reading the list from its beginning.
     private static let longestPrefix = 512
+    /// More rows than any table can have: positions beyond it mean the same.
+    private static let beyondAnyList = 1 << 48
 
     /// The gap directly before the first member, or after the last.
     func gap(at end: Need.Direction) -> Located {
@@ -33,7 +35,8 @@ extension Neighbourhood {
     }
 
     /// The gap before which `position` members stand.
-    func gap(position: Int) -> Located {
+    func gap(position wanted: Int) -> Located {
+        let position = min(wanted, Self.beyondAnyList)
         if let prefix = coverage.fromBeginning {
             guard let upper = prefix.upper else { return .gap(min(position, order.count)) }
             let missing = position + 1 - countThrough(upper)

@@ -1,0 +1,200 @@
+import MoveQueue
+import Ordering
+import SternBrocot
+import TestPostgres
+import Testing
+
+@Suite("Moves", .database)
+struct MoveTests {
+    private func move(_ items: [String], _ action: Move.Action, in list: String = "a") -> Move {
+        Move(list: ListIdentifier(orderedTable: "items", list: list), items: items, action: action)
+    }
+
+    private func place(_ items: [String], _ placement: Placement, in list: String = "a") -> Move {
+        move(items, .place(placement), in: list)
+    }
+
+    @Test("keys are taken as they are: quotes, emoji, SQL, blanks, other scripts")
+    func hostileKeys() async throws {
+        let fixture = try await QueueFixture()
+        let keys = ["'); DROP TABLE brocot.items; --", "\"", "\\", "🧑‍🚀", " ", "{a,b}", "NULL", "日本", "a\nb\tc", "%s%n"]
+        for list in ["", "'; --", "🗂"] {
+            try await fixture.enqueue(keys.map { place([$0], .first, in: list) })
+            try await fixture.enqueue([place([keys[3]], .after(keys[0]), in: list)])
+            try await fixture.drain()
+            #expect(try await fixture.lists()[list] == keys.reversed().filter { $0 != keys[3] } + [keys[3]])
+        }
+    }
+
+    @Test("positions: 0, in between, at the end, and far beyond")
+    func positions() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["1", "2", "3"], .last)])
+        try await fixture.enqueue([
+            place(["0"], .at(0)), place(["1.5"], .at(2)), place(["4"], .at(5)), place(["5"], .at(.max)),
+        ])
+        try await fixture.drain()
+        #expect(try await fixture.lists()["a"] == ["0", "1", "1.5", "2", "3", "4", "5"])
+    }
+
+    @Test("positions do not count the moved items")
+    func positionWithoutMoved() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["1", "2", "3", "4"], .last), place(["1", "2"], .at(1))])
+        try await fixture.drain()
+        #expect(try await fixture.lists()["a"] == ["3", "1", "2", "4"])
+    }
+
+    @Test("positions in a list too long to be read whole", arguments: [1, 40])
+    func positionsInLongList(movesAtOnce: Int) async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.fill("a", count: 30_000)
+        var model = (1...30_000).map(String.init)
+        var generator = SeededGenerator(seed: 7)
+        for _ in 0..<3 {
+            let moves = (0..<movesAtOnce).map { _ in
+                let item = model.randomElement(using: &generator) ?? ""
+                let position = Int.random(in: 0...30_010, using: &generator)
+                model.removeAll { $0 == item }
+                model.insert(item, at: min(position, model.count))
+                return place([item], .at(position))
+            }
+            try await fixture.enqueue(moves)
+            try await fixture.drain()
+        }
+        #expect(try await fixture.lists()["a"] == model)
+    }
+
+    @Test("a block of 10,000 keeps its order and is placed whole; a block moves relative to itself or is rejected")
+    func largeBlock() async throws {
+        let fixture = try await QueueFixture()
+        let block = (1...10_000).map { "b\($0)" }
+        try await fixture.enqueue([place(["x", "y"], .last), place(block, .after("x"))])
+        try await fixture.drain()
+        #expect(try await fixture.lists()["a"] == ["x"] + block + ["y"])
+        let ids = try await fixture.enqueue([place(block.reversed(), .at(1)), place(block, .before("b5000"))])
+        try await fixture.drain()
+        #expect(try await fixture.lists()["a"] == ["x"] + block.reversed() + ["y"])
+        let outcomes = try await fixture.outcomes()
+        #expect(ids.map { outcomes[$0] } == [.some(nil), "anchor_is_moved"])
+    }
+
+    @Test("a block between two items takes evenly spread ranks")
+    func evenlySpread() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["x", "y"], .last), place(["1", "2", "3"], .after("x"))])
+        try await fixture.drain()
+        let rows = try await fixture.connection.query("SELECT rank_num, rank_den FROM brocot.items ORDER BY rank")
+        let ranks = try rows.map {
+            try Rank(numerator: $0.decode(0, as: Int64.self), denominator: $0.decode(1, as: Int64.self))
+        }
+        #expect(ranks[1...3].compactMap { $0 } == Rank.spread(3, between: ranks[0], and: ranks[4]))
+    }
+
+    @Test("a move that leaves the order as it is writes no row")
+    func noOperation() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["1", "2", "3", "4"], .last), place(["9"], .last, in: "b")])
+        try await fixture.drain()
+        func versions() async throws -> [String] {
+            try await fixture.connection.query("SELECT item || ' ' || xmin || ' ' || ctid FROM brocot.items ORDER BY 1")
+                .map { try $0.decode(0, as: String.self) }
+        }
+        let before = try await versions()
+        let ids = try await fixture.enqueue([
+            place(["1"], .first), place(["4"], .last), place(["2"], .after("1")), place(["2", "3"], .before("4")),
+            place(["3"], .at(2)), place(["1", "2", "3", "4"], .at(0)), move(["9"], .remove),
+        ])
+        try await fixture.drain()
+        #expect(try await versions() == before)
+        #expect(try await fixture.outcomes()[ids[0]] == .some(nil))
+    }
+
+    @Test("moves that take each other back write no row")
+    func netEffect() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["1", "2", "3"], .last)])
+        try await fixture.drain()
+        try await fixture.enqueue([place(["4"], .after("2")), move(["4"], .remove)])
+        try await fixture.drain()
+        let count = try await fixture.connection.query("SELECT count(DISTINCT xmin::text) FROM brocot.items")
+        #expect(try count[0].decode(0, as: Int.self) == 1)
+    }
+
+    @Test("an item keeps no rank when it changes lists, and takes its place in the other one")
+    func changeOfList() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([
+            place(["1", "2", "3"], .last), place(["7", "8"], .last, in: "b"),
+            move(["3", "1"], .place(.after("7"), from: "a"), in: "b"), move(["7"], .place(.first, from: "b")),
+            move(["1"], .place(.last, from: "b")),
+        ])
+        try await fixture.drain()
+        #expect(try await fixture.lists() == ["a": ["7", "2", "1"], "b": ["3", "8"]])
+    }
+
+    @Test("removing takes what is there, and is applied even if nothing is")
+    func removal() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([place(["1", "2"], .last)])
+        let ids = try await fixture.enqueue([move(["2", "3"], .remove), move(["4"], .remove, in: "b")])
+        try await fixture.drain()
+        #expect(try await fixture.lists() == ["a": ["1"]])
+        let outcomes = try await fixture.outcomes()
+        #expect(ids.map { outcomes[$0] } == [.some(nil), .some(nil)])
+    }
+
+    @Test("in a table of the user's, removing sets the rank to NULL and keeps the row")
+    func removalOfUsersRows() async throws {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await fixture.createTasks(lists: ["1"], items: ["1", "2"], model: &model)
+        let list = ListIdentifier(orderedTable: "public.tasks", list: "1")
+        try await fixture.enqueue([
+            Move(list: list, items: ["1", "2"], action: .place(.last)), Move(list: list, items: ["1"], action: .remove),
+        ])
+        try await fixture.drain()
+        let rows = try await fixture.connection.query(
+            "SELECT id, rank_num IS NULL AND rank_den IS NULL FROM tasks ORDER BY id")
+        #expect(try rows.map { try $0.decode(1, as: Bool.self) } == [true, false])
+    }
+
+    @Test("every request is logged once with its columns, and leaves the queue")
+    func log() async throws {
+        let fixture = try await QueueFixture()
+        let ids = try await fixture.enqueue((0..<50).map { place(["\($0)"], .last, in: "\($0 % 7)") })
+        try await fixture.drain(workers: 3)
+        let rows = try await fixture.connection.query(
+            """
+            SELECT id FROM brocot.move_log
+            WHERE outcome = 'applied' AND items = ARRAY[(id - \(ids[0]))::text] AND placement = 'last'
+                AND applied_at >= requested_at AND rebalanced_rows = 0 AND error_code IS NULL
+            ORDER BY id
+            """)
+        #expect(try rows.map { try $0.decode(0, as: Int64.self) } == ids)
+        #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
+    }
+
+    @Test("an id that was logged before does not stop the queue")
+    func reusedIdentifier() async throws {
+        let fixture = try await QueueFixture()
+        let insertion: String =
+            "INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE VALUES "
+        try await fixture.connection.execute(script: insertion + "(7, 'a', '{1}', 'last')")
+        try await fixture.drain()
+        try await fixture.connection.execute(script: insertion + "(7, 'a', '{2}', 'last'), (8, 'a', '{3}', 'last')")
+        try await fixture.drain()
+        #expect(try await fixture.lists()["a"] == ["1", "2", "3"])
+    }
+}
+
+extension QueueFixture {
+    /// Gives a list the items 1, 2, …, count.
+    func fill(_ list: String, count: Int) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.items (list, item, rank_num, rank_den)
+            SELECT \(list), n::text, n, 1 FROM generate_series(1, \(count)) AS n
+            """)
+    }
+}
