@@ -1,0 +1,30 @@
+extension String {
+    /// The text, filled up with spaces on the right, or on the left.
+    func padded(to width: Int, leading: Bool = false) -> String {
+        let filling = String(repeating: " ", count: max(0, width - count))
+        return leading ? filling + self : self + filling
+    }
+}
+
+/// Rows of text in columns, as wide as their widest cell.
+struct ColumnText {
+    enum Alignment { case left, right }
+
+    let header: [String]
+    let alignments: [Alignment]
+    let rows: [[String]]
+
+    /// One line for the header and one for each row.
+    var lines: [String] {
+        let widths = header.indices.map { column in
+            ([header] + rows).map { $0[column].count }.max() ?? 0
+        }
+        return ([header] + rows).map { cells in
+            let padded = cells.indices.map { column in
+                cells[column].padded(to: widths[column], leading: alignments[column] == .right)
+            }
+            let line = padded.joined(separator: "  ")
+            return String(line.prefix(line.count - line.reversed().prefix { $0 == " " }.count))
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import LibPQ
+import Logging
+
+extension Connection {
+    /// Connects, and tries again for some time as long as the server can't be reached or is only starting.
+    ///
+    /// - Throws: `PostgresError` of the last attempt. A wrong password or a missing database is no reason to wait.
+    static func connect(
+        _ parameters: ConnectionParameters, waitingAtMost limit: Duration, logger: Logger
+    ) async throws -> Connection {
+        let deadline = ContinuousClock.now + limit
+        var pause = Duration.milliseconds(100)
+        while true {
+            do {
+                return try await connect(parameters, logger: logger)
+            } catch {
+                guard mayPass(error.connectionFailure), .now + pause < deadline else { throw error }
+                logger.info(
+                    "waiting for the server", metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
+            }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .seconds(2))
+        }
+    }
+
+    private static func mayPass(_ failure: PostgresError.ConnectionFailure?) -> Bool {
+        switch failure {
+        case .unreachable, .timedOut, .notAccepting: true
+        case .authenticationFailed, .noSuchDatabase, .standby, .other, nil: false
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import Brocot
+import LibPQ
+import Logging
+import Migrations
+import ServiceLifecycle
+
+struct DaemonCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "daemon",
+        abstract: "Apply move requests, until SIGTERM or SIGINT.",
+        discussion: """
+            EXAMPLES:
+              brocot daemon
+              brocot daemon --workers 4 --log-format json
+              brocot daemon --drain            apply what is pending, then end
+
+            Any number of daemons may run on one database. On SIGTERM each finishes its transaction and ends.
+            """)
+
+    @Flag(help: "End as soon as no request is pending.")
+    var drain = false
+
+    @Option(help: "How many connections apply requests.")
+    var workers = 2
+
+    @Option(help: ArgumentHelp("How long to try to connect at the start.", valueName: "seconds"))
+    var connectWait = 60
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var logging: LoggingOptions
+
+    func validate() throws {
+        guard (1...256).contains(workers) else { throw ValidationError("--workers is from 1 to 256.") }
+        guard connectWait >= 0 else { throw ValidationError("--connect-wait is not negative.") }
+    }
+
+    func run() async throws {
+        let logger = logging.makeLogger()
+        let parameters = try connection.parameters()
+        try await checkSchema(parameters, logger: logger)
+        var configuration = DaemonConfiguration(connection: parameters)
+        configuration.workers = workers
+        configuration.drains = drain
+        try await ServiceRunner.run(Daemon(configuration, logger: logger), logger: logger)
+    }
+
+    /// Waits for a server that can be written to, with a schema that this program knows.
+    private func checkSchema(_ parameters: ConnectionParameters, logger: Logger) async throws {
+        let first = try await Connection.connect(
+            parameters, waitingAtMost: .seconds(connectWait), logger: logger)
+        guard await first.parameterStatus("in_hot_standby") != "on" else {
+            throw CommandFailure(
+                .cannotConnect,
+                "\(first.summary) is a standby, which can't be written to. Connect to the primary; with several hosts, "
+                    + "add target_session_attrs=read-write")
+        }
+        let status = try await Migrator(connection: first).status()
+        switch status.state {
+        case .missing, .behind:
+            throw CommandFailure(
+                .migrationsPending,
+                "\(first.summary) has \(status.state == .missing ? "no schema brocot" : "an older schema brocot"). "
+                    + "Run `brocot migrate up` first")
+        case .newer:
+            throw CommandFailure(
+                .databaseNewer, "The schema brocot of \(first.summary) is newer than this program. Update the program")
+        case .current, .drifted:
+            break
+        }
+        logger.info("connected", metadata: ["database": "\(first.summary)"])
+        await first.close()
+    }
+}

@@ -1,0 +1,60 @@
+import LibPQ
+import LocalPostgres
+
+/// What `brocot` says to the program that started it. The numbers are part of its interface.
+enum ExitStatus: Int32, Sendable {
+    case done = 0
+    /// What failed left nothing behind. Earlier migrations stay.
+    case failed = 1
+    /// Wrong usage or configuration.
+    case usage = 2
+    /// The schema is missing, or migrations are pending.
+    case migrationsPending = 3
+    /// What the migrations created was changed by something else.
+    case drift = 4
+    /// A lock was not to be had in time.
+    case lockTimeout = 5
+    /// No server, no such database, wrong password, or only a standby.
+    case cannotConnect = 6
+    /// Ranks or the queue need repair, or only held work is left.
+    case needsRepair = 7
+    /// The database's schema is newer than this program.
+    case databaseNewer = 8
+
+    /// The status for an error: the one place that decides. Nil for the argument parser's own errors.
+    init?(of error: any Error) {
+        switch error {
+        case let error as CommandFailure: self = error.status
+        case let error as PostgresError: self = Self.status(of: error)
+        case let error as LocalPostgresError: self = Self.status(of: error)
+        default: return nil
+        }
+    }
+
+    private static func status(of error: PostgresError) -> ExitStatus {
+        switch (error.code, error.sqlState) {
+        case (.invalidParameters, _): .usage
+        case (.connectionFailed, _): .cannotConnect
+        case (_, SQLState.lockNotAvailable): .lockTimeout
+        default: .failed
+        }
+    }
+
+    private static func status(of error: LocalPostgresError) -> ExitStatus {
+        switch error {
+        case .programsNotFound, .programMissing, .unsupportedVersion, .noServerAccount, .unreachableDirectory: .usage
+        case .fileSystem, .alreadyRunning, .startFailed, .notRunning: .failed
+        }
+    }
+}
+
+/// A command's own reason to fail, in words for a person.
+struct CommandFailure: Error, CustomStringConvertible {
+    let status: ExitStatus
+    let description: String
+
+    init(_ status: ExitStatus, _ description: String) {
+        self.status = status
+        self.description = description
+    }
+}

@@ -1,0 +1,76 @@
+import FoundationEssentials
+import Logging
+
+/// Writes each event as one line to standard error.
+struct LineLogHandler: LogHandler {
+    var format: LogFormat
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+    /// Levels have colours where a person looks and `NO_COLOR` is not set: <https://no-color.org>.
+    private let isColoured =
+        Stream.error.isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+
+    init(format: LogFormat, logLevel: Logger.Level) {
+        self.format = format
+        self.logLevel = logLevel
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var details = metadata
+        details.merge(metadataProvider?.get() ?? [:]) { $1 }
+        details.merge(event.metadata ?? [:]) { $1 }
+        if let error = event.error { details["error"] = "\(error)" }
+        let now = Date.now.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+        switch format {
+        case .text: Stream.error.print(text(event, at: now, details))
+        case .json: Stream.error.print(json(event, at: now, details))
+        }
+    }
+
+    private func text(_ event: LogEvent, at time: String, _ details: Logger.Metadata) -> String {
+        let level = event.level.rawValue.padded(to: 8)
+        let pairs = details.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quotedIfNeeded("\($0.value)"))" }
+        return "\(time) \(coloured(level, event.level)) \(event.message)\(pairs.joined())"
+    }
+
+    private func json(_ event: LogEvent, at time: String, _ details: Logger.Metadata) -> String {
+        let line = Line(
+            time: time, level: event.level.rawValue, message: event.message.description,
+            metadata: details.isEmpty ? nil : details.mapValues { "\($0)" })
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let data = (try? encoder.encode(line)) ?? Data()
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    private struct Line: Encodable {
+        let time: String
+        let level: String
+        let message: String
+        let metadata: [String: String]?
+    }
+
+    /// A value stays on one line, and its end can be seen.
+    private static func quotedIfNeeded(_ value: String) -> String {
+        let isPlain = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" }
+        return isPlain ? value : value.debugDescription
+    }
+
+    private func coloured(_ text: String, _ level: Logger.Level) -> String {
+        guard isColoured else { return text }
+        let colour =
+            switch level {
+            case .trace, .debug: "2"
+            case .info, .notice: "32"
+            case .warning: "33"
+            case .error, .critical: "31"
+            }
+        return "\u{1B}[\(colour)m\(text)\u{1B}[0m"
+    }
+}

@@ -1,0 +1,81 @@
+import LibPQ
+
+/// Reads lists in their order.
+struct ListReader {
+    let connection: Connection
+
+    /// The first items of a list, in order. Empty where there is no such list.
+    ///
+    /// - Parameter table: What move requests call the ordered table: `items`, else `schema.table`.
+    /// - Throws: ``CommandFailure`` `.migrationsPending` where Brocot's schema is missing, `.usage` where no such table
+    ///   is registered or `list` is no value of its list column; else `PostgresError`.
+    func items(of list: String, in table: String, limit: Int) async throws -> [RankedItem] {
+        let source = try await source(of: table)
+        let rows = try await rows(source.statement(list: list, limit: limit)) { error in
+            guard error.sqlState?.classCode == "22" else { return nil }
+            return CommandFailure(.usage, "There can be no list \"\(list)\" in \(table): \(error.message).")
+        }
+        return try rows.enumerated().map { position, row in
+            RankedItem(
+                position: position, item: try row.decode(0), rankNumerator: try row.decode(1),
+                rankDenominator: try row.decode(2), rank: try row.decode(3))
+        }
+    }
+
+    private func source(of table: String) async throws -> Source {
+        let rows = try await rows(Source.lookup(table)) { [connection] error in
+            guard [.undefinedTable, .invalidSchemaName].contains(error.sqlState) else { return nil }
+            return CommandFailure(
+                .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
+        }
+        guard let row = rows.first else {
+            throw CommandFailure(
+                .usage, "\(table) is not an ordered table. See SELECT name FROM brocot.ordered_tables.")
+        }
+        return Source(
+            schema: try row.decode(0), table: try row.decode(1), listColumn: try row.decode(2),
+            listType: try row.decode(3), itemColumn: try row.decode(4))
+    }
+
+    /// The rows of a query; `refusal` may know better words for its failure.
+    private func rows(_ statement: SQL, refusal: (PostgresError) -> CommandFailure?) async throws -> Rows {
+        do {
+            return try await connection.query(statement)
+        } catch {
+            throw refusal(error) ?? error
+        }
+    }
+
+    /// Where a list's rows are.
+    private struct Source {
+        let schema: String
+        let table: String
+        let listColumn: String
+        /// As the server writes it, with any modifiers.
+        let listType: String
+        let itemColumn: String
+
+        static func lookup(_ table: String) -> SQL {
+            """
+            SELECT t.schema_name, t.table_name, t.list_column,
+                   pg_catalog.format_type(a.atttypid, a.atttypmod), t.item_column
+            FROM brocot.ordered_tables AS t
+            JOIN pg_catalog.pg_namespace AS n ON n.nspname = t.schema_name
+            JOIN pg_catalog.pg_class AS c ON c.relnamespace = n.oid AND c.relname = t.table_name
+            JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attname = t.list_column
+            WHERE t.name = \(table)
+            """
+        }
+
+        /// Items without a rank are in no order, so they are left out.
+        func statement(list: String, limit: Int) -> SQL {
+            """
+            SELECT \(identifier: itemColumn)::pg_catalog.text, rank_num, rank_den, rank::pg_catalog.text
+            FROM \(identifier: schema).\(identifier: table)
+            WHERE \(identifier: listColumn) = \(list)::pg_catalog.text::\(unsafeRaw: listType) AND rank IS NOT NULL
+            ORDER BY rank
+            LIMIT \(Int64(limit))
+            """
+        }
+    }
+}

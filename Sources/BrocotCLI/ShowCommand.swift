@@ -1,0 +1,48 @@
+import ArgumentParser
+import FoundationEssentials
+
+struct ShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print a list in its order, with the ranks.",
+        discussion: """
+            EXAMPLES:
+              brocot show groceries
+              brocot show 42 --table public.cards --limit 20
+              brocot show groceries --json
+            """)
+
+    @Argument(help: "The list.")
+    var list: String
+
+    @Option(help: "The ordered table: items, or schema.table for one of your own.")
+    var table = "items"
+
+    @Option(help: "How many items to print at most.")
+    var limit = 1000
+
+    @Flag(help: "Print one JSON array.")
+    var json = false
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var logging: LoggingOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit is at least 1.") }
+    }
+
+    func run() async throws {
+        let reader = ListReader(connection: try await connection.connect(logger: logging.makeLogger()))
+        let items = try await reader.items(of: list, in: table, limit: limit)
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            Stream.output.print(String(decoding: try encoder.encode(items), as: UTF8.self))
+        } else if items.isEmpty {
+            Stream.error.print("The list \"\(list)\" has no items.")
+        } else {
+            Stream.output.print(RankedItem.columns(items).lines.joined(separator: "\n"))
+            if items.count == limit { Stream.error.print("There may be more: see --limit.") }
+        }
+    }
+}
