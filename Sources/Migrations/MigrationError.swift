@@ -23,6 +23,8 @@ package enum MigrationError: Error, Sendable {
     /// Somebody else held a lock for the whole of `lockTimeout`. `holders` are the server's process numbers.
     case lockTimeout(waited: Duration, holders: [Int])
     case cancelled
+    /// The server is a standby, which takes no changes.
+    case standby
     /// Anything else between here and the server, such as a lost connection.
     case database(PostgresError)
 }
@@ -59,6 +61,7 @@ extension MigrationError: CustomStringConvertible {
             """
         case .lockTimeout(let waited, let holders): Self.describeLockTimeout(waited, holders)
         case .cancelled: "The migration was interrupted. It left nothing behind; earlier ones stay."
+        case .standby: "This server is a standby, which takes no changes. Connect to its primary."
         case .database(let error): "\(error)"
         }
     }

@@ -58,6 +58,8 @@ enum MigrationQueries {
         COMMENT ON COLUMN brocot.schema_migrations.duration IS 'How long the migration''s transaction took.';
         """
 
+    static let isStandby: SQL = "SELECT pg_catalog.pg_is_in_recovery()"
+
     static let historyExists: SQL = "SELECT to_regclass('brocot.schema_migrations') IS NOT NULL"
 
     /// A row of the history as ``AppliedMigration`` reads it.

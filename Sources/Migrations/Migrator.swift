@@ -43,12 +43,23 @@ package struct Migrator: Sendable {
     ) async throws(MigrationError) -> [AppliedMigration] {
         var applied: [AppliedMigration] = []
         guard try await status().isBehind() else { return applied }
+        try await refuseStandby()
         // Each turn applies one, or finds that another migrator has applied them all.
         for _ in set.migrations {
             guard let migration = try await applyNext(willApply) else { return applied }
             applied.append(migration)
         }
         return applied
+    }
+
+    func refuseStandby() async throws(MigrationError) {
+        let isStandby: Bool
+        do {
+            isStandby = try await connection.query(MigrationQueries.isStandby).single().decode(0)
+        } catch {
+            throw MigrationError(caught: error)
+        }
+        if isStandby { throw .standby }
     }
 
     private enum Attempt {

@@ -11,6 +11,7 @@ extension Migrator {
     /// - Returns: nil where migrations are pending, so that there is nothing to compare with.
     package func verify() async throws(MigrationError) -> SchemaComparison? {
         guard try await !status().isBehind() else { return nil }
+        try await refuseStandby()
         do {
             return try await connection.run { connection throws in
                 do {

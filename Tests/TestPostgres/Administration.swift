@@ -1,7 +1,7 @@
-import FoundationEssentials
 import LibPQ
 import LocalPostgres
 import Logging
+import Migrations
 
 /// Statements about whole databases, as the superuser.
 enum Administration {
@@ -11,12 +11,8 @@ enum Administration {
     }
 
     static func migrate(_ database: String, on cluster: LocalCluster) async throws {
-        let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations").path
-        let files = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".sql") }
         let connection = try await connect(to: cluster.url(database: database))
-        for file in files.sorted() {
-            try await connection.execute(script: String(contentsOfFile: "\(directory)/\(file)", encoding: .utf8))
-        }
+        _ = try await Migrator(connection: connection).up()
         // The server refuses to copy a database while somebody is connected to it.
         await connection.close()
     }
