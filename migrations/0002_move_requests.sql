@@ -83,9 +83,10 @@ COMMENT ON COLUMN brocot.move_requests.from_list IS 'Where the items are now, if
 COMMENT ON COLUMN brocot.move_requests.idempotency_key IS 'A second request with the same key is skipped, as long as the first is pending or logged.';
 COMMENT ON COLUMN brocot.move_requests.requested_at IS 'When the transaction began that asked for it.';
 
--- The two sides from which a list is found, and the changes of list of one target list.
+-- The two sides from which a list is found, and the changes of list by their target. Each of the last two holds both
+-- lists: else, while they are empty, the planner reads all of the one for a column that the other lacks.
 CREATE INDEX move_requests_by_list ON brocot.move_requests (ordered_table, list, id);
-CREATE INDEX move_requests_by_from_list ON brocot.move_requests (ordered_table, from_list, id)
+CREATE INDEX move_requests_by_from_list ON brocot.move_requests (ordered_table, from_list, id) INCLUDE (list)
     WHERE from_list IS NOT NULL;
 CREATE INDEX move_requests_changing_list ON brocot.move_requests (ordered_table, list, id) INCLUDE (from_list)
     WHERE from_list IS NOT NULL;
