@@ -23,5 +23,5 @@ struct BrocotCommand: AsyncParsableCommand {
             3 migrations pending · 4 the schema was changed by hand · 5 lock timeout · 6 no connection ·
             7 needs repair · 8 the database is newer than this program
             """,
-        subcommands: [DaemonCommand.self, ShowCommand.self])
+        subcommands: [MigrateCommand.self, DaemonCommand.self, ShowCommand.self])
 }

@@ -1,5 +1,6 @@
 import LibPQ
 import LocalPostgres
+import Migrations
 
 /// What `brocot` says to the program that started it. The numbers are part of its interface.
 enum ExitStatus: Int32, Sendable {
@@ -26,6 +27,7 @@ enum ExitStatus: Int32, Sendable {
         switch error {
         case let error as CommandFailure: self = error.status
         case let error as PostgresError: self = Self.status(of: error)
+        case let error as MigrationError: self = Self.status(of: error)
         case let error as LocalPostgresError: self = Self.status(of: error)
         default: return nil
         }
@@ -37,6 +39,20 @@ enum ExitStatus: Int32, Sendable {
         case (.connectionFailed, _): .cannotConnect
         case (_, SQLState.lockNotAvailable): .lockTimeout
         default: .failed
+        }
+    }
+
+    private static func status(of error: MigrationError) -> ExitStatus {
+        switch error {
+        case .unreadable, .notUTF8, .noMigrations, .invalidFileName, .noStatement, .duplicateVersion, .missingVersion,
+            .transactionCommand:
+            .usage
+        case .refused(_, let error), .database(let error): status(of: error)
+        case .drifted: .drift
+        case .newer: .databaseNewer
+        case .lockTimeout: .lockTimeout
+        case .standby: .cannotConnect
+        case .cancelled: .failed
         }
     }
 

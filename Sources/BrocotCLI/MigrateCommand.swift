@@ -1,0 +1,161 @@
+import ArgumentParser
+import FoundationEssentials
+import LibPQ
+import Logging
+import Migrations
+
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Create the schema brocot, and bring it up to date.",
+        discussion: """
+            EXAMPLES:
+              brocot migrate up
+              brocot migrate status --json
+              brocot migrate plan --sql > brocot.sql      for your own migration tool
+
+            Each migration runs in one transaction. Any number of these commands may run at once, also through a \
+            pooler: an advisory lock, which is only tried, lets one pass at a time.
+            """,
+        subcommands: [
+            MigrateUpCommand.self, MigrateStatusCommand.self, MigratePlanCommand.self, MigrateVerifyCommand.self,
+        ])
+}
+
+/// Which migrations, and how patiently.
+struct MigrationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Read the migrations from a directory instead of this program.", valueName: "directory"))
+    var directory: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for another migration and for each lock on a table, in seconds.", valueName: "seconds"))
+    var lockTimeout = 60.0
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var logging: LoggingOptions
+
+    func validate() throws {
+        guard (0...86_400).contains(lockTimeout) else {
+            throw ValidationError("--lock-timeout is 0 to 86400 seconds.")
+        }
+    }
+
+    func makeMigrator() async throws -> Migrator {
+        // Before connecting: files that can't be read need no database to be found out.
+        let set = if let directory { try MigrationSet(directory: directory) } else { MigrationSet.embedded }
+        return Migrator(
+            connection: try await connection.connect(logger: logging.makeLogger()), set: set,
+            lockTimeout: .seconds(lockTimeout))
+    }
+}
+
+struct MigrateUpCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "up", abstract: "Apply the pending migrations.",
+        discussion: "A migration that fails leaves nothing behind; those before it stay.")
+
+    @OptionGroup var migrations: MigrationOptions
+
+    func run() async throws {
+        let applied = try await migrations.makeMigrator().up { migration in
+            Stream.error.print("Applying \(migration.path)")
+        }
+        Stream.error.print(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
+    }
+}
+
+struct MigrateStatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Show which migrations are applied.",
+        discussion: "Exit status: 0 all are applied · 3 some are pending · 4 one was changed · 8 the database is newer")
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @OptionGroup var migrations: MigrationOptions
+
+    func run() async throws {
+        let status = try await migrations.makeMigrator().status()
+        let report = MigrationReport(status)
+        Stream.output.print(json ? try report.json() : report.columns.lines.joined(separator: "\n"))
+        try status.refuseUnlessCurrent()
+    }
+}
+
+struct MigratePlanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan", abstract: "Show what up would do.",
+        discussion: """
+            The SQL is a script for psql -v ON_ERROR_STOP=1, or for a migration tool of your own: run it as it is, and \
+            the database counts as migrated. Exit status: 0 also where migrations are pending.
+            """)
+
+    @Flag(help: "Print the SQL itself.")
+    var sql = false
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @OptionGroup var migrations: MigrationOptions
+
+    func validate() throws {
+        guard !sql || !json else { throw ValidationError("Give --sql or --json, not both.") }
+    }
+
+    func run() async throws {
+        let status = try await migrations.makeMigrator().status()
+        let isBehind = try status.isBehind()
+        if json {
+            Stream.output.print(try MigrationReport(status).json())
+        } else if !isBehind {
+            Stream.error.print("Nothing to apply.")
+        } else if sql {
+            Stream.output.print(status.script(lockTimeout: .seconds(migrations.lockTimeout)))
+        } else {
+            Stream.output.print(status.pending.map(\.path).joined(separator: "\n"))
+        }
+    }
+}
+
+struct MigrateVerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check that the schema is what the migrations make.",
+        discussion: """
+            Compares tables, columns, constraints, indexes, triggers and functions with those that the migrations make, \
+            which happens in a transaction that is rolled back. What you added is no fault.
+            Exit status: 0 all is there · 3 migrations are pending · 4 something is missing or was changed
+            """)
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @OptionGroup var migrations: MigrationOptions
+
+    func run() async throws {
+        let migrator = try await migrations.makeMigrator()
+        guard let comparison = try await migrator.verify() else {
+            return try await migrator.status().refuseUnlessCurrent()
+        }
+        if json { Stream.output.print(try encoded(VerificationReport(comparison))) }
+        guard !comparison.isEmpty else {
+            return Stream.error.print("The schema is what the migrations make.")
+        }
+        throw CommandFailure(.drift, VerificationReport(comparison).description)
+    }
+}
+
+extension MigrationStatus {
+    /// Tells what is pending, where there is something.
+    fileprivate func refuseUnlessCurrent() throws {
+        guard try isBehind() else { return }
+        throw CommandFailure(
+            .migrationsPending, "\(counted(pending.count)) pending. Apply them with: brocot migrate up")
+    }
+}
+
+private func counted(_ count: Int) -> String {
+    count == 1 ? "1 migration" : "\(count) migrations"
+}

@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Migrations
+
+/// What `migrate status` and `migrate plan` print of a database.
+struct MigrationReport: Encodable {
+    struct Entry: Encodable {
+        let version: Int
+        let name: String
+        let state: String
+        /// ISO 8601.
+        let appliedAt: String?
+        let durationMilliseconds: Int64?
+    }
+
+    let state: String
+    let databaseVersion: Int
+    let latestVersion: Int
+    let migrations: [Entry]
+
+    init(_ status: MigrationStatus) {
+        state = status.state.rawValue
+        databaseVersion = status.databaseVersion
+        latestVersion = status.latestVersion
+        migrations = status.entries.map { entry in
+            Entry(
+                version: entry.version, name: entry.name, state: entry.state.rawValue,
+                appliedAt: entry.applied.map { "\($0.appliedAt)" },
+                durationMilliseconds: entry.applied.map(\.duration.milliseconds))
+        }
+    }
+
+    var columns: ColumnText {
+        ColumnText(
+            header: ["VERSION", "NAME", "STATE", "APPLIED AT", "MS"],
+            alignments: [.right, .left, .left, .left, .right],
+            rows: migrations.map { entry in
+                [
+                    "\(entry.version)", entry.name, entry.state, entry.appliedAt ?? "",
+                    entry.durationMilliseconds.map(String.init) ?? "",
+                ]
+            })
+    }
+
+    func json() throws -> String { try encoded(self) }
+}
+
+/// What `migrate verify` prints.
+struct VerificationReport: Encodable, CustomStringConvertible {
+    let missing: [String]
+    let changed: [String]
+
+    init(_ comparison: SchemaComparison) {
+        missing = comparison.missing
+        changed = comparison.changed
+    }
+
+    var description: String {
+        let faults = missing.map { "  missing: \($0)" } + changed.map { "  changed: \($0)" }
+        return """
+            The schema is not what the migrations make:
+            \(faults.joined(separator: "\n"))
+            Restore these objects; the SQL that makes them is in the directory migrations of Brocot's source.
+            """
+    }
+}
+
+/// Keys like `applied_at`, sorted, so that two reports can be compared line by line.
+func encoded(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+}

@@ -1,0 +1,29 @@
+import FoundationEssentials
+import Subprocess
+import TestPostgres
+
+/// The program, run to its end with a test's database.
+struct BrocotProcess {
+    /// What a shell has in `$?`; nil where a signal ended it.
+    let exitCode: Int32?
+    let output: String
+    let errors: String
+
+    /// Runs `brocot` with these arguments, as it was built with the tests.
+    static func run(
+        _ arguments: String..., databaseURL: String = TestDatabase.current.url
+    ) async throws -> BrocotProcess {
+        let result = try await Subprocess.run(
+            .path(.init(program)), arguments: Arguments(arguments),
+            environment: .inherit.updating(["BROCOT_DATABASE_URL": databaseURL]),
+            output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+        let exitCode: Int32? =
+            if case .exited(let code) = result.terminationStatus { code } else { nil }
+        return BrocotProcess(
+            exitCode: exitCode, output: result.standardOutput, errors: result.standardError)
+    }
+
+    /// Beside the tests' own program.
+    private static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appending(path: "brocot").path
+}

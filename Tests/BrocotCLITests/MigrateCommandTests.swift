@@ -1,0 +1,125 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database(migrated: false)) struct MigrateCommandTests {
+    @Test func migratesStepByStep() async throws {
+        let before = try await BrocotProcess.run("migrate", "status")
+        #expect(before.exitCode == 3)
+        #expect(before.errors == "brocot: 3 migrations pending. Apply them with: brocot migrate up\n")
+        let plan = try await BrocotProcess.run("migrate", "plan")
+        #expect(plan.exitCode == 0)
+        #expect(plan.output.split(separator: "\n").first == "migrations/0001_ordered_tables_and_items.sql")
+        #expect(try await BrocotProcess.run("migrate", "verify").exitCode == 3)
+        let up = try await BrocotProcess.run("migrate", "up")
+        #expect(up.exitCode == 0)
+        #expect(up.output.isEmpty)
+        #expect(up.errors.hasSuffix("Applied 3 migrations.\n"))
+        #expect(try await BrocotProcess.run("migrate", "status").exitCode == 0)
+        #expect(try await BrocotProcess.run("migrate", "verify").exitCode == 0)
+        #expect(try await BrocotProcess.run("migrate", "up").errors == "Nothing to apply.\n")
+    }
+
+    @Test func tellsProgramsTheStatusInJSON() async throws {
+        struct Status: Decodable {
+            struct Entry: Decodable {
+                let version: Int
+                let state: String
+            }
+            let state: String
+            let database_version: Int
+            let latest_version: Int
+            let migrations: [Entry]
+        }
+        let result = try await BrocotProcess.run("migrate", "status", "--json")
+        let status = try JSONDecoder().decode(Status.self, from: Data(result.output.utf8))
+        #expect(status.state == "missing")
+        #expect(status.database_version == 0)
+        #expect(status.latest_version == status.migrations.count)
+        #expect(status.migrations.allSatisfy { $0.state == "pending" })
+    }
+
+    @Test func printsTheSQLForOtherTools() async throws {
+        let plan = try await BrocotProcess.run("migrate", "plan", "--sql")
+        try await TestDatabase.current.connect().execute(script: plan.output)
+        #expect(try await BrocotProcess.run("migrate", "verify").exitCode == 0)
+    }
+
+    @Test func showsWhereAFileIsWrong() async throws {
+        let files = ["1_fine.sql": "CREATE TABLE brocot.a ();", "2_wrong.sql": "SELECT 1;\nSELEC 2;"]
+        try await withDirectory(files) { directory throws in
+            let up = try await BrocotProcess.run("migrate", "up", "--directory", directory)
+            #expect(up.exitCode == 1)
+            #expect(
+                up.errors.contains(
+                    "\(directory)/2_wrong.sql:2:1: error: syntax error at or near \"SELEC\"\n 2 | SELEC 2;\n   | ^"))
+            let status = try await BrocotProcess.run("migrate", "status", "--directory", directory)
+            #expect(status.exitCode == 3)
+        }
+    }
+
+    @Test func refusesChangedAndNewerDatabases() async throws {
+        try await withDirectory(["1_a.sql": "SELECT 1", "2_b.sql": "SELECT 2"]) { directory throws in
+            #expect(try await BrocotProcess.run("migrate", "up", "--directory", directory).exitCode == 0)
+        }
+        try await withDirectory(["1_a.sql": "SELECT 3", "2_b.sql": "SELECT 2"]) { directory throws in
+            #expect(try await BrocotProcess.run("migrate", "status", "--directory", directory).exitCode == 4)
+            #expect(try await BrocotProcess.run("migrate", "up", "--directory", directory).exitCode == 4)
+        }
+        try await withDirectory(["1_a.sql": "SELECT 1"]) { directory throws in
+            #expect(try await BrocotProcess.run("migrate", "status", "--directory", directory).exitCode == 8)
+            #expect(try await BrocotProcess.run("migrate", "up", "--directory", directory).exitCode == 8)
+        }
+    }
+
+    @Test func namesWhatWasChangedByHand() async throws {
+        _ = try await BrocotProcess.run("migrate", "up")
+        try await TestDatabase.current.connect().execute("DROP INDEX brocot.move_requests_by_list")
+        let verify = try await BrocotProcess.run("migrate", "verify")
+        #expect(verify.exitCode == 4)
+        #expect(verify.errors.contains("missing: index brocot.move_requests_by_list"))
+    }
+
+    @Test func givesUpWhenALockIsHeldTooLong() async throws {
+        _ = try await BrocotProcess.run("migrate", "up")
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; LOCK TABLE brocot.items")
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations")
+        var files: [String: String] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: sources.path) where name.hasSuffix(".sql") {
+            files[name] = try String(contentsOf: sources.appending(path: name), encoding: .utf8)
+        }
+        files["\(files.count + 1)_later.sql"] = "DROP TABLE brocot.items"
+        try await withDirectory(files) { directory throws in
+            let up = try await BrocotProcess.run("migrate", "up", "--directory", directory, "--lock-timeout", "0.2")
+            #expect(up.exitCode == 5)
+            #expect(up.errors.contains("_later.sql:1:1: error: canceling statement due to lock timeout"))
+        }
+    }
+
+    @Test func tellsThatThereIsNoServer() async throws {
+        let up = try await BrocotProcess.run(
+            "migrate", "up", databaseURL: "postgresql://somebody:secret@127.0.0.1:1/nowhere")
+        #expect(up.exitCode == 6)
+        #expect(!up.errors.contains("secret"))
+    }
+
+    @Test func refusesADirectoryThatIsNotThere() async throws {
+        #expect(try await BrocotProcess.run("migrate", "up", "--directory", "/nowhere").exitCode == 2)
+    }
+
+    /// Gives `body` the path of a directory with these texts by the names of their files.
+    private func withDirectory(_ files: [String: String], _ body: (String) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "migrations-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        for (name, text) in files { try Data(text.utf8).write(to: directory.appending(path: name)) }
+        do {
+            try await body(directory.path)
+        } catch {
+            try FileManager.default.removeItem(at: directory)
+            throw error
+        }
+        try FileManager.default.removeItem(at: directory)
+    }
+}
