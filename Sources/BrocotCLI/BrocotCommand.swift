@@ -7,21 +7,25 @@ struct BrocotCommand: AsyncParsableCommand {
         abstract: "Keeps the order that people give to things, in PostgreSQL.",
         discussion: """
             EXAMPLES:
-              brocot demo                      watch a backlog being reordered, in a throwaway database
-              brocot dev                       a private PostgreSQL with the daemon, to try things out
+              brocot demo                  watch a backlog being reordered
+              brocot dev                   a private PostgreSQL with the daemon
 
               export DATABASE_URL=postgresql://app@localhost/app
-              brocot migrate up                create the schema brocot
-              brocot daemon                    apply move requests, until SIGTERM
-              brocot show groceries            print a list in its order
+              brocot migrate up            create the schema brocot
+              brocot daemon                apply move requests, until SIGTERM
+              brocot show groceries        print a list in its order
 
               psql -c "SELECT brocot.move('groceries', 'milk', first => true)"
 
-            CONNECTION: --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL, else libpq's own (PGHOST, …).
+            CONNECTION: --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL, \
+            else libpq's own (PGHOST, PGDATABASE, service file, …).
 
-            EXIT STATUS: 0 done · 1 failed, and left nothing behind · 2 wrong usage or configuration ·
-            3 migrations pending · 4 the schema was changed by hand · 5 lock timeout · 6 no connection ·
-            7 needs repair · 8 the database is newer than this program
+            EXIT STATUS:
+              0  done                      5  lock timeout
+              1  failed, left nothing      6  no connection
+              2  usage or configuration    7  needs repair
+              3  migrations pending        8  the database is newer
+              4  schema changed by hand
             """,
         subcommands: [MigrateCommand.self, DaemonCommand.self, ShowCommand.self])
 }

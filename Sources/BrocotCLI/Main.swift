@@ -35,9 +35,12 @@ enum Main {
         }
         // What is left is the argument parser's: help that was asked for, or wrong usage.
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }
-        let isUsageError = BrocotCommand.exitCode(for: error) != .success
-        let message = Secrets.masked(BrocotCommand.fullMessage(for: error))
-        (isUsageError ? Stream.error : .output).print(message)
-        return isUsageError ? .usage : .done
+        let message = BrocotCommand.fullMessage(for: error)
+        if BrocotCommand.exitCode(for: error) == .success {
+            Stream.output.print(message)
+            return .done
+        }
+        Stream.error.print(Secrets.masked(message))
+        return .usage
     }
 }

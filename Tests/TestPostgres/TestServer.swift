@@ -39,7 +39,8 @@ actor SharedServer {
         databaseCount += 1
         let name = "test_\(databaseCount)"
         let template = migrated ? Self.template : "template0"
-        try await Administration.execute("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template)", on: cluster)
+        try await Administration.execute(
+            "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template)", on: cluster)
         return (cluster, name)
     }
 
@@ -53,7 +54,8 @@ actor SharedServer {
     private func makeTemplate(on cluster: LocalCluster) async throws {
         if let migrating { return try await migrating.value }
         let migrating = Task {
-            try await Administration.execute("CREATE DATABASE \(identifier: Self.template) TEMPLATE template0", on: cluster)
+            try await Administration.execute(
+                "CREATE DATABASE \(identifier: Self.template) TEMPLATE template0", on: cluster)
             try await Administration.migrate(Self.template, on: cluster)
         }
         self.migrating = migrating
