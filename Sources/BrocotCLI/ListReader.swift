@@ -4,9 +4,12 @@ import LibPQ
 struct ListReader {
     let connection: Connection
 
-    /// The first items of a list, in order. Empty where there is no such list.
+    /// Reads the first items of a list.
     ///
-    /// - Parameter table: What move requests call the ordered table: `items`, else `schema.table`.
+    /// - Parameters:
+    ///   - list: The list's key, as text.
+    ///   - table: What move requests call the ordered table: `items`, else `schema.table`.
+    /// - Returns: The items in order; none where there is no such list.
     /// - Throws: ``CommandFailure`` `.migrationsPending` where Brocot's schema is missing, `.usage` where no such table
     ///   is registered or `list` is no value of its list column; else `PostgresError`.
     func items(of list: String, in table: String, limit: Int) async throws -> [RankedItem] {

@@ -37,6 +37,22 @@ struct ClusterDirectory: Sendable {
         throw .unreachableDirectory(path: refused, account: account?.name ?? "")
     }
 
+    /// `preferred`, or a folder of root's that `account` can reach.
+    static func reachable(preferred: String, by account: ServerAccount) async throws(LocalPostgresError) -> String {
+        let parent = URL(filePath: preferred).deletingLastPathComponent().path
+        if await account.canEnter(parent) { return preferred }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: rootsDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+        } catch {
+            throw .fileSystem(operation: "create the folder", path: rootsDirectory, reason: "\(error)")
+        }
+        return rootsDirectory + "/" + preferred.split(separator: "/").joined(separator: "-")
+    }
+
+    /// Where root's clusters live whose preferred folder only root can reach.
+    private static let rootsDirectory = "/var/lib/brocot"
+
     /// Makes sure that the folder and its password exist.
     func prepare() async throws(LocalPostgresError) {
         if mkdir(path, 0o700) != 0 && errno != EEXIST { throw failure("create the folder", path) }

@@ -41,6 +41,11 @@ package actor LocalCluster {
         }
     }
 
+    /// Settings that make a server fast on whose data nobody relies: a crash of the machine may corrupt it.
+    package static let unsafeFastSettings = [
+        "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "jit": "off",
+    ]
+
     /// The role that owns the cluster.
     package nonisolated let superuser = "postgres"
     /// The programs that run it.
@@ -76,8 +81,21 @@ package actor LocalCluster {
         port = configuration.port ?? files.previousPort() ?? 0
     }
 
+    /// Where a lasting cluster can live: in `preferred`, or below `/var/lib/brocot` if this is root and the user that runs
+    /// the server can't reach that, as in `/root`. The same for the same `preferred`.
+    package static func lastingDirectory(preferred: String) async throws(LocalPostgresError) -> String {
+        guard let account = try ServerAccount.needed() else { return preferred }
+        return try await ClusterDirectory.reachable(preferred: preferred, by: account)
+    }
+
     /// The cluster's folder.
     package nonisolated var directory: String { files.path }
+
+    /// The file with the superuser's password, which connections over TCP need.
+    package nonisolated var passwordFile: String { files.passwordFile }
+
+    /// The port on 127.0.0.1, also part of the socket's name; 0 before the first start.
+    package var tcpPort: UInt16 { port }
 
     /// The server's log.
     package nonisolated var logFile: String { files.log }
