@@ -27,5 +27,7 @@ struct BrocotCommand: AsyncParsableCommand {
               3  migrations pending        8  the database is newer
               4  schema changed by hand
             """,
-        subcommands: [MigrateCommand.self, DaemonCommand.self, ShowCommand.self])
+        subcommands: [
+            MigrateCommand.self, DaemonCommand.self, ShowCommand.self, DevCommand.self, DemoCommand.self,
+        ])
 }

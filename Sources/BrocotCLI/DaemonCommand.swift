@@ -18,6 +18,9 @@ struct DaemonCommand: AsyncParsableCommand {
             Any number of daemons may run on one database. On SIGTERM each finishes its transaction and ends.
             """)
 
+    /// Each worker is a connection; a server rarely accepts more.
+    static let workerCounts = 1...256
+
     @Flag(help: "End as soon as no request is pending.")
     var drain = false
 
@@ -31,7 +34,9 @@ struct DaemonCommand: AsyncParsableCommand {
     @OptionGroup var logging: LoggingOptions
 
     func validate() throws {
-        guard (1...256).contains(workers) else { throw ValidationError("--workers is from 1 to 256.") }
+        guard Self.workerCounts.contains(workers) else {
+            throw ValidationError("--workers is from 1 to \(Self.workerCounts.upperBound).")
+        }
         guard connectWait >= 0 else { throw ValidationError("--connect-wait is not negative.") }
     }
 

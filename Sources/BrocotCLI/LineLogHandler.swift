@@ -26,7 +26,7 @@ struct LineLogHandler: LogHandler {
         details.merge(metadataProvider?.get() ?? [:]) { $1 }
         details.merge(event.metadata ?? [:]) { $1 }
         if let error = event.error { details["error"] = "\(error)" }
-        let now = Date.now.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+        let now = Date.now.ISO8601Format(.init(includingFractionalSeconds: true))
         switch format {
         case .text: Stream.error.print(text(event, at: now, details))
         case .json: Stream.error.print(json(event, at: now, details))

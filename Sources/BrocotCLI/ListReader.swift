@@ -9,6 +9,7 @@ struct ListReader {
     /// - Parameters:
     ///   - list: The list's key, as text.
     ///   - table: What move requests call the ordered table: `items`, else `schema.table`.
+    ///   - limit: How many items at most.
     /// - Returns: The items in order; none where there is no such list.
     /// - Throws: ``CommandFailure`` `.migrationsPending` where Brocot's schema is missing, `.usage` where no such table
     ///   is registered or `list` is no value of its list column; else `PostgresError`.
@@ -70,13 +71,14 @@ struct ListReader {
             """
         }
 
-        /// Items without a rank are in no order, so they are left out.
+        /// Items without a rank are in no order, so they are left out. Qualified, since a bare `rank` after ORDER BY would
+        /// be the text of the first line.
         func statement(list: String, limit: Int) -> SQL {
             """
-            SELECT \(identifier: itemColumn)::pg_catalog.text, rank_num, rank_den, rank::pg_catalog.text
-            FROM \(identifier: schema).\(identifier: table)
-            WHERE \(identifier: listColumn) = \(list)::pg_catalog.text::\(unsafeRaw: listType) AND rank IS NOT NULL
-            ORDER BY rank
+            SELECT t.\(identifier: itemColumn)::pg_catalog.text, t.rank_num, t.rank_den, t.rank::pg_catalog.text
+            FROM \(identifier: schema).\(identifier: table) AS t
+            WHERE t.\(identifier: listColumn) = \(list)::pg_catalog.text::\(unsafeRaw: listType) AND t.rank IS NOT NULL
+            ORDER BY t.rank
             LIMIT \(Int64(limit))
             """
         }

@@ -14,13 +14,16 @@ struct RankedItem: Encodable {
         case rankDenominator = "rank_den"
     }
 
+    /// The rank to some ten decimals, for people.
+    private var abbreviatedRank: String { rank.count <= 13 ? rank : "\(rank.prefix(12))…" }
+
     static func columns(_ items: [RankedItem]) -> ColumnText {
         ColumnText(
             header: ["position", "item", "rank", ""], alignments: [.right, .left, .right, .left],
             rows: items.map { item in
                 [
                     String(item.position), item.item, "\(item.rankNumerator)/\(item.rankDenominator)",
-                    item.rankDenominator == 1 ? "" : "= \(item.rank)",
+                    item.rankDenominator == 1 ? "" : "= \(item.abbreviatedRank)",
                 ]
             })
     }

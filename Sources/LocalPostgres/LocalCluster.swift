@@ -120,7 +120,6 @@ package actor LocalCluster {
     package func start() async throws(LocalPostgresError) {
         guard supervisor == nil else { throw .alreadyRunning(directory: files.path) }
         let lock = try files.lock()
-        await waitForPreviousServer()
         supervisor = try await startOnFreePort()
         self.lock = lock
     }
@@ -197,14 +196,6 @@ package actor LocalCluster {
             reason: "it was not ready within \(configuration.startTimeout.components.seconds) s", log: files.logTail())
     }
 
-    /// Where the process that ran this server has just been killed, its server is still shutting down.
-    private func waitForPreviousServer() async {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while let previous = files.postmaster(), isAlive(previous.process), ContinuousClock.now < deadline {
-            await pause()
-        }
-    }
-
     private func end(_ supervisor: ServerSupervisor, _ mode: StopMode) async {
         let ending = Task {
             try await Task.sleep(for: .seconds(30))
@@ -226,7 +217,7 @@ package actor LocalCluster {
     private nonisolated func percentEncoded(_ text: String) -> String {
         text.utf8.map { byte in
             let character = Character(UnicodeScalar(byte))
-            let isUnreserved = byte < 128 && (character.isLetter || character.isNumber || "-._~".contains(character))
+            let isUnreserved = byte < 128 && (character.isLetter || character.isNumber || "-._~/".contains(character))
             return isUnreserved ? String(character) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
     }

@@ -41,7 +41,7 @@ struct ServerSupervisor: Sendable {
         for await process in announcements {
             return ServerSupervisor(serverProcess: process, termination: termination)
         }
-        throw .startFailed(reason: "its data could not be created", log: launch.directory.logTail())
+        throw .startFailed(reason: "it has no data to work with", log: launch.directory.logTail())
     }
 
     private static func supervise(_ launch: Launch, announce: AsyncStream<pid_t>.Continuation) async throws {
@@ -79,6 +79,7 @@ struct ServerSupervisor: Sendable {
     /// Arguments: PostgreSQL's bin folder, the cluster's folder, the superuser, "throwaway" or "lasting", and then
     /// those of `postgres`. It prints the server's process identifier, and ends when the server has ended.
     ///
+    /// The lock passes on to all that it starts, and so lasts until the server of an earlier, killed process has ended.
     /// `initdb` works in a folder of another name, so that one cut short is never taken for a complete cluster.
     /// The signal is repeated because a server that is just starting can miss it.
     private static let script = """
@@ -88,12 +89,13 @@ struct ServerSupervisor: Sendable {
         exec 3<&0 </dev/null 2>>"$directory/log"
         throwaway() { [ "$lifetime" = throwaway ]; }
 
+        exec 9>"$directory/server.lock"
+        flock --wait 30 9 || { echo "an earlier server is still running here" >&2; exit 1; }
         if [ ! -d "$directory/data" ]; then
             rm -rf "$directory/data.new"
-            throwaway && no_sync=--no-sync
             "$programs/initdb" --pgdata="$directory/data.new" --username="$superuser" \\
                 --pwfile="$directory/password" --auth-local=trust --auth-host=scram-sha-256 \\
-                --encoding=UTF8 --locale=C --no-instructions $no_sync >>"$directory/log" 3<&- || exit 1
+                --encoding=UTF8 --locale=C --no-sync --no-instructions >>"$directory/log" 3<&- || exit 1
             mv "$directory/data.new" "$directory/data" || exit 1
         fi
 
@@ -102,7 +104,7 @@ struct ServerSupervisor: Sendable {
         echo "$server"
         (
             read -r _ <&3
-            : >"$directory/orphaned"
+            true >"$directory/orphaned"
             if throwaway; then signal=QUIT; else signal=INT; fi
             attempts=0
             while kill -s "$signal" "$server"; do

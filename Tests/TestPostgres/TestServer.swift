@@ -5,16 +5,14 @@ package enum TestServer: Sendable {
     /// On the server that all tests of this process share. It starts with the first test that needs it.
     case shared
     /// On a server of the test's own, which it may stop and restart. Starting it takes seconds.
-    /// The settings come on top of ``fastSettings``; `["fsync": "on"]` takes one of those back.
+    /// The settings come on top of ``defaultSettings``; `["fsync": "on"]` takes one of those back.
     case own(settings: [String: String] = [:])
 
-    /// What makes a server that nobody relies on fast.
-    package static let fastSettings = [
-        "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "jit": "off", "max_connections": "300",
-    ]
+    /// Fast, and with room for the connections of many tests at once.
+    package static let defaultSettings = LocalCluster.unsafeFastSettings.merging(["max_connections": "300"]) { $1 }
 
     static func start(settings: [String: String]) async throws -> LocalCluster {
-        let settings = fastSettings.merging(settings) { _, chosen in chosen }
+        let settings = defaultSettings.merging(settings) { _, chosen in chosen }
         let cluster = try await LocalCluster(.init(settings: settings), installation: .locate())
         try await cluster.start()
         return cluster

@@ -1,0 +1,74 @@
+import ArgumentParser
+import Brocot
+import FoundationEssentials
+import LocalPostgres
+import Logging
+
+struct DevCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dev",
+        abstract: "Run a private PostgreSQL with Brocot's schema and the daemon, until Ctrl-C.",
+        discussion: """
+            EXAMPLES:
+              brocot dev
+              brocot dev --directory /tmp/trial --port 5555
+
+            The next start goes on with the same data. Delete the folder to begin anew.
+            """)
+
+    @Option(help: "The folder for the server's data.")
+    var directory = ".brocot"
+
+    @Option(help: "The TCP port on 127.0.0.1. (default: that of last time, else any)")
+    var port: UInt16?
+
+    @Option(help: "How many connections apply requests.")
+    var workers = 2
+
+    @OptionGroup var logging: LoggingOptions
+
+    func validate() throws {
+        guard DaemonCommand.workerCounts.contains(workers) else {
+            throw ValidationError("--workers is from 1 to \(DaemonCommand.workerCounts.upperBound).")
+        }
+        guard port != 0 else { throw ValidationError("--port is from 1 to 65535.") }
+    }
+
+    func run() async throws {
+        let logger = logging.makeLogger()
+        let preferred = URL(filePath: directory).absoluteURL.standardized.path
+        let folder = try await LocalCluster.lastingDirectory(preferred: preferred)
+        Stream.error.print("Starting PostgreSQL in \(folder) …")
+        let database = try await PrivateDatabase.start(.init(directory: folder, port: port), logger: logger)
+        Stream.output.print(await introduction(to: database))
+
+        var configuration = DaemonConfiguration(connection: database.parameters)
+        configuration.workers = workers
+        try await ServiceRunner.run(
+            PrivateServerService(cluster: database.cluster), Daemon(configuration, logger: logger), logger: logger)
+    }
+
+    private func introduction(to database: PrivateDatabase) async -> String {
+        """
+        PostgreSQL \(database.cluster.installation.majorVersion) and the daemon are running. Ctrl-C ends both.
+
+          URL   \(database.url)
+          TCP   127.0.0.1:\(await database.cluster.tcpPort), user \(database.cluster.superuser), \
+        database \(PrivateDatabase.name), password in \(database.cluster.passwordFile)
+
+        Open a session:
+
+          psql '\(database.url)'
+
+        Paste there:
+
+          SELECT brocot.move('groceries', '{milk,eggs,bread}'::text[], last => true);
+          SELECT brocot.move('groceries', 'bread', before => 'eggs');
+
+        And see what became of it:
+
+          SELECT item, rank_num, rank_den, rank FROM brocot.items WHERE list = 'groceries' ORDER BY rank;
+
+        """
+    }
+}
