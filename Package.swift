@@ -75,6 +75,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "BrocotTests", dependencies: ["Brocot", "TestPostgres"], swiftSettings: strict),
         .testTarget(
-            name: "BrocotCLITests", dependencies: ["LibPQ", "TestPostgres", subprocess], swiftSettings: strict),
+            name: "BrocotCLITests", dependencies: ["BrocotCLI", "LibPQ", "TestPostgres", subprocess, logging],
+            swiftSettings: strict),
     ]
 )

@@ -29,11 +29,13 @@ struct ServerAccount: Sendable, Hashable {
         return ServerAccount(name: name, userID: entry.pw_uid, groupID: entry.pw_gid)
     }
 
-    /// Makes a subprocess run as this account and no other group.
-    func apply(to options: inout PlatformOptions) {
-        options.userID = userID
-        options.groupID = groupID
-        options.supplementaryGroups = [groupID]
+    /// The command line that runs a program as this account, and in no group but its own.
+    ///
+    /// By util-linux's `setpriv`, since `PlatformOptions.userID` and its siblings can hang: the child, which no `fork` of
+    /// glibc's made, calls its `setgroups`, and that waits for threads that exist in the parent only.
+    func command(_ program: String, _ arguments: [String]) -> (executable: Executable, arguments: Arguments) {
+        let options = ["--reuid=\(userID)", "--regid=\(groupID)", "--clear-groups", "--"]
+        return (.name("setpriv"), Arguments(options + [program] + arguments))
     }
 
     /// Gives a file or folder to this account.
@@ -46,11 +48,10 @@ struct ServerAccount: Sendable, Hashable {
 
     /// Whether this account can enter `path`, asked of the system itself: access lists count too.
     func canEnter(_ path: String) async -> Bool {
-        var options = PlatformOptions()
-        apply(to: &options)
+        let command = command("/bin/sh", ["-c", #"cd "$1""#, "sh", path])
         let result = try? await run(
-            .path("/bin/sh"), arguments: ["-c", #"cd "$1""#, "sh", path], workingDirectory: "/",
-            platformOptions: options, output: .discarded, error: .discarded)
+            command.executable, arguments: command.arguments, workingDirectory: "/", output: .discarded,
+            error: .discarded)
         return result?.terminationStatus.isSuccess ?? false
     }
 }

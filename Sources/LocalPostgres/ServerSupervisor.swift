@@ -29,32 +29,41 @@ struct ServerSupervisor: Sendable {
 
     /// Creates the data where there is none, and starts the server. Returns once its process exists.
     static func start(_ launch: Launch) async throws(LocalPostgresError) -> ServerSupervisor {
-        let (announcements, announce) = AsyncStream.makeStream(of: pid_t.self)
+        let (announcements, announce) = AsyncThrowingStream.makeStream(of: pid_t.self)
         let termination = Task {
             do {
                 try await supervise(launch, announce: announce)
+                announce.finish()
             } catch {
-                // What the shell or the server had to say is in the log.
+                announce.finish(throwing: error)
             }
-            announce.finish()
         }
-        for await process in announcements {
-            return ServerSupervisor(serverProcess: process, termination: termination)
+        do {
+            for try await process in announcements {
+                return ServerSupervisor(serverProcess: process, termination: termination)
+            }
+        } catch {
+            throw .startFailed(reason: "\(error)", log: launch.directory.logTail())
         }
         throw .startFailed(reason: "it has no data to work with", log: launch.directory.logTail())
     }
 
-    private static func supervise(_ launch: Launch, announce: AsyncStream<pid_t>.Continuation) async throws {
+    private static func supervise(_ launch: Launch, announce: AsyncThrowingStream<pid_t, any Error>.Continuation)
+        async throws
+    {
         var options = PlatformOptions()
-        launch.directory.account?.apply(to: &options)
         // Ctrl-C in a terminal reaches every process of the terminal's group: the server is to outlive its clients.
         options.createSession = true
         let arguments = [
             "-c", script, "brocot-postgres", launch.installation.directory, launch.directory.path, launch.superuser,
             launch.isThrowaway ? "throwaway" : "lasting",
         ]
+        let shell = "/bin/sh"
+        let command =
+            launch.directory.account?.command(shell, arguments + launch.serverArguments)
+            ?? (.path(.init(shell)), Arguments(arguments + launch.serverArguments))
         _ = try await run(
-            .path("/bin/sh"), arguments: Arguments(arguments + launch.serverArguments),
+            command.executable, arguments: command.arguments,
             environment: serverEnvironment(), workingDirectory: .init(launch.directory.path),
             platformOptions: options, input: .inputWriter, output: .sequence, error: .discarded
         ) { shell in

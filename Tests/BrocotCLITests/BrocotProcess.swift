@@ -11,11 +11,20 @@ struct BrocotProcess {
 
     /// Runs `brocot` with these arguments, as it was built with the tests.
     static func run(
-        _ arguments: String..., databaseURL: String = TestDatabase.current.url
+        _ arguments: String..., databaseURL: String = TestDatabase.current.url,
+        environment: [Environment.Key: String] = [:]
     ) async throws -> BrocotProcess {
+        try await run(arguments, databaseURL: databaseURL, environment: environment)
+    }
+
+    static func run(
+        _ arguments: [String], databaseURL: String = TestDatabase.current.url,
+        environment: [Environment.Key: String] = [:]
+    ) async throws -> BrocotProcess {
+        let variables = environment.merging(["BROCOT_DATABASE_URL": databaseURL]) { $1 }
         let result = try await Subprocess.run(
             .path(.init(program)), arguments: Arguments(arguments),
-            environment: .inherit.updating(["BROCOT_DATABASE_URL": databaseURL]),
+            environment: .inherit.updating(variables),
             output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         let exitCode: Int32? =
             if case .exited(let code) = result.terminationStatus { code } else { nil }
@@ -24,6 +33,6 @@ struct BrocotProcess {
     }
 
     /// Beside the tests' own program.
-    private static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appending(path: "brocot").path
 }

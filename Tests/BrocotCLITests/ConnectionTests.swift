@@ -1,0 +1,53 @@
+import TestPostgres
+import Testing
+
+@Suite("A database that can't be used", .database(migrated: false)) struct ConnectionTests {
+    @Test("for a wrong password exits with 6, and repeats neither password")
+    func wrongPassword() async throws {
+        let url = TestDatabase.current.loopbackURL
+        let password = try #require(url.firstMatch(of: /:([a-z0-9]+)@/)).1
+        let result = try await BrocotProcess.run(
+            "show", "groceries", databaseURL: url.replacing(":\(password)@", with: ":geheim@"))
+        #expect(result.exitCode == 6)
+        #expect(result.errors.contains("password authentication failed"))
+        #expect(!result.errors.contains("geheim") && !result.errors.contains(password))
+    }
+
+    @Test("because there is none of that name exits with 6", arguments: ["show groceries", "daemon", "migrate up"])
+    func missingDatabase(command: String) async throws {
+        let database = TestDatabase.current
+        let url = database.url.replacing("/\(database.name)?", with: "/nowhere?")
+        let result = try await BrocotProcess.run(command.split(separator: " ").map(String.init), databaseURL: url)
+        #expect(result.exitCode == 6)
+        #expect(result.errors.contains(#"database "nowhere" does not exist"#))
+    }
+
+    @Test("because nobody answers exits with 6", arguments: ["show groceries", "daemon --connect-wait 0"])
+    func noServer(command: String) async throws {
+        let result = try await BrocotProcess.run(
+            command.split(separator: " ").map(String.init), databaseURL: "postgresql://app:geheim@127.0.0.1:1/app")
+        #expect(result.exitCode == 6)
+        #expect(!result.errors.contains("geheim"))
+    }
+
+    @Test("for want of the schema exits with 3, and names the remedy", arguments: ["show groceries", "daemon"])
+    func missingSchema(command: String) async throws {
+        let result = try await BrocotProcess.run(command.split(separator: " ").map(String.init))
+        #expect(result.exitCode == 3)
+        #expect(result.errors.contains("brocot migrate up"))
+    }
+
+    @Test("comes from --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL")
+    func precedence() async throws {
+        let nowhere = "postgresql://127.0.0.1:1/nowhere"
+        let database = TestDatabase.current
+        let chosen = try await BrocotProcess.run(
+            "show", "x", "--database-url", database.url, databaseURL: nowhere, environment: ["DATABASE_URL": nowhere])
+        #expect(chosen.exitCode == 3)
+        let own = try await BrocotProcess.run("show", "x", environment: ["DATABASE_URL": nowhere])
+        #expect(own.exitCode == 3)
+        let usual = try await BrocotProcess.run(
+            "show", "x", databaseURL: "", environment: ["DATABASE_URL": database.url])
+        #expect(usual.exitCode == 3)
+    }
+}

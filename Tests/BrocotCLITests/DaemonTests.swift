@@ -1,0 +1,40 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("daemon", .database) struct DaemonTests {
+    @Test("--drain applies what is pending, rejects what can't be, and exits with 0")
+    func drains() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('letters', '{a,b,c}'::text[], last => true)")
+        try await connection.execute("SELECT brocot.move('letters', 'd', before => 'nobody')")
+        try await connection.execute("SELECT brocot.move('letters', 'c', first => true)")
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        let shown = try await BrocotProcess.run("show", "letters")
+        #expect(shown.output.split(separator: "\n").dropFirst().map { $0.split(separator: " ")[1] } == ["c", "a", "b"])
+        let outcomes = try await connection.query("SELECT outcome FROM brocot.move_log ORDER BY id")
+        #expect(try outcomes.map { try $0.decode(0, as: String.self) } == ["applied", "rejected", "applied"])
+    }
+
+    @Test("applies requests as they come, and ends with 0 on a signal", arguments: [SIGTERM, SIGINT])
+    func runsUntilSignal(signal: Int32) async throws {
+        let database = TestDatabase.current
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#, databaseURL: database.url
+        ) { daemon in
+            let connection = try await database.connect()
+            try await connection.execute("SELECT brocot.move('letters', 'a', last => true)")
+            while try await connection.query("SELECT FROM brocot.items").isEmpty {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            daemon.send(signal)
+        }
+        #expect(exitCode == 0)
+    }
+}

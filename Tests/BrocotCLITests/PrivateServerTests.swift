@@ -1,0 +1,87 @@
+import FoundationEssentials
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("A private server") struct PrivateServerTests {
+    @Test("of dev applies moves, ends on Ctrl-C, and goes on with its data")
+    func devKeepsItsData() async throws {
+        try await withTemporaryFolder { folder in
+            let first = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
+                let connection = try await connect(to: dev)
+                try await connection.execute("SELECT brocot.move('letters', 'a', last => true)")
+                while try await connection.query("SELECT FROM brocot.items").isEmpty {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                dev.send(SIGINT)
+            }
+            #expect(first == 0)
+            let second = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
+                let items = try await connect(to: dev).query("SELECT item FROM brocot.items")
+                #expect(try items.single().decode(0, as: String.self) == "a")
+                dev.send(SIGTERM)
+            }
+            #expect(second == 0)
+            #expect(!FileManager.default.fileExists(atPath: "\(folder)/.brocot/data/postmaster.pid"))
+        }
+    }
+
+    @Test("of dev is refused to a second dev")
+    func devRefusesASecond() async throws {
+        try await withTemporaryFolder { folder in
+            let exitCode = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev in
+                let second = try await BrocotProcess.run("dev", "--directory", "\(folder)/.brocot", databaseURL: "")
+                #expect(second.exitCode == 1)
+                #expect(second.errors.contains("Another process already runs"))
+                dev.send(SIGINT)
+            }
+            #expect(exitCode == 0)
+        }
+    }
+
+    @Test("of dev ends when dev is killed, and the next dev takes over at once")
+    func devLeavesNoServer() async throws {
+        try await withTemporaryFolder { folder in
+            let killed = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
+                dev.send(SIGKILL)
+            }
+            #expect(killed == nil)
+            let next = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
+                #expect(try await connect(to: dev).query("SELECT FROM brocot.items").isEmpty)
+                dev.send(SIGINT)
+            }
+            #expect(next == 0)
+        }
+    }
+
+    @Test("of demo shows the list before and after, and is gone at the end")
+    func demo() async throws {
+        let result = try await BrocotProcess.run("demo", databaseURL: "", environment: ["NO_COLOR": "1"])
+        #expect(result.exitCode == 0)
+        let after = try #require(result.output.split(separator: "The daemon has applied them:").last)
+        let first = try #require(after.split(separator: "\n").first { $0.contains(" 0  ") })
+        #expect(first.contains("Reminders arrive an hour late  -1/1"))
+        #expect(!after.contains("Export invoices"))
+    }
+
+    @Test("is explained where PostgreSQL is missing")
+    func withoutPostgres() async throws {
+        let result = try await BrocotProcess.run(
+            "demo", databaseURL: "", environment: ["BROCOT_POSTGRES_BIN": "/nowhere"])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("BROCOT_POSTGRES_BIN is /nowhere, which has no program initdb"))
+    }
+
+    private func connect(to dev: RunningBrocot) async throws -> Connection {
+        let url = try #require(dev.output.firstMatch(of: /postgresql:[^\s']+/)).output
+        return try await Connection.connect(
+            ConnectionParameters(url: String(url)), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("show", .database) struct ShowTests {
+    @Test("prints position, item and rank in the list's order, also below zero")
+    func printsInOrder() async throws {
+        try await insert([("b", -1, 1), ("a", -10, 1), ("d", 3, 1), ("c", 1, 3)])
+        let result = try await BrocotProcess.run("show", "letters")
+        #expect(result.exitCode == 0)
+        #expect(
+            result.output == """
+                position  item   rank
+                       0  a     -10/1
+                       1  b      -1/1
+                       2  c       1/3  = 0.3333333333…
+                       3  d       3/1
+
+                """)
+    }
+
+    @Test("prints JSON with the exact rank for programs")
+    func printsJSON() async throws {
+        struct Item: Decodable, Equatable {
+            let position: Int
+            let item: String
+            let rank_num: Int64
+            let rank_den: Int64
+            let rank: String
+        }
+        try await insert([("a", 1, 3), ("b", 1, 1)])
+        let result = try await BrocotProcess.run("show", "letters", "--json", "--limit", "1")
+        let items = try JSONDecoder().decode([Item].self, from: Data(result.output.utf8))
+        #expect(
+            items == [
+                Item(
+                    position: 0, item: "a", rank_num: 1, rank_den: 3, rank: "0.33333333333333333333333333333333333333")
+            ])
+    }
+
+    @Test("says that a list has no items")
+    func emptyList() async throws {
+        let result = try await BrocotProcess.run("show", "nothing")
+        #expect(result.exitCode == 0)
+        #expect(result.output.isEmpty)
+        #expect(result.errors == "The list \"nothing\" has no items.\n")
+    }
+
+    @Test("exits with 2 for a table that is not an ordered one")
+    func unknownTable() async throws {
+        let result = try await BrocotProcess.run("show", "letters", "--table", "public.cards")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("public.cards is not an ordered table"))
+    }
+
+    private func insert(_ items: [(item: String, numerator: Int64, denominator: Int64)]) async throws {
+        let connection = try await TestDatabase.current.connect()
+        for (item, numerator, denominator) in items {
+            try await connection.execute(
+                """
+                INSERT INTO brocot.items (list, item, rank_num, rank_den)
+                VALUES ('letters', \(item), \(numerator), \(denominator))
+                """)
+        }
+    }
+}
