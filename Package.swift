@@ -60,6 +60,7 @@ let package = Package(
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
             path: "Tests/TestPostgres", swiftSettings: strict),
+        .target(name: "OrderingModel", dependencies: ["Ordering"], path: "Tests/OrderingModel", swiftSettings: strict),
         .testTarget(
             name: "LocalPostgresTests", dependencies: ["LocalPostgres", "TestPostgres", subprocess],
             swiftSettings: strict),
@@ -71,9 +72,11 @@ let package = Package(
         .testTarget(
             name: "OrderingTests", dependencies: ["Ordering", "SternBrocot", "TestPostgres"], swiftSettings: strict),
         .testTarget(
-            name: "MoveQueueTests", dependencies: ["MoveQueue", "Ordering", "SternBrocot", "TestPostgres"],
+            name: "MoveQueueTests",
+            dependencies: ["MoveQueue", "Ordering", "OrderingModel", "SternBrocot", "TestPostgres"],
             swiftSettings: strict),
-        .testTarget(name: "BrocotTests", dependencies: ["Brocot", "TestPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "BrocotTests", dependencies: ["Brocot", "OrderingModel", "TestPostgres"], swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests", dependencies: ["BrocotCLI", "LibPQ", "TestPostgres", subprocess, logging],
             swiftSettings: strict),

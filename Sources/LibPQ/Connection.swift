@@ -133,6 +133,17 @@ extension Connection {
     /// Whether the connection can't be used any more. A server that is gone is noticed by the next statement only.
     package var isLost: Bool { handle.isLost }
 
+    /// Whether the server closed the connection while it was idle, as far as that has arrived: nothing is sent, and
+    /// nothing waited for.
+    package var hasHungUp: Bool {
+        guard let pointer = try? handle.live() else { return true }
+        // The server's farewell comes before the end of the stream.
+        for _ in 0..<3 where interruption.pipe.wait(socket: PQsocket(pointer), timeout: .zero) == .socket {
+            if PQconsumeInput(pointer) == 0 { return true }
+        }
+        return false
+    }
+
     /// What the server reports by itself, such as `in_hot_standby`; nil where it does not, as PgBouncer for that one.
     package func parameterStatus(_ name: String) -> String? {
         guard let pointer = try? handle.live() else { return nil }

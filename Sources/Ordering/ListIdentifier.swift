@@ -1,14 +1,47 @@
 /// A list: one scope within an ordered table. Ranks are compared within a list only.
-package struct ListIdentifier: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the ordered table in `brocot.ordered_tables`.
-    package let orderedTable: String
-    /// The list's key, as text.
-    package let list: String
+///
+/// A text is a list of the built-in table: `"groceries"` is `ListIdentifier("groceries", of: "items")`. Two are equal
+/// where their bytes are, as in the database: not every text that Swift takes for the same.
+public struct ListIdentifier: Sendable {
+    /// The name of the ordered table in `brocot.ordered_tables`: `items`, else `schema.table`.
+    public let orderedTable: String
+    /// The list's key, as PostgreSQL prints it: 0 to 1,024 bytes.
+    public let list: String
+
+    /// - Parameters:
+    ///   - list: its key, as PostgreSQL prints it: `42` for a `bigint`, not `042`.
+    ///   - orderedTable: its name in `brocot.ordered_tables`.
+    public init(_ list: String, of orderedTable: String = "items") {
+        self.init(orderedTable: orderedTable, list: list)
+    }
 
     package init(orderedTable: String, list: String) {
         self.orderedTable = orderedTable
         self.list = list
     }
+}
 
-    package var description: String { "\(orderedTable)/\(list)" }
+extension ListIdentifier: Hashable {
+    /// Whether table and list are the same bytes.
+    public static func == (left: ListIdentifier, right: ListIdentifier) -> Bool {
+        left.list.utf8.elementsEqual(right.list.utf8) && left.orderedTable.utf8.elementsEqual(right.orderedTable.utf8)
+    }
+
+    /// Hashes the bytes of table and list.
+    public func hash(into hasher: inout Hasher) {
+        for var text in [orderedTable, list] {
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            hasher.combine(UInt8.max)
+        }
+    }
+}
+
+extension ListIdentifier: ExpressibleByStringInterpolation {
+    /// A list of the built-in table.
+    public init(stringLiteral list: String) { self.init(list) }
+}
+
+extension ListIdentifier: CustomStringConvertible {
+    /// Table and list, for people.
+    public var description: String { "\(orderedTable)/\(list)" }
 }

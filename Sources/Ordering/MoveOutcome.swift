@@ -26,6 +26,7 @@ public struct Rejection: Error, Equatable, Sendable {
         case failed
     }
 
+    /// The rule that was broken.
     public let code: Code
     /// What happened, for people.
     public let message: String
@@ -37,4 +38,16 @@ public struct Rejection: Error, Equatable, Sendable {
         self.message = message
         self.sqlState = sqlState
     }
+}
+
+extension Rejection {
+    static func unknownOrderedTable(_ name: String) -> Rejection {
+        Rejection(
+            .unknownOrderedTable, "'\(name)' is not in brocot.ordered_tables; register it with `brocot attach`")
+    }
+}
+
+extension Rejection: CustomStringConvertible {
+    /// Code and message.
+    public var description: String { "\(code.rawValue): \(message)" }
 }

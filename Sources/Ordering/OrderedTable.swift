@@ -30,14 +30,19 @@ package struct OrderedTable: Hashable, Sendable {
 
     /// The first key of the move that names no value of the table's key types, as a rejection.
     func rejectionOfKeys(in move: Move) -> Rejection? {
-        for list in move.lists where !listType.isCanonical(list.list) {
-            return invalidKey(list.list, column: listColumn, type: listType)
+        for list in move.lists {
+            if let rejection = rejection(ofList: list.list) { return rejection }
         }
         let anchor = move.placement?.anchor.map { [$0] } ?? []
         for key in move.items + anchor where !itemType.isCanonical(key) {
             return invalidKey(key, column: itemColumn, type: itemType)
         }
         return nil
+    }
+
+    /// A list's key that names no value of the table's list column, as a rejection.
+    func rejection(ofList key: String) -> Rejection? {
+        listType.isCanonical(key) ? nil : invalidKey(key, column: listColumn, type: listType)
     }
 
     private func invalidKey(_ key: String, column: String, type: KeyType) -> Rejection {

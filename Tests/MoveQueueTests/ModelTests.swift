@@ -1,6 +1,7 @@
 import Foundation
 import MoveQueue
 import Ordering
+import OrderingModel
 import TestPostgres
 import Testing
 

@@ -1,5 +1,6 @@
 import MoveQueue
 import Ordering
+import OrderingModel
 import SternBrocot
 import TestPostgres
 import Testing

@@ -1,5 +1,6 @@
 import MoveQueue
 import Ordering
+import OrderingModel
 import TestPostgres
 import Testing
 

@@ -54,9 +54,7 @@ package struct MoveBatch: Sendable {
     /// What can be refused without a look at the rows.
     private static func rejectionWithoutData(of move: Move, tables: [String: OrderedTable]) -> Rejection? {
         guard let table = tables[move.list.orderedTable] else {
-            return Rejection(
-                .unknownOrderedTable,
-                "'\(move.list.orderedTable)' is not in brocot.ordered_tables; register it with `brocot attach`")
+            return .unknownOrderedTable(move.list.orderedTable)
         }
         if let rejection = table.rejectionOfKeys(in: move) { return rejection }
         if let anchor = move.placement?.anchor, move.items.contains(anchor) {

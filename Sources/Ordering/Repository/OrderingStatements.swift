@@ -120,6 +120,18 @@ struct OrderingStatements {
         """
     }
 
+    /// The keys and sort keys of the first placed rows beyond a rank.
+    func items(of list: String, after rank: PostgresNumeric?, limit: Int) -> SQL {
+        """
+        SELECT placed.\(itemColumn)::text, placed.rank
+        FROM \(table) AS placed
+        WHERE placed.\(listColumn) = (\(lists([list])))[1]
+            AND \(rank.map { "placed.rank > \($0)" as SQL } ?? "placed.rank IS NOT NULL")
+        ORDER BY placed.rank
+        LIMIT \(limit)
+        """
+    }
+
     /// How many placed rows a list has.
     func count(of list: String) -> SQL {
         """

@@ -1,28 +1,28 @@
 import Ordering
 
 /// What moves shall do, on plain arrays: the judge of all that is faster.
-struct ListModel {
-    struct Contents: Equatable {
-        var placed: [String] = []
+package struct ListModel: Sendable {
+    package struct Contents: Equatable, Sendable {
+        package var placed: [String] = []
         /// Rows of the list without a rank: only in tables of the user's.
-        var unplaced: Set<String> = []
+        package var unplaced: Set<String> = []
 
         func holds(_ item: String) -> Bool { placed.contains(item) || unplaced.contains(item) }
     }
 
     let ownsRows: Bool
-    private(set) var lists: [String: Contents] = [:]
+    package private(set) var lists: [String: Contents] = [:]
 
-    init(ownsRows: Bool) { self.ownsRows = ownsRows }
+    package init(ownsRows: Bool) { self.ownsRows = ownsRows }
 
-    mutating func addUnplaced(_ item: String, to list: String) {
+    package mutating func addUnplaced(_ item: String, to list: String) {
         lists[list, default: Contents()].unplaced.insert(item)
     }
 
     /// Applies a move.
     ///
     /// - Returns: why it is rejected, or nil.
-    mutating func apply(_ move: Move) -> Rejection.Code? {
+    package mutating func apply(_ move: Move) -> Rejection.Code? {
         var target = lists[move.list.list, default: Contents()]
         switch move.action {
         case .remove:

@@ -1,7 +1,7 @@
 import Ordering
 
 /// Random moves of every kind, many of them wrong.
-struct RandomMoves {
+package struct RandomMoves {
     var generator: SeededGenerator
     let orderedTable: String
     let lists: [String]
@@ -9,7 +9,17 @@ struct RandomMoves {
     /// The most items in one move.
     let longestBlock: Int
 
-    mutating func next() -> Move {
+    package init(
+        generator: SeededGenerator, orderedTable: String, lists: [String], items: [String], longestBlock: Int
+    ) {
+        self.generator = generator
+        self.orderedTable = orderedTable
+        self.lists = lists
+        self.items = items
+        self.longestBlock = longestBlock
+    }
+
+    package mutating func next() -> Move {
         let list = lists.randomElement(using: &generator) ?? ""
         let count =
             Int.random(in: 0..<4, using: &generator) > 0 ? 1 : Int.random(in: 1...longestBlock, using: &generator)

@@ -1,0 +1,65 @@
+import LibPQ
+import Ordering
+
+/// The statements of direct callers and enqueuers.
+enum LibraryStatements {
+    /// Waits for the lists' locks, in the order of their keys, and returns the transaction's isolation level. Takes none
+    /// where a snapshot might be older than the locks.
+    static func lock(_ lists: some Collection<ListIdentifier>) -> SQL {
+        """
+        WITH keyed AS MATERIALIZED (
+            SELECT DISTINCT brocot.list_lock_key(wanted.ordered_table, wanted.list) AS key
+            FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
+            WHERE pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
+            ORDER BY key
+        ), locked AS MATERIALIZED (
+            SELECT pg_catalog.pg_advisory_xact_lock(keyed.key) FROM keyed
+        )
+        SELECT pg_catalog.current_setting('transaction_isolation'), (SELECT count(*) FROM locked)
+        """
+    }
+
+    static func enqueue(_ move: Move, idempotencyKey: String?) -> SQL {
+        let columns = PlacementColumns(move)
+        return """
+            SELECT brocot.enqueue(
+                \(move.list.orderedTable), \(move.list.list), \(move.items), \(columns.placement), \(columns.anchor as String?),
+                \(columns.position as Int?), \(move.source?.list as String?), \(idempotencyKey as String?))
+            """
+    }
+
+    /// What became of a request, in one snapshot; no row where it is unknown.
+    static func outcome(of request: Int64) -> SQL {
+        """
+        SELECT found.status, found.error_code, found.error, logged.sqlstate, coalesce(logged.rebalanced_rows, 0)
+        FROM brocot.request_status(\(request)) AS found
+        LEFT JOIN brocot.move_log AS logged ON logged.id = \(request)
+        """
+    }
+
+    static let isSchemaThere: SQL = """
+        SELECT EXISTS (
+            SELECT FROM pg_catalog.pg_class AS relation
+            JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relation.relnamespace
+            WHERE schema.nspname = 'brocot' AND relation.relname = 'move_requests')
+        """
+}
+
+/// A move's action as the columns of `brocot.move_requests` have it.
+private struct PlacementColumns {
+    let placement: String
+    let anchor: String?
+    let position: Int?
+
+    init(_ move: Move) {
+        (placement, anchor, position) =
+            switch move.placement {
+            case nil: ("remove", nil, nil)
+            case .first: ("first", nil, nil)
+            case .last: ("last", nil, nil)
+            case .before(let anchor): ("before", anchor, nil)
+            case .after(let anchor): ("after", anchor, nil)
+            case .at(let position): ("at", nil, position)
+            }
+    }
+}

@@ -1,0 +1,54 @@
+import Ordering
+
+/// What a move must keep to whatever the data: the rules of `brocot.move_requests`, for calls of either kind.
+enum MoveRules {
+    private static let mostItems = 10_000
+    /// Of a list's key, in bytes.
+    private static let longestList = 1024
+    /// Of an item's or an idempotency key, in bytes.
+    private static let keyLengths = 1...1024
+    private static let tableLengths = 1...200
+
+    static func check(_ move: Move) throws(BrocotError) {
+        for list in move.lists { try check(list) }
+        if let source = move.source, source == move.list {
+            throw broken("the items come from the list that they go to; leave `from` out")
+        }
+        guard (1...mostItems).contains(move.items.count) else {
+            throw broken("a move has 1 to \(mostItems) items, not \(move.items.count)")
+        }
+        for item in move.items { try check(item, "an item's key") }
+        guard Set(move.items.map { Array($0.utf8) }).count == move.items.count else {
+            throw broken("an item is given twice")
+        }
+        if let anchor = move.placement?.anchor { try check(anchor, "the anchor's key") }
+        if case .at(let position)? = move.placement, position < 0 {
+            throw broken("a position is counted from 0, and can't be \(position)")
+        }
+    }
+
+    static func check(_ list: ListIdentifier) throws(BrocotError) {
+        guard tableLengths.contains(list.orderedTable.utf8.count) else {
+            throw broken("an ordered table's name has \(described(tableLengths)), not \(list.orderedTable.utf8.count)")
+        }
+        guard list.list.utf8.count <= longestList else {
+            throw broken("a list's key has at most \(longestList) bytes, not \(list.list.utf8.count)")
+        }
+    }
+
+    static func check(idempotencyKey key: String) throws(BrocotError) {
+        try check(key, "an idempotency key")
+    }
+
+    private static func check(_ key: String, _ name: String) throws(BrocotError) {
+        guard keyLengths.contains(key.utf8.count) else {
+            throw broken("\(name) has \(described(keyLengths)), not \(key.utf8.count)")
+        }
+    }
+
+    private static func described(_ lengths: ClosedRange<Int>) -> String {
+        "\(lengths.lowerBound) to \(lengths.upperBound) bytes"
+    }
+
+    private static func broken(_ rule: String) -> BrocotError { BrocotError(.invalidArgument, rule) }
+}

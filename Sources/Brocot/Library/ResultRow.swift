@@ -1,0 +1,71 @@
+import LibPQ
+
+/// A row that a statement of the caller's returned.
+public struct ResultRow: Sendable {
+    let row: Row
+
+    /// Reads a column by its name, exactly as the result has it: `let title: String = try row.decode("title")`.
+    ///
+    /// Columns of other types than those of ``ColumnValue`` are cast in the statement: `created_at::text`.
+    ///
+    /// - Throws: ``BrocotError`` `unreadableValue`.
+    public func decode<Value: ColumnValue>(_ column: String, as _: Value.Type = Value.self) throws(BrocotError) -> Value
+    {
+        try Value.read(column, of: self)
+    }
+
+    fileprivate func value<Value: PostgresDecodable>(_ column: String) throws(BrocotError) -> Value {
+        do throws(PostgresError) { return try row.decode(column) } catch { throw BrocotError(error) }
+    }
+}
+
+/// A value that can be read from a column: `String` from text types, `Int` and `Int64` from integers, `Bool`, and
+/// optionals of them. A type of one's own reads one of these and makes itself of it.
+public protocol ColumnValue: Sendable {
+    /// Reads a column by its name.
+    static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Self
+}
+
+extension String: ColumnValue {
+    /// Reads `text`, `varchar` and the like.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> String {
+        try row.value(column)
+    }
+}
+
+extension Int: ColumnValue {
+    /// Reads `bigint`, `integer` and `smallint`.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Int {
+        try row.value(column)
+    }
+}
+
+extension Int64: ColumnValue {
+    /// Reads `bigint`, `integer` and `smallint`.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Int64 {
+        try row.value(column)
+    }
+}
+
+extension Bool: ColumnValue {
+    /// Reads `boolean`.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Bool {
+        try row.value(column)
+    }
+}
+
+extension Optional: ColumnValue where Wrapped: ColumnValue {
+    /// Reads NULL as nil.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Wrapped? {
+        let content: Content = try row.value(column)
+        return content.isNull ? nil : try Wrapped.read(column, of: row)
+    }
+}
+
+/// Reads of any column whether it is NULL.
+private struct Content: PostgresDecodable {
+    static let decodedName = "any value"
+    let isNull: Bool
+
+    init(_ cell: Cell) throws(DecodingFailure) { isNull = cell.bytes == nil }
+}

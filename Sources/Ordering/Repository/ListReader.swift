@@ -1,0 +1,56 @@
+import LibPQ
+
+/// Reads one list in its order. Takes no lock.
+package struct ListReader: Sendable {
+    private let list: String
+    private let statements: OrderingStatements
+
+    private init(_ list: String, of table: OrderedTable) {
+        self.list = list
+        statements = OrderingStatements(table)
+    }
+
+    /// Looks the list's table up.
+    ///
+    /// - Returns: a rejection where no such table is registered, or its lists can't have such a key.
+    package static func open(
+        _ list: ListIdentifier, on connection: isolated Connection
+    ) throws(OrderingError) -> Result<ListReader, Rejection> {
+        let name = list.orderedTable
+        guard let table = try OrderedTableRepository.tables(named: [name], on: connection)[name] else {
+            return .failure(.unknownOrderedTable(name))
+        }
+        if let rejection = table.rejection(ofList: list.list) { return .failure(rejection) }
+        return .success(ListReader(list.list, of: table))
+    }
+
+    /// The first placed items beyond a rank, with theirs; nil: from the beginning.
+    package func items(
+        after rank: PostgresNumeric?, limit: Int, on connection: isolated Connection
+    ) throws(OrderingError) -> [(key: String, rank: PostgresNumeric)] {
+        do throws(PostgresError) {
+            var items: [(String, PostgresNumeric)] = []
+            for row in try connection.query(statements.items(of: list, after: rank, limit: limit)) {
+                items.append((try row.decode(0), try row.decode(1)))
+            }
+            return items
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    /// The items that have so many placed ones before them, by that number. The list is counted through up to the last.
+    package func items(
+        atOffsets offsets: [Int], on connection: isolated Connection
+    ) throws(OrderingError) -> [Int: String] {
+        guard let last = offsets.max() else { return [:] }
+        do throws(PostgresError) {
+            var items: [Int: String] = [:]
+            let statement = statements.rows(of: list, offsets: offsets, count: 1, last: last)
+            for row in try connection.query(statement) { items[try row.decode(0)] = try row.decode(1) }
+            return items
+        } catch {
+            throw .database(error)
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import Brocot
+import Foundation
+import LibPQ
+import MoveQueue
+import Ordering
+import OrderingModel
+import Synchronization
+import TestPostgres
+import Testing
+
+/// Workers of the queue and direct callers move the same items between the same lists, both ways. Each change holds its
+/// lists' locks when its time is read, so that replaying all of them by time on plain arrays must give the same outcomes
+/// and the same order: whatever went wrong in between would show.
+@Suite("Queue workers and direct callers at the same lists", .database)
+struct LibraryConcurrencyTests {
+    /// How many transactions each direct caller makes; BROCOT_DIRECT_TRANSACTIONS sets it.
+    private static let transactions =
+        ProcessInfo.processInfo.environment["BROCOT_DIRECT_TRANSACTIONS"].flatMap(Int.init) ?? 60
+    private static let workers = 8
+    private static let callers = 4
+    private static let lists = ["1", "2", "3"]
+    private static let items = (1...40).map(String.init)
+
+    /// A decided change, by a microsecond of the server's clock at which its lists were locked.
+    private struct Decision: Sendable {
+        let time: Int64
+        let number: Int64
+        let move: Move
+        /// Nil: applied.
+        let rejection: Rejection.Code?
+    }
+
+    @Test("no deadlock, no unique violation, and every outcome is the model's", arguments: [true, false])
+    func together(ownsRows: Bool) async throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed \(seed)")
+        let fixture = try await LibraryFixture(maximumConnections: Self.callers)
+        let table = ownsRows ? "items" : "public.cards"
+        var model = ListModel(ownsRows: ownsRows)
+        if !ownsRows {
+            let cards = Self.items.indices.map { (id: $0 + 1, board: $0 % Self.lists.count + 1) }
+            try await fixture.attachCards(cards)
+            for card in cards { model.addUnplaced("\(card.id)", to: "\(card.board)") }
+        }
+
+        let direct = try await run(on: fixture, table: table, seed: seed)
+        let queued = try await queuedDecisions(fixture.connection)
+        try await expectEnqueuedCount(queued.count, fixture.connection)
+
+        for decision in (direct + queued).sorted(by: { ($0.time, $0.number) < ($1.time, $1.number) }) {
+            try #require(model.apply(decision.move) == decision.rejection, "seed \(seed), \(decision)")
+        }
+        for list in Self.lists {
+            let stored = try await fixture.client.page(of: ListIdentifier(list, of: table)).items
+            #expect(stored == model.lists[list]?.placed ?? [], "seed \(seed), list \(list)")
+        }
+        await fixture.client.close()
+        #expect(try await deadlocks(fixture.connection) == 0)
+        print("\(direct.count) direct and \(queued.count) queued moves")
+    }
+
+    /// Lets everybody at the lists until the direct callers are through, then drains the queue.
+    private func run(on fixture: LibraryFixture, table: String, seed: UInt64) async throws -> [Decision] {
+        let (callersAreThrough, isOver) = (Flag(), Flag())
+        return try await withThrowingTaskGroup(of: [Decision].self) { group in
+            let database = TestDatabase.current
+            for _ in 0..<Self.workers {
+                group.addTask {
+                    let connection = try await database.connect()
+                    try await Self.work(on: connection, until: isOver)
+                    await connection.close()
+                    return []
+                }
+            }
+            group.addTask {
+                defer { isOver.set() }
+                try await Self.enqueue(Self.moves(table: table, seed: seed), until: callersAreThrough)
+                return []
+            }
+            group.addTask {
+                defer { callersAreThrough.set() }
+                return try await withThrowingTaskGroup(of: [Decision].self) { callers in
+                    for number in 1...Self.callers {
+                        let moves = Self.moves(table: table, seed: seed &+ UInt64(number))
+                        callers.addTask { try await Self.call(moves, on: fixture.client) }
+                    }
+                    return try await callers.reduce(into: []) { $0 += $1 }
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+
+    private static func moves(table: String, seed: UInt64) -> RandomMoves {
+        RandomMoves(
+            generator: SeededGenerator(seed: seed), orderedTable: table, lists: lists, items: items, longestBlock: 5)
+    }
+
+    private static func work(on connection: Connection, until isOver: Flag) async throws {
+        var worker = QueueWorker()
+        while true {
+            let wasOver = isOver.isSet
+            switch try await worker.runBatch(on: connection) {
+            case .decided: break
+            case .idle where wasOver: return
+            case .idle, .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
+            }
+        }
+    }
+
+    /// One call in a transaction, or some with all lists locked first.
+    private static func call(_ moves: RandomMoves, on client: BrocotClient) async throws -> [Decision] {
+        var (moves, decisions): (RandomMoves, [Decision]) = (moves, [])
+        for _ in 0..<transactions {
+            let block = (0..<(Bool.random() ? 1 : 3)).map { _ in moves.next() }
+            decisions += try await client.transaction { transaction in
+                try transaction.lock(block.flatMap(\.lists).shuffled())
+                return try block.map { move in
+                    let clock = try transaction.query(
+                        "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now")
+                    let time: Int64 = try clock[0].decode("now")
+                    do {
+                        try transaction.apply(move)
+                        return Decision(time: time, number: 0, move: move, rejection: nil)
+                    } catch let rejection as Rejection {
+                        return Decision(time: time, number: 0, move: move, rejection: rejection.code)
+                    }
+                }
+            }
+        }
+        return decisions
+    }
+
+    private static func enqueue(_ moves: RandomMoves, until isOver: Flag) async throws {
+        var moves = moves
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        while !isOver.isSet {
+            let block = (0..<Int.random(in: 1...40)).map { _ in moves.next() }
+            try await client.transaction { transaction in
+                for move in block { try transaction.enqueue(move) }
+            }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...20)))
+        }
+        await client.close()
+    }
+
+    /// What the log says, in the order of application.
+    private func queuedDecisions(_ connection: Connection) async throws -> [Decision] {
+        let rows = try await connection.query(
+            """
+            SELECT id, ordered_table, list, items, placement, anchor, position, from_list, error_code, applied_at
+            FROM brocot.move_log
+            """)
+        return try rows.map { row in
+            let anchor = try row.decode(5, as: String?.self)
+            let position = try row.decode(6, as: Int?.self)
+            let placement: Placement? =
+                switch try row.decode(4, as: String.self) {
+                case "first": .first
+                case "last": .last
+                case "before": anchor.map { .before($0) }
+                case "after": anchor.map { .after($0) }
+                case "at": position.map { .at($0) }
+                default: nil
+                }
+            let source = try row.decode(7, as: String?.self)
+            let move = Move(
+                list: ListIdentifier(try row.decode(2), of: try row.decode(1)), items: try row.decode(3),
+                action: placement.map { .place($0, from: source) } ?? .remove)
+            return Decision(
+                time: try row.decode(9, as: Timestamp.self).microsecondsSinceEpoch, number: try row.decode(0),
+                move: move, rejection: try row.decode(8, as: String?.self).flatMap(Rejection.Code.init(rawValue:)))
+        }
+    }
+
+    /// Every request that was made is in the log, and none is pending.
+    private func expectEnqueuedCount(_ logged: Int, _ connection: Connection) async throws {
+        let counts = try await connection.query(
+            "SELECT (SELECT count(*) FROM brocot.move_requests), nextval('brocot.move_requests_id_seq')")[0]
+        #expect(try counts.decode(0, as: Int.self) == 0)
+        #expect(try counts.decode(1, as: Int.self) == logged + 1)
+    }
+
+    /// Counts of a session are sure to be there when it has ended.
+    private func deadlocks(_ connection: Connection) async throws -> Int {
+        let others: SQL = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+            """
+        while try await connection.query(others)[0].decode(0, as: Int.self) > 0 {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let rows = try await connection.query(
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+        return try rows[0].decode(0)
+    }
+}
+
+private final class Flag: Sendable {
+    private let state = Mutex(false)
+    var isSet: Bool { state.withLock { $0 } }
+    func set() { state.withLock { $0 = true } }
+}
+
+extension BrocotTransaction {
+    fileprivate mutating func apply(_ move: Move) throws {
+        switch move.action {
+        case .place(let placement, let source): try place(move.items, placement, in: move.list, from: source)
+        case .remove: try remove(move.items, from: move.list)
+        }
+    }
+
+    fileprivate mutating func enqueue(_ move: Move) throws {
+        switch move.action {
+        case .place(let placement, let source):
+            _ = try enqueuePlace(move.items, placement, in: move.list, from: source)
+        case .remove:
+            _ = try enqueueRemove(move.items, from: move.list)
+        }
+    }
+}

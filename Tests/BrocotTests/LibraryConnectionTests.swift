@@ -1,0 +1,115 @@
+import Brocot
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("A client's connections")
+struct LibraryConnectionTests {
+    private func connections() async throws -> Int {
+        let connection = try await TestDatabase.current.connect()
+        let rows = try await connection.query(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+            """)
+        return try rows[0].decode(0)
+    }
+
+    @Test("are opened as needed, up to the limit, and used again", .database)
+    func limit() async throws {
+        let client = try await BrocotClient.connect(
+            TestDatabase.current.url, maximumConnections: 3, logger: LibraryFixture.quiet)
+        #expect(try await connections() == 1)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                group.addTask { try await client.place(["\(number)"], .last, in: ListIdentifier("\(number % 7)")) }
+            }
+            try await group.waitForAll()
+        }
+        #expect((1...3).contains(try await connections()))
+        #expect(try await client.page(of: "0").items.count == 9)
+        await client.close()
+    }
+
+    @Test("wait for their turn, and a cancelled task leaves the queue", .database)
+    func cancelledWait() async throws {
+        let fixture = try await LibraryFixture(maximumConnections: 1)
+        let client = fixture.client
+        try await fixture.connection.execute("SELECT pg_advisory_lock(brocot.list_lock_key('items', 'list'))")
+        let first = Task { try await client.place(["a"], .last, in: "list") }
+        try await fixture.waitForWaiter()
+        let second = Task { await failureCode { try await client.place(["b"], .last, in: "other") } }
+        try await Task.sleep(for: .milliseconds(20))
+        second.cancel()
+        #expect(await second.value == .cancelled)
+        try await fixture.connection.execute("SELECT pg_advisory_unlock_all()")
+        try await first.value
+        #expect(try await fixture.items(of: "list") == ["a"])
+        #expect(try await fixture.items(of: "other") == [])
+    }
+
+    @Test(
+        "a task that is cancelled while it waits for a list's lock rolls back, and its connection works on", .database)
+    func cancelledLock() async throws {
+        let fixture = try await LibraryFixture(maximumConnections: 1)
+        let client = fixture.client
+        try await fixture.connection.execute("SELECT pg_advisory_lock(brocot.list_lock_key('items', 'list'))")
+        let waiting = Task { await failureCode { try await client.place(["a"], .last, in: "list") } }
+        try await fixture.waitForWaiter()
+        waiting.cancel()
+        #expect(await waiting.value == .cancelled)
+        try await client.place(["b"], .last, in: "other")
+        #expect(try await fixture.items(of: "other") == ["b"])
+    }
+
+    @Test("that the server closed while they were idle are replaced", .database)
+    func replaced() async throws {
+        let fixture = try await LibraryFixture()
+        let client = fixture.client
+        try await client.place(["a"], .last, in: "list")
+        for _ in 0..<3 {
+            let terminated = try await fixture.connection.query(
+                """
+                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+                """)
+            #expect(terminated.count == 1)
+            try await client.place(["b"], .first, in: "list")
+        }
+        #expect(try await fixture.items(of: "list") == ["b", "a"])
+    }
+
+    @Test("are gone after closing, and later calls are refused", .database)
+    func closed() async throws {
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        await client.close()
+        #expect(await failureCode { _ = try await client.page(of: "list") } == .clientClosed)
+        for _ in 0..<100 where try await connections() > 0 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try await connections() == 0)
+    }
+
+    @Test("a server that isn't there is a failed connection, and no secret is shown")
+    func noServer() async throws {
+        let error = await #expect(throws: BrocotError.self) {
+            try await BrocotClient.connect("postgresql://somebody:hidden@127.0.0.1:1/nowhere")
+        }
+        #expect(error?.code == .connectionFailed)
+        #expect("\(String(reflecting: error))".contains("hidden") == false)
+    }
+
+    @Test("a database without Brocot's schema is told from others", .database(migrated: false))
+    func noSchema() async throws {
+        let error = await #expect(throws: BrocotError.self) {
+            try await BrocotClient.connect(TestDatabase.current.url)
+        }
+        #expect(error?.code == .schemaMissing)
+        #expect(error?.message.contains("brocot migrate up") == true)
+    }
+
+    @Test("neither a URL that is none nor no connection at all is accepted")
+    func invalidArguments() async throws {
+        #expect(await failureCode { _ = try await BrocotClient.connect("http://localhost") } == .invalidArgument)
+        #expect(
+            await failureCode { _ = try await BrocotClient.connect(maximumConnections: 0) } == .invalidArgument)
+    }
+}

@@ -1,0 +1,157 @@
+import Brocot
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("Direct calls of the library", .database)
+struct LibraryMoveTests {
+    @Test("place: at both ends, beside an anchor, at a position, a block side by side")
+    func placements() async throws {
+        let fixture = try await LibraryFixture()
+        let client = fixture.client
+        try await client.place(["b", "c"], .last, in: "list")
+        try await client.place(["a"], .first, in: "list")
+        try await client.place(["f"], .after("c"), in: "list")
+        try await client.place(["d", "e"], .before("f"), in: "list")
+        #expect(try await fixture.items(of: "list") == ["a", "b", "c", "d", "e", "f"])
+        try await client.place(["a", "c"], .at(1), in: "list")
+        #expect(try await fixture.items(of: "list") == ["b", "a", "c", "d", "e", "f"])
+        try await client.place(["b"], .at(100), in: "list")
+        #expect(try await fixture.items(of: "list") == ["a", "c", "d", "e", "f", "b"])
+    }
+
+    @Test("place, from another list: there they are gone")
+    func changeOfList() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.place(["a", "b", "c"], .last, in: "todo")
+        try await fixture.client.place(["x"], .last, in: "done")
+        try await fixture.client.place(["c", "a"], .before("x"), in: "done", from: "todo")
+        #expect(try await fixture.items(of: "todo") == ["b"])
+        #expect(try await fixture.items(of: "done") == ["c", "a", "x"])
+    }
+
+    @Test("remove: those that are there, and none is no error")
+    func remove() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.place(["a", "b", "c"], .last, in: "list")
+        try await fixture.client.remove(["b", "nowhere"], from: "list")
+        try await fixture.client.remove(["nowhere"], from: "list")
+        #expect(try await fixture.items(of: "list") == ["a", "c"])
+    }
+
+    @Test("a table of the user's: placed, moved to another list, and removed without losing the row")
+    func attachedTable() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.attachCards([(1, 7), (2, 7), (3, 8)])
+        let (seven, eight) = (ListIdentifier("7", of: "public.cards"), ListIdentifier("8", of: "public.cards"))
+        try await fixture.client.place(["2", "1"], .last, in: seven)
+        try await fixture.client.place(["3"], .last, in: eight)
+        try await fixture.client.place(["1"], .first, in: eight, from: "7")
+        #expect(try await fixture.client.page(of: seven).items == ["2"])
+        #expect(try await fixture.client.page(of: eight).items == ["1", "3"])
+        try await fixture.client.remove(["3"], from: eight)
+        #expect(try await fixture.client.page(of: eight).items == ["1"])
+        #expect(try await fixture.connection.query("SELECT FROM cards").count == 3)
+    }
+
+    @Test("a rejection has its code, changes nothing, and lets the transaction go on")
+    func rejection() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.refuseItem("poison")
+        let codes = try await fixture.client.transaction { transaction in
+            try transaction.lock(["list", "other"])
+            try transaction.place(["a", "b"], .last, in: "list")
+            var codes: [Rejection.Code] = []
+            for (items, placement, source) in [
+                (["a"], .before("a"), nil), (["a"], .after("z"), nil), (["z"], .last, "other"),
+                (["c", "poison"], .first, nil),
+            ] as [([String], Placement, String?)] {
+                do {
+                    try transaction.place(items, placement, in: "list", from: source)
+                } catch let rejection as Rejection {
+                    codes.append(rejection.code)
+                }
+            }
+            try transaction.place(["c"], .last, in: "list")
+            return codes
+        }
+        #expect(codes == [.anchorIsMoved, .anchorNotFound, .itemNotFound, .failed])
+        #expect(try await fixture.items(of: "list") == ["a", "b", "c"])
+    }
+
+    @Test("what the database refused says so with SQLSTATE and message")
+    func refusal() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.refuseItem("poison")
+        let rejection = await #expect(throws: Rejection.self) {
+            try await fixture.client.place(["poison"], .last, in: "list")
+        }
+        #expect(rejection?.sqlState == "P0042")
+        #expect(rejection?.message == "no poison here")
+    }
+
+    @Test("an unknown table and a key that is none are rejected, for moves, offsets and pages alike")
+    func unusableLists() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.attachCards()
+        for (list, code) in [
+            (ListIdentifier("1", of: "public.nowhere"), Rejection.Code.unknownOrderedTable),
+            (ListIdentifier("01", of: "public.cards"), .invalidKey),
+        ] {
+            #expect(await rejectionCode { try await fixture.client.place(["1"], .last, in: list) } == code)
+            #expect(await rejectionCode { _ = try await fixture.client.page(of: list) } == code)
+            #expect(
+                await rejectionCode { try await fixture.client.move(fromOffsets: [0], toOffset: 1, in: list) } == code)
+        }
+    }
+
+    @Test(
+        "what needs no look at the data is refused before",
+        arguments: [
+            ([], .last, "list", nil), (["a", "a"], .last, "list", nil), ([""], .last, "list", nil),
+            (["a"], .at(-1), "list", nil), (["a"], .before(""), "list", nil), (["a"], .last, "list", "list"),
+            ([String(repeating: "a", count: 1025)], .last, "list", nil), (["a\u{0}"], .last, "list", nil),
+            (["a"], .last, String(repeating: "l", count: 1025), nil),
+            ((0...10_000).map(String.init), .last, "list", nil),
+        ] as [([String], Placement, String, String?)])
+    func invalidArguments(items: [String], placement: Placement, list: String, source: String?) async throws {
+        let client = try await LibraryFixture().client
+        let direct = await failureCode {
+            try await client.place(items, placement, in: ListIdentifier(list), from: source)
+        }
+        #expect(direct == .invalidArgument)
+        let queued = await failureCode {
+            _ = try await client.enqueuePlace(items, placement, in: ListIdentifier(list), from: source)
+        }
+        #expect(queued == .invalidArgument)
+    }
+
+    @Test("a move that leaves the order as it is writes no row")
+    func noWrite() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.place(["a", "b", "c"], .last, in: "list")
+        func versions() async throws -> [String] {
+            try await fixture.connection.query("SELECT xmin::text FROM brocot.items ORDER BY rank").map {
+                try $0.decode(0)
+            }
+        }
+        let before = try await versions()
+        try await fixture.client.place(["b"], .after("a"), in: "list")
+        try await fixture.client.place(["b", "c"], .last, in: "list")
+        try await fixture.client.move(fromOffsets: [1], toOffset: 2, in: "list")
+        #expect(try await versions() == before)
+    }
+
+    @Test("lists whose names Swift takes for the same, but the database does not, are two")
+    func canonicallyEquivalentLists() async throws {
+        let fixture = try await LibraryFixture()
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        try await fixture.client.transaction { transaction in
+            try transaction.lock([ListIdentifier(composed), ListIdentifier(decomposed)])
+            try transaction.place(["a"], .last, in: ListIdentifier(composed))
+            try transaction.place(["a"], .last, in: ListIdentifier(decomposed), from: composed)
+        }
+        #expect(try await fixture.items(of: composed) == [])
+        #expect(try await fixture.items(of: decomposed) == ["a"])
+    }
+}

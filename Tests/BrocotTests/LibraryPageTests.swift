@@ -1,0 +1,124 @@
+import Brocot
+import Foundation
+import TestPostgres
+import Testing
+
+@Suite("Pages of a list", .database)
+struct LibraryPageTests {
+    @Test("pages follow each other in order, and the last one says so", arguments: [1, 3, 5, 6, 7, 100])
+    func pages(limit: Int) async throws {
+        let fixture = try await LibraryFixture()
+        let items = ["a", "b", "c", "d", "e", "f"]
+        try await fixture.client.place(items, .last, in: "list")
+        try await fixture.client.place(["other"], .last, in: "other list")
+        var read: [[String]] = []
+        var cursor: ListCursor?
+        repeat {
+            let page = try await fixture.client.page(of: "list", after: cursor, limit: limit)
+            read.append(page.items)
+            cursor = page.next
+        } while cursor != nil
+        #expect(read.flatMap { $0 } == items)
+        #expect(read.count == (items.count + limit - 1) / limit)
+    }
+
+    @Test("a list that isn't there is empty")
+    func emptyList() async throws {
+        let page = try await LibraryFixture().client.page(of: "nowhere")
+        #expect(page.items == [])
+        #expect(page.next == nil)
+    }
+
+    @Test("a cursor survives being sent as text or JSON, where ranks differ in the 38th decimal")
+    func exactCursor() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.place(["a", "b"], .last, in: "list")
+        // Between the two newest, in turns: terms grow as fast as they can.
+        for number in 0..<80 {
+            let placement: Placement =
+                number == 0
+                ? .after("a") : number % 2 == 0 ? .after("\(number - 1)") : .before("\(number - 1)")
+            try await fixture.client.place(["\(number)"], placement, in: "list")
+        }
+        let all = try await fixture.items(of: "list")
+        var read: [String] = []
+        var cursor: ListCursor?
+        repeat {
+            let page = try await fixture.client.page(of: "list", after: cursor, limit: 1)
+            read += page.items
+            cursor = try page.next.map { next in
+                let sent = try #require(ListCursor(next.description))
+                return try JSONDecoder().decode(ListCursor.self, from: JSONEncoder().encode(sent))
+            }
+        } while cursor != nil
+        #expect(read == all)
+    }
+
+    @Test(
+        "what is no cursor is none",
+        arguments: ["", "1e5", "NaN", "1; DROP", "--1", String(repeating: "1", count: 101)])
+    func noCursor(text: String) {
+        #expect(ListCursor(text) == nil)
+    }
+
+    @Test("a page begins after any entry, also one that is gone since")
+    func afterEntry() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.place(["a", "b", "c"], .last, in: "list")
+        let entries = try await fixture.client.page(of: "list").entries
+        try await fixture.client.remove(["b"], from: "list")
+        #expect(try await fixture.client.page(of: "list", after: entries[0].cursor).items == ["c"])
+        #expect(try await fixture.client.page(of: "list", after: entries[1].cursor).items == ["c"])
+    }
+
+    @Test("while others move, items that stay are read once each and in order")
+    func whileItemsMove() async throws {
+        let fixture = try await LibraryFixture()
+        let client = fixture.client
+        let (staying, moving) = ((0..<200).map { "stays \($0)" }, (0..<20).map { "moves \($0)" })
+        try await client.place(staying, .last, in: "list")
+        try await client.place(moving, .first, in: "list")
+        let mover = Task {
+            var moves = 0
+            while !Task.isCancelled {
+                let anchor = staying.randomElement() ?? ""
+                do {
+                    try await client.place(moving.shuffled().suffix(3), .after(anchor), in: "list")
+                    moves += 1
+                } catch let error as BrocotError where error.code == .cancelled {
+                    break
+                }
+            }
+            return moves
+        }
+        for _ in 0..<10 {
+            var read: [String] = []
+            var cursor: ListCursor?
+            repeat {
+                let page = try await client.page(of: "list", after: cursor, limit: 7)
+                read += page.items
+                cursor = page.next
+            } while cursor != nil
+            #expect(read.filter { $0.hasPrefix("stays") } == staying)
+        }
+        mover.cancel()
+        #expect(try await mover.value > 0)
+    }
+
+    @Test("a page of no length, or of too much, is refused", arguments: [0, -1, 10_001])
+    func limits(limit: Int) async throws {
+        let client = try await LibraryFixture().client
+        #expect(await failureCode { _ = try await client.page(of: "list", limit: limit) } == .invalidArgument)
+    }
+
+    @Test("a transaction reads what it has moved")
+    func inTransaction() async throws {
+        let fixture = try await LibraryFixture()
+        let items = try await fixture.client.transaction { transaction in
+            try transaction.place(["a", "b"], .last, in: "list")
+            try transaction.place(["b"], .first, in: "list")
+            return try transaction.page(of: "list").items
+        }
+        #expect(items == ["b", "a"])
+    }
+}

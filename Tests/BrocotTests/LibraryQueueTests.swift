@@ -1,0 +1,120 @@
+import Brocot
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("The library's way through the queue", .database)
+struct LibraryQueueTests {
+    /// Runs a daemon meanwhile.
+    private func withDaemon(_ body: () async throws -> Void) async throws {
+        let parameters = try ConnectionParameters(url: TestDatabase.current.url)
+        let daemon = Task {
+            try await Daemon(DaemonConfiguration(connection: parameters), logger: LibraryFixture.quiet).run()
+        }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        daemon.cancel()
+        try await daemon.value
+        try result.get()
+    }
+
+    @Test("a request's outcome is awaited: applied, or rejected and why")
+    func outcomes() async throws {
+        let fixture = try await LibraryFixture()
+        let client = fixture.client
+        try await fixture.refuseItem("poison")
+        try await withDaemon {
+            let placed = try await client.enqueuePlace(["a", "b", "c"], .last, in: "list")
+            #expect(try await client.outcome(of: placed) == .applied(rebalancedRows: 0))
+            let removed = try await client.enqueueRemove(["b"], from: "list")
+            #expect(try await client.outcome(of: removed) == .applied(rebalancedRows: 0))
+            let moved = try await client.enqueuePlace(["c"], .before("a"), in: "list")
+            #expect(try await client.outcome(of: moved) == .applied(rebalancedRows: 0))
+            let changed = try await client.enqueuePlace(["a"], .at(0), in: "other", from: "list")
+            #expect(try await client.outcome(of: changed) == .applied(rebalancedRows: 0))
+            #expect(try await fixture.items(of: "list") == ["c"])
+            #expect(try await fixture.items(of: "other") == ["a"])
+
+            let lost = try await client.enqueuePlace(["a"], .after("z"), in: "list")
+            guard case .rejected(let rejection) = try await client.outcome(of: lost) else {
+                Issue.record("it was applied")
+                return
+            }
+            #expect(rejection.code == .anchorNotFound)
+            #expect(rejection.message.contains("'z'"))
+            let refused = try await client.enqueuePlace(["poison"], .last, in: "list")
+            guard case .rejected(let failure) = try await client.outcome(of: refused) else {
+                Issue.record("it was applied")
+                return
+            }
+            #expect(failure.code == .failed)
+            #expect(failure.sqlState == "P0042")
+        }
+    }
+
+    @Test("a second request with the same key is the first one")
+    func idempotencyKey() async throws {
+        let fixture = try await LibraryFixture()
+        let first = try await fixture.client.enqueuePlace(["a"], .last, in: "list", idempotencyKey: "once")
+        let second = try await fixture.client.enqueuePlace(["a"], .last, in: "list", idempotencyKey: "once")
+        let other = try await fixture.client.enqueueRemove(["a"], from: "list", idempotencyKey: "twice")
+        #expect(first == second)
+        #expect(other != first)
+        #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").count == 2)
+    }
+
+    @Test("an idempotency key has 1 to 1,024 bytes", arguments: ["", String(repeating: "k", count: 1025)])
+    func invalidIdempotencyKey(key: String) async throws {
+        let client = try await LibraryFixture().client
+        #expect(
+            await failureCode { _ = try await client.enqueueRemove(["a"], from: "list", idempotencyKey: key) }
+                == .invalidArgument)
+    }
+
+    @Test("a request is there when its transaction commits, and not when it doesn't")
+    func transactional() async throws {
+        let fixture = try await LibraryFixture()
+        struct Abandoned: Error {}
+        await #expect(throws: Abandoned.self) {
+            try await fixture.client.transaction { transaction in
+                _ = try transaction.enqueuePlace(["a"], .last, in: "list")
+                throw Abandoned()
+            }
+        }
+        #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
+        let request = try await fixture.client.transaction { transaction in
+            try transaction.enqueuePlace(["a"], .last, in: "list")
+        }
+        let pending = try await fixture.connection.query("SELECT id FROM brocot.move_requests")
+        #expect(try pending.map { try $0.decode(0, as: Int64.self) } == [request])
+    }
+
+    @Test("without a daemon the wait ends in time, and the request stays")
+    func stillPending() async throws {
+        let fixture = try await LibraryFixture()
+        let request = try await fixture.client.enqueuePlace(["a"], .last, in: "list")
+        for limit in [Duration.zero, .milliseconds(60)] {
+            let start = ContinuousClock.now
+            let code = await failureCode { _ = try await fixture.client.outcome(of: request, within: limit) }
+            #expect(code == .stillPending)
+            #expect(ContinuousClock.now - start >= limit)
+        }
+        #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").count == 1)
+    }
+
+    @Test("a request that nobody made is unknown")
+    func unknownRequest() async throws {
+        let client = try await LibraryFixture().client
+        #expect(await failureCode { _ = try await client.outcome(of: 4711) } == .unknownRequest)
+    }
+
+    @Test("a cancelled task waits no longer")
+    func cancelledWait() async throws {
+        let client = try await LibraryFixture().client
+        let request = try await client.enqueuePlace(["a"], .last, in: "list")
+        let waiting = Task { await failureCode { _ = try await client.outcome(of: request, within: .seconds(60)) } }
+        try await Task.sleep(for: .milliseconds(50))
+        waiting.cancel()
+        #expect(await waiting.value == .cancelled)
+    }
+}

@@ -1,0 +1,230 @@
+import Brocot
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("A caller's own transaction", .database)
+struct LibraryTransactionTests {
+    private struct Abandoned: Error {}
+
+    private let board = ListIdentifier("7", of: "public.cards")
+
+    @Test("its statements and moves are committed together")
+    func commits() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.attachCards()
+        let board = board
+        let title: String? = try await fixture.client.transaction { transaction in
+            let text = "it's; -- \"quoted\""
+            try transaction.execute("INSERT INTO cards (id, board, title) VALUES (\(1), \(7), \(text))")
+            try transaction.place(["1"], .last, in: board)
+            return try transaction.query("SELECT title FROM cards WHERE id = \(1)").first?.decode("title")
+        }
+        #expect(title == "it's; -- \"quoted\"")
+        #expect(try await fixture.client.page(of: board).items == ["1"])
+    }
+
+    @Test("what its closure throws rolls everything back, and is thrown")
+    func rollsBack() async throws {
+        let fixture = try await LibraryFixture()
+        await #expect(throws: Abandoned.self) {
+            try await fixture.client.transaction { transaction in
+                try transaction.place(["a"], .last, in: "list")
+                throw Abandoned()
+            }
+        }
+        #expect(try await fixture.items(of: "list") == [])
+    }
+
+    @Test("values of every kind come back as they were bound")
+    func values() async throws {
+        let client = try await LibraryFixture().client
+        try await client.transaction { transaction in
+            let (nothing, number): (String?, Int64) = (nil, -1 << 62)
+            let rows = try transaction.query(
+                """
+                SELECT \(nothing)::text AS nothing, \(number) AS number, \(true) AS truth,
+                    cardinality(\(["a", "b"])) AS texts, \([number])::bigint[] = ARRAY[\(number)] AS numbers,
+                    \(SQLStatement("1 + \(2)")) AS fragment
+                """)
+            let row = try #require(rows.first)
+            #expect(try row.decode("nothing", as: String?.self) == nil)
+            #expect(try row.decode("number", as: Int64?.self) == number)
+            #expect(try row.decode("truth", as: Bool.self))
+            #expect(try row.decode("texts", as: Int.self) == 2)
+            #expect(try row.decode("numbers", as: Bool.self))
+            #expect(try row.decode("fragment", as: Int.self) == 3)
+            #expect(throws: BrocotError.self) { try row.decode("nothing", as: String.self) }
+            #expect(throws: BrocotError.self) { try row.decode("truth", as: String?.self) }
+        }
+    }
+
+    @Test("a refused statement has its SQLSTATE and constraint")
+    func refusedStatement() async throws {
+        let fixture = try await LibraryFixture()
+        let error = await #expect(throws: BrocotError.self) {
+            try await fixture.client.transaction { transaction in
+                for _ in 1...2 {
+                    try transaction.execute("INSERT INTO brocot.items VALUES ('l', 'i', 1, 1)")
+                }
+            }
+        }
+        #expect(error?.code == .refused)
+        #expect(error?.sqlState == "23505")
+        #expect(error?.constraint == "items_pkey")
+    }
+
+    @Test(
+        "a direct call is refused where the snapshot may be older than the lock",
+        arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    func snapshotIsolation(level: String) async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.place(["a", "b"], .last, in: "list")
+        for takesSnapshotFirst in [true, false] {
+            let error = await #expect(throws: BrocotError.self) {
+                try await fixture.client.transaction { transaction in
+                    try transaction.execute(SQLStatement(unsafeRaw: "SET TRANSACTION ISOLATION LEVEL \(level)"))
+                    if takesSnapshotFirst { _ = try transaction.query("SELECT FROM brocot.items") }
+                    try transaction.place(["b"], .first, in: "list")
+                }
+            }
+            #expect(error?.code == .snapshotIsolation)
+            #expect(error?.message.contains("at \(level): its snapshot may be older than the lock") == true)
+        }
+        #expect(try await fixture.items(of: "list") == ["a", "b"])
+    }
+
+    @Test("the same transaction may enqueue and read pages", arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    func snapshotIsolationEnqueues(level: String) async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.transaction { transaction in
+            try transaction.execute(SQLStatement(unsafeRaw: "SET TRANSACTION ISOLATION LEVEL \(level)"))
+            _ = try transaction.enqueuePlace(["a"], .last, in: "list")
+            _ = try transaction.page(of: "list")
+        }
+        #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").count == 1)
+    }
+
+    @Test("a call on a list that is not locked is refused once others are, and changes nothing")
+    func secondList() async throws {
+        let fixture = try await LibraryFixture()
+        let codes = try await fixture.client.transaction { transaction in
+            var codes: [BrocotError.Code?] = []
+            func note(_ body: () throws -> Void) {
+                do {
+                    try body()
+                    codes.append(nil)
+                } catch {
+                    codes.append((error as? BrocotError)?.code)
+                }
+            }
+            note { try transaction.place(["a"], .last, in: "one") }
+            note { try transaction.place(["a"], .last, in: "two") }
+            note { try transaction.place(["a"], .last, in: "two", from: "one") }
+            note { try transaction.move(fromOffsets: [0], toOffset: 0, in: "two") }
+            note { try transaction.lock(["one", "two"]) }
+            note { try transaction.place(["b"], .last, in: "one") }
+            return codes
+        }
+        #expect(codes == [nil, .listNotLocked, .listNotLocked, .listNotLocked, .listNotLocked, nil])
+        #expect(try await fixture.items(of: "one") == ["a", "b"])
+        #expect(try await fixture.items(of: "two") == [])
+    }
+
+    @Test("lists that were locked in one call can be moved in, one after the other")
+    func locked() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.client.transaction { transaction in
+            try transaction.lock(["three", "one", "two"])
+            try transaction.place(["a", "b"], .last, in: "one")
+            try transaction.place(["a"], .last, in: "two", from: "one")
+            try transaction.place(["a"], .last, in: "three", from: "two")
+        }
+        #expect(try await fixture.items(of: "three") == ["a"])
+    }
+
+    @Test("locks are taken in the order of their keys, and kept to the end")
+    func locks() async throws {
+        let fixture = try await LibraryFixture()
+        let connection = fixture.connection
+        let lists = (0..<40).map { "list \($0)" }
+        try await fixture.client.transaction { transaction in
+            try transaction.lock(lists.map { ListIdentifier($0) })
+            try transaction.place(["a"], .last, in: "list 1")
+            let held = try transaction.query(
+                "SELECT count(*) AS held FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+            #expect(try held[0].decode("held", as: Int.self) == lists.count)
+        }
+        #expect(try await fixture.advisoryLocks(granted: true) == 0)
+        // Somebody holds the list with the third least key: who waits for it has got the two before it, and no more.
+        let keys = try await connection.query(
+            "SELECT brocot.list_lock_key('items', list) AS key FROM unnest(\(lists)) AS list ORDER BY key"
+        ).map { try $0.decode(0, as: Int64.self) }
+        try await connection.execute("SELECT pg_advisory_lock(\(keys[2]))")
+        let waiting = Task { [client = fixture.client] in
+            try await client.transaction { try $0.lock(lists.reversed().map { ListIdentifier($0) }) }
+        }
+        try await fixture.waitForWaiter()
+        #expect(try await fixture.advisoryLocks(granted: true) == 2)
+        try await connection.execute("SELECT pg_advisory_unlock_all()")
+        try await waiting.value
+    }
+
+    @Test("a rollback to a savepoint of the caller's lets go of locks, which the next call takes again")
+    func savepoint() async throws {
+        let fixture = try await LibraryFixture()
+        let held = try await fixture.client.transaction { transaction in
+            try transaction.execute("SAVEPOINT before")
+            try transaction.lock(["one", "two"])
+            try transaction.place(["a"], .last, in: "one")
+            try transaction.execute("ROLLBACK TO SAVEPOINT before")
+            try transaction.place(["b"], .last, in: "one")
+            return try transaction.query(
+                "SELECT count(*) AS held FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+            )[0].decode("held", as: Int.self)
+        }
+        #expect(held == 2)
+        #expect(try await fixture.items(of: "one") == ["b"])
+    }
+
+    @Test("a statement that ends the transaction is refused, and the connection is as good as new")
+    func endedTransaction() async throws {
+        let fixture = try await LibraryFixture(maximumConnections: 1)
+        for statement in ["COMMIT", "ROLLBACK"] {
+            let code = await failureCode {
+                try await fixture.client.transaction { transaction in
+                    try transaction.execute(SQLStatement(unsafeRaw: statement))
+                    try transaction.place(["a"], .last, in: "list")
+                }
+            }
+            #expect(code == .misuse)
+        }
+        #expect(try await fixture.items(of: "list") == [])
+        try await fixture.client.place(["a"], .last, in: "list")
+    }
+
+    @Test("the caller's settings are as before after a move")
+    func settings() async throws {
+        let fixture = try await LibraryFixture()
+        let names = ["enable_seqscan", "enable_hashjoin", "enable_bitmapscan", "jit", "lock_timeout"]
+        try await fixture.client.transaction { transaction in
+            try transaction.execute("SET LOCAL enable_seqscan = off")
+            let statement: SQLStatement = """
+                SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) AS settings FROM pg_settings
+                WHERE name = ANY (\(names))
+                """
+            let before: String = try transaction.query(statement)[0].decode("settings")
+            try transaction.place(["a"], .last, in: "list")
+            #expect(try transaction.query(statement)[0].decode("settings") == before)
+        }
+    }
+
+    @Test("1 to 256 lists can be locked", arguments: [0, 257])
+    func numberOfLists(count: Int) async throws {
+        let client = try await LibraryFixture().client
+        let code = await failureCode {
+            try await client.transaction { try $0.lock((0..<count).map { ListIdentifier("\($0)") }) }
+        }
+        #expect(code == .invalidArgument)
+    }
+}
