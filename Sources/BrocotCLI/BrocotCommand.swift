@@ -14,6 +14,7 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot migrate up            create the schema brocot
               brocot daemon                apply move requests, until SIGTERM
               brocot show groceries        print a list in its order
+              brocot check groceries       how much room its order has
 
               psql -c "SELECT brocot.move('groceries', 'milk', first => true)"
 
@@ -28,6 +29,7 @@ struct BrocotCommand: AsyncParsableCommand {
               4  schema changed by hand
             """,
         subcommands: [
-            MigrateCommand.self, DaemonCommand.self, ShowCommand.self, DevCommand.self, DemoCommand.self,
+            MigrateCommand.self, DaemonCommand.self, ShowCommand.self, CheckCommand.self, DevCommand.self,
+            DemoCommand.self,
         ])
 }

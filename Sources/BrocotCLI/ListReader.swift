@@ -17,7 +17,7 @@ struct ListReader {
         let source = try await source(of: table)
         let rows = try await rows(source.statement(list: list, limit: limit)) { error in
             guard error.sqlState?.classCode == "22" else { return nil }
-            return CommandFailure(.usage, "There can be no list \"\(list)\" in \(table): \(error.message).")
+            return .impossibleList(list, in: table, because: error.message)
         }
         return try rows.enumerated().map { position, row in
             RankedItem(
@@ -28,14 +28,10 @@ struct ListReader {
 
     private func source(of table: String) async throws -> Source {
         let rows = try await rows(Source.lookup(table)) { [connection] error in
-            guard [.undefinedTable, .invalidSchemaName].contains(error.sqlState) else { return nil }
-            return CommandFailure(
-                .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
+            guard let state = error.sqlState, SQLState.missingSchema.contains(state) else { return nil }
+            return .schemaMissing(connection)
         }
-        guard let row = rows.first else {
-            throw CommandFailure(
-                .usage, "\(table) is not an ordered table. See SELECT name FROM brocot.ordered_tables.")
-        }
+        guard let row = rows.first else { throw CommandFailure.notAnOrderedTable(table) }
         return Source(
             schema: try row.decode(0), table: try row.decode(1), listColumn: try row.decode(2),
             listType: try row.decode(3), itemColumn: try row.decode(4))

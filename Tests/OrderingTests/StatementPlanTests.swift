@@ -7,10 +7,10 @@ import Testing
 
 @Suite("Statements on ordered tables go along the two unique indexes, whatever the statistics", .database)
 struct StatementPlanTests {
-    private let statements = OrderingStatements(
-        OrderedTable(
-            name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
-            itemType: .text, ownsRows: true))
+    private static let items = OrderedTable(
+        name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
+        itemType: .text, ownsRows: true)
+    private let statements = OrderingStatements(items)
 
     /// The plan in the daemon's transactions, before statistics are there and with them.
     private func plans(of statement: SQL) async throws -> [String] {
@@ -68,6 +68,15 @@ struct StatementPlanTests {
         try await expectIndexes(
             ["items_list_rank_key"], in: statements.rows(of: "l1", offsets: [5, 900], count: 5, last: 900))
         try await expectIndexes([], in: statements.count(of: "l1"))
+    }
+
+    @Test func wholeLists() async throws {
+        let statements = CapacityStatements(Self.items, list: "l1")
+        try await expectIndexes(
+            ["items_list_rank_key"], in: statements.page(after: "500", count: 100), sorts: false)
+        try await expectIndexes(["items_list_rank_key"], in: statements.unplacedCount)
+        let rebalances = CapacityStatements.rebalances(of: ListIdentifier(orderedTable: "items", list: "l1"), count: 5)
+        try await expectIndexes(["move_log_rebalancing"], in: rebalances, sorts: false)
     }
 
     @Test func writes() async throws {

@@ -1,0 +1,85 @@
+import LibPQ
+
+/// Reads how much room the lists of an ordered table have.
+package struct CapacityReader: Sendable {
+    /// One request for whose items others were given new ranks.
+    package struct Rebalance: Hashable, Sendable {
+        package let request: Int64
+        package let appliedAt: Timestamp
+        /// How many other rows were rewritten.
+        package let rows: Int
+    }
+
+    /// What was found of one list, all at one moment.
+    package struct Finding: Sendable {
+        package let capacity: ListCapacity
+        /// The rows of the list without a rank.
+        package let unplacedCount: Int
+        /// The last that are still logged, newest first.
+        package let rebalances: [Rebalance]
+    }
+
+    private static let rebalanceCount = 5
+
+    private let table: OrderedTable
+    private let pageSize: Int
+
+    /// Reads so many rows at once, at least 1.
+    package init(_ table: OrderedTable, pageSize: Int = 10_000) {
+        precondition(pageSize >= 1, "a page has at least one row")
+        self.table = table
+        self.pageSize = pageSize
+    }
+
+    /// Reads a whole list, in a transaction that sees one moment and writes nothing.
+    ///
+    /// - Parameters:
+    ///   - list: The list's key, in its canonical text.
+    ///   - connection: Not in a transaction.
+    /// - Returns: What was found; no items where there is no such list.
+    /// - Throws: What the server or the connection says.
+    package func read(_ list: String, on connection: isolated Connection) throws(PostgresError) -> Finding {
+        try connection.transaction(.repeatableReadOnly, settings: OrderingStatements.plannerSettings) {
+            connection throws(PostgresError) in
+            let statements = CapacityStatements(table, list: list)
+            let capacity = try capacity(statements, on: connection)
+            let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
+            let identifier = ListIdentifier(orderedTable: table.name, list: list)
+            var rebalances: [Rebalance] = []
+            for row in try connection.query(
+                CapacityStatements.rebalances(of: identifier, count: Self.rebalanceCount))
+            {
+                rebalances.append(
+                    Rebalance(
+                        request: try row.decode(0), appliedAt: try row.decode(1),
+                        rows: Int(try row.decode(2, as: Int32.self))))
+            }
+            return Finding(capacity: capacity, unplacedCount: unplacedCount, rebalances: rebalances)
+        }
+    }
+
+    private func capacity(
+        _ statements: CapacityStatements, on connection: isolated Connection
+    ) throws(PostgresError) -> ListCapacity {
+        var capacity = ListCapacity()
+        var last = CapacityStatements.beginning
+        while true {
+            let rows = try connection.query(statements.page(after: last, count: pageSize))
+            for row in rows {
+                capacity.append(
+                    key: try row.decode(0), numerator: try row.decode(1), denominator: try row.decode(2))
+            }
+            guard rows.count == pageSize, let end = rows.last else { return capacity }
+            last = try end.decode(3)
+        }
+    }
+}
+
+extension OrderedTable {
+    /// The registered table of this name; nil where there is none, or its table does not exist.
+    package static func named(
+        _ name: String, on connection: isolated Connection
+    ) throws(OrderingError) -> OrderedTable? {
+        try OrderedTableRepository.tables(named: [name], on: connection)[name]
+    }
+}

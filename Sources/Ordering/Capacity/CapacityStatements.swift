@@ -1,0 +1,47 @@
+import LibPQ
+
+/// The statements that look at one whole list. They read along the unique index of list and rank.
+struct CapacityStatements {
+    private let table: SQL
+    private let itemColumn: SQL
+    private let isInList: SQL
+
+    init(_ ordered: OrderedTable, list: String) {
+        table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
+        itemColumn = "\(identifier: ordered.itemColumn)"
+        isInList = """
+            stored.\(identifier: ordered.listColumn) = \(list)::text::\(unsafeRaw: ordered.listType.rawValue)
+            """
+    }
+
+    /// What ``page(after:count:)`` begins after.
+    static let beginning = "-Infinity"
+
+    /// The next placed rows, in order, after this value of the sort key.
+    func page(after rank: String, count: Int) -> SQL {
+        """
+        SELECT stored.\(itemColumn)::text, stored.rank_num, stored.rank_den, stored.rank::text
+        FROM \(table) AS stored
+        WHERE \(isInList) AND stored.rank > \(rank)::text::numeric
+        ORDER BY stored.rank
+        LIMIT \(count)
+        """
+    }
+
+    /// How many rows of the list have no place in its order.
+    var unplacedCount: SQL {
+        "SELECT count(*) FROM \(table) AS stored WHERE \(isInList) AND stored.rank IS NULL"
+    }
+
+    /// The newest logged requests for whose items others were given new ranks, newest first. Along the partial index
+    /// `move_log_rebalancing`.
+    static func rebalances(of list: ListIdentifier, count: Int) -> SQL {
+        """
+        SELECT logged.id, logged.applied_at, logged.rebalanced_rows
+        FROM brocot.move_log AS logged
+        WHERE logged.ordered_table = \(list.orderedTable) AND logged.list = \(list.list) AND logged.rebalanced_rows > 0
+        ORDER BY logged.id DESC
+        LIMIT \(count)
+        """
+    }
+}

@@ -1,0 +1,127 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("brocot check", .database) struct CheckCommandTests {
+    private func execute(_ script: String) async throws {
+        try await TestDatabase.current.connect().execute(script: script)
+    }
+
+    private let groceries = """
+        INSERT INTO brocot.items (list, item, rank_num, rank_den)
+        VALUES ('groceries', 'milk', 0, 1), ('groceries', 'eggs', 610, 987), ('groceries', 'tea', 987, 1597);
+        """
+
+    /// Requests that were applied on 1 March, one a day.
+    private func log(rebalancedRows: [Int], list: String) -> String {
+        """
+        INSERT INTO brocot.move_log
+            (id, ordered_table, list, items, placement, requested_at, outcome, applied_at, rebalanced_rows)
+        SELECT number, 'items', '\(list)', '{milk}', 'first', applied_at, 'applied', applied_at, rows
+        FROM unnest('{\(rebalancedRows.map(String.init).joined(separator: ","))}'::integer[])
+            WITH ORDINALITY AS logged (rows, number),
+            LATERAL (SELECT timestamptz '2026-03-01 12:00:00Z' + number * interval '1 day') AS day (applied_at);
+        """
+    }
+
+    @Test func showsCapacityAndTheLastRebalances() async throws {
+        try await execute(groceries + log(rebalancedRows: [12, 0, 7], list: "groceries"))
+        let check = try await BrocotProcess.run("check", "groceries")
+        #expect(check.exitCode == 0, "\(check.errors)")
+        #expect(
+            check.output == """
+                list          groceries
+                items         3 placed, 0 unplaced
+                largest term  1597, 11 of 62 bits: "tea" at 987/1597
+                tightest gap  between "tea" and "eggs": 73 inserts left
+
+                rebalanced at                rows  request
+                2026-03-04T12:00:00.000000Z     7        3
+                2026-03-02T12:00:00.000000Z    12        1
+
+                """)
+    }
+
+    @Test func tellsProgramsInJSON() async throws {
+        struct Report: Decodable {
+            struct LargestTerm: Decodable {
+                let item: String
+                let rank: String
+                let term: Int64
+                let bits: Int
+            }
+            struct TightestGap: Decodable {
+                let after: String?
+                let before: String?
+                let inserts_left: Int
+            }
+            struct Rebalance: Decodable {
+                let rows: Int
+                let request: Int64
+            }
+            let placed_items: Int
+            let largest_term: LargestTerm
+            let tightest_gap: TightestGap
+            let rebalances: [Rebalance]
+            let fault_count: Int
+        }
+        try await execute(groceries + log(rebalancedRows: [3], list: "another"))
+        let check = try await BrocotProcess.run("check", "groceries", "--json")
+        let report = try JSONDecoder().decode(Report.self, from: Data(check.output.utf8))
+        #expect(report.placed_items == 3)
+        #expect(report.largest_term.item == "tea")
+        #expect(report.largest_term.rank == "987/1597")
+        #expect(report.largest_term.bits == 11)
+        #expect(report.tightest_gap.after == "tea")
+        #expect(report.tightest_gap.before == "eggs")
+        #expect(report.tightest_gap.inserts_left == 73)
+        #expect(report.rebalances.isEmpty)
+        #expect(report.fault_count == 0)
+    }
+
+    @Test func namesARowThatNeedsRepair() async throws {
+        try await execute(
+            groceries + """
+                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
+                INSERT INTO brocot.items (list, item, rank_num, rank_den) VALUES ('groceries', 'rice', 6, 4);
+                """)
+        let check = try await BrocotProcess.run("check", "groceries")
+        #expect(check.exitCode == 7)
+        #expect(check.output.contains("items         4 placed, 0 unplaced"))
+        #expect(check.errors.contains("\"rice\" at 6/4: not a fraction in lowest terms"))
+    }
+
+    @Test func countsUnplacedRowsOfATableOfTheUsers() async throws {
+        try await execute(
+            """
+            CREATE TABLE public.cards (
+                board bigint NOT NULL, card integer PRIMARY KEY, rank_num bigint, rank_den bigint,
+                rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                UNIQUE (board, rank) DEFERRABLE);
+            INSERT INTO public.cards VALUES (42, 1, 0, 1), (42, 2, 1, 1), (42, 3, NULL, NULL), (43, 4, NULL, NULL);
+            INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'card', false);
+            """)
+        let check = try await BrocotProcess.run("check", "42", "--table", "public.cards")
+        #expect(check.exitCode == 0, "\(check.errors)")
+        #expect(check.output.contains("items         2 placed, 1 unplaced"), "\(check.output)")
+        let impossible = try await BrocotProcess.run("check", "forty-two", "--table", "public.cards")
+        #expect(impossible.exitCode == 2)
+        #expect(impossible.errors.contains("There can be no list \"forty-two\" in public.cards"))
+    }
+
+    @Test func saysThatAListIsEmptyOrATableUnknown() async throws {
+        let empty = try await BrocotProcess.run("check", "groceries")
+        #expect(empty.exitCode == 0)
+        #expect(empty.errors == "The list \"groceries\" has no items.\n")
+        let unknown = try await BrocotProcess.run("check", "groceries", "--table", "public.cards")
+        #expect(unknown.exitCode == 2)
+        #expect(unknown.errors.contains("public.cards is not an ordered table"))
+    }
+
+    @Test(.database(migrated: false)) func saysThatTheSchemaIsMissing() async throws {
+        let check = try await BrocotProcess.run("check", "groceries")
+        #expect(check.exitCode == 3)
+        #expect(check.errors.contains("brocot migrate up"))
+    }
+}

@@ -1,0 +1,102 @@
+import LibPQ
+import SternBrocot
+import TestPostgres
+import Testing
+
+@testable import Ordering
+
+@Suite("The capacity of a list") struct ListCapacityTests {
+    private func capacity(_ rows: [(String, Int64, Int64)]) -> ListCapacity {
+        var capacity = ListCapacity()
+        for (key, numerator, denominator) in rows {
+            capacity.append(key: key, numerator: numerator, denominator: denominator)
+        }
+        return capacity
+    }
+
+    @Test func anEmptyListHasNeitherTermNorGap() {
+        let empty = capacity([])
+        #expect(empty.itemCount == 0)
+        #expect(empty.largest == nil)
+        #expect(empty.tightestGap == nil)
+    }
+
+    @Test func theOnlyItemHasAGapOnEitherSide() throws {
+        let gap = try #require(capacity([("a", 0, 1)]).tightestGap)
+        #expect(gap.lower == nil)
+        #expect(gap.upper?.key == "a")
+        #expect(gap.insertsLeft == 89)
+    }
+
+    @Test func theTightestGapIsFoundAmongOthers() throws {
+        let gap = try #require(capacity([("a", 0, 1), ("b", 987, 1597), ("c", 610, 987), ("d", 1, 1)]).tightestGap)
+        #expect(gap.lower?.key == "b")
+        #expect(gap.upper?.key == "c")
+        #expect(gap.insertsLeft == 73)
+    }
+
+    @Test func theEndOfTheListCanBeTheTightestGap() throws {
+        let gap = try #require(capacity([("a", 0, 1), ("b", Rank.limit - 1, 1)]).tightestGap)
+        #expect(gap.lower?.key == "b")
+        #expect(gap.upper == nil)
+        #expect(gap.insertsLeft == 0)
+    }
+
+    @Test func theLargestTermIsTheGreaterOfBothWithoutSign() {
+        let large = capacity([("a", -9, 2), ("b", 0, 1), ("c", 3, 8)])
+        #expect(large.largest?.key == "a")
+        #expect(large.largest?.greatestTerm == 9)
+        #expect(large.largest?.bits == 4)
+        #expect(capacity([("a", Rank.limit - 1, 1)]).largest?.bits == 62)
+        #expect(ListCapacity.termBits == 62)
+    }
+
+    @Test(
+        "A rank that is no fraction in lowest terms within bounds is a fault",
+        arguments: [
+            (2, 4), (0, 2), (1, 0), (1, -2), (Rank.limit, 1), (1, Rank.limit), (.min, 1),
+        ] as [(Int64, Int64)])
+    func invalidRank(numerator: Int64, denominator: Int64) {
+        let faulty = capacity([("a", 0, 1), ("b", numerator, denominator), ("c", 1, 1)])
+        #expect(faulty.faults.map(\.key) == ["b"])
+        #expect(faulty.faults.first?.reason == .invalidRank)
+        #expect(faulty.itemCount == 3)
+    }
+
+    @Test func ranksThatDoNotRiseAreFaults() throws {
+        let faulty = capacity([("a", 1, 1), ("b", 1, 2), ("c", 1, 1), ("d", 2, 1)])
+        #expect(faulty.faults.map(\.key) == ["b", "c"])
+        let first = ListCapacity.Item(key: "a", rank: try #require(Rank(numerator: 1, denominator: 1)))
+        #expect(faulty.faults.first?.reason == .outOfOrder(after: first))
+    }
+
+    @Test func ofManyFaultsTheFirstAreKeptAndAllCounted() {
+        let faulty = capacity((0..<25).map { ("\($0)", 2, 4) })
+        #expect(faulty.faultCount == 25)
+        #expect(faulty.faults.map(\.key) == (0..<ListCapacity.faultLimit).map { "\($0)" })
+    }
+
+    @Test("is the same in pages of any size", .database, arguments: [1, 2, 7, 100])
+    func pages(pageSize: Int) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            """
+            INSERT INTO brocot.items (list, item, rank_num, rank_den)
+            SELECT list, n::text, n, 1 FROM generate_series(-7, 6) AS n, unnest('{l,other}'::text[]) AS list
+            UNION ALL VALUES ('l', 'tight', 610, 987), ('other', 'tighter', 6765, 10946)
+            """)
+        let items = OrderedTable(
+            name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
+            itemType: .text, ownsRows: true)
+        let finding = try await connection.run { connection throws(PostgresError) in
+            try CapacityReader(items, pageSize: pageSize).read("l", on: connection)
+        }
+        #expect(finding.capacity.itemCount == 15)
+        #expect(finding.capacity.largest?.key == "tight")
+        #expect(finding.capacity.tightestGap?.lower?.key == "0")
+        #expect(finding.capacity.tightestGap?.upper?.key == "tight")
+        #expect(finding.capacity.faultCount == 0)
+        #expect(finding.unplacedCount == 0)
+        #expect(finding.rebalances.isEmpty)
+    }
+}
