@@ -1,0 +1,47 @@
+import Foundation
+import Subprocess
+
+/// A `brocot daemon` in a process of its own.
+enum DaemonProcess {
+    /// The program that was built with the tests.
+    static var program: String {
+        // swift test runs a bundle that lies beside the products.
+        let bundle = CommandLine.arguments[0]
+        return URL(filePath: bundle).deletingLastPathComponent().appending(path: "brocot").path
+    }
+
+    struct Failure: Error {
+        let status: TerminationStatus
+    }
+
+    /// Runs `body` while a daemon runs, and ends it with SIGTERM.
+    ///
+    /// - Returns: the most memory that the daemon had resident, in kilobytes.
+    static func run(
+        url: String, arguments: [String] = [], _ body: @escaping @Sendable () async throws -> Void
+    ) async throws -> Int {
+        let result = try await Subprocess.run(
+            .path(.init(program)), arguments: .init(["daemon"] + arguments),
+            environment: .inherit.updating(["DATABASE_URL": url]), input: .none, output: .discarded, error: .discarded
+        ) { execution in
+            let memory: Int
+            do {
+                try await body()
+                memory = try peakMemory(of: execution.processIdentifier.value)
+            } catch {
+                try execution.send(signal: .terminate)
+                throw error
+            }
+            try execution.send(signal: .terminate)
+            return memory
+        }
+        guard result.terminationStatus.isSuccess else { throw Failure(status: result.terminationStatus) }
+        return result.closureResult
+    }
+
+    private static func peakMemory(of process: Int32) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+        return Int(line.filter(\.isNumber)) ?? 0
+    }
+}

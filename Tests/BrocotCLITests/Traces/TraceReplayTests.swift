@@ -1,0 +1,96 @@
+import Foundation
+import LibPQ
+import Subprocess
+import TestPostgres
+import Testing
+
+/// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings. Skipped where there are none.
+@Suite("Recorded human editing, replayed through the queue while the daemon runs", .database, .serialized)
+struct TraceReplayTests {
+    private static let all = ["friendsforever_flat", "clownschool_flat", "sveltecomponent"]
+    private static let names =
+        ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] == nil ? Array(all.prefix(1)) : all
+
+    @Test(
+        "with anchors", .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"),
+        arguments: names)
+    func anchors(_ name: String) async throws {
+        try await replay(name, .anchors)
+    }
+
+    @Test(
+        "with positions", .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"))
+    func positions() async throws {
+        try await replay("friendsforever_flat", .positions)
+    }
+
+    private func replay(_ name: String, _ manner: TraceRequests.Manner) async throws {
+        let trace = try await Trace.load(name)
+        let script = TraceRequests(trace, manner)
+        let connection = try await TestDatabase.current.connect()
+        let clock = ContinuousClock()
+        let start = clock.now
+        let memory = try await DaemonProcess.run(url: TestDatabase.current.url) {
+            for first in stride(from: 0, to: script.requests.count, by: 1_000) {
+                try await enqueue(script.requests[first..<min(first + 1_000, script.requests.count)], on: connection)
+            }
+            try await waitUntilNothingIsPending(on: connection)
+        }
+        try await expectOutcome(script, trace, on: connection)
+        let seconds = (clock.now - start) / .seconds(1)
+        try await report(name, manner, script, seconds: seconds, memory: memory, on: connection)
+    }
+
+    private func enqueue(_ requests: ArraySlice<TraceRequests.Request>, on connection: Connection) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_requests (list, items, placement, anchor, position)
+            SELECT 'text', ARRAY[item], placement, anchor, position
+            FROM unnest(\(requests.map(\.item)), \(requests.map(\.placement)), \(requests.map(\.anchor)),
+                \(requests.map(\.position))) WITH ORDINALITY AS r (item, placement, anchor, position, number)
+            ORDER BY number
+            """)
+    }
+
+    /// Gives up where the queue does not get shorter within a minute.
+    private func waitUntilNothingIsPending(on connection: Connection) async throws {
+        var (fewest, since) = (Int.max, ContinuousClock.now)
+        while true {
+            let pending = try await connection.query("SELECT count(*) FROM brocot.move_requests")[0].decode(
+                0, as: Int.self)
+            if pending == 0 { return }
+            if pending < fewest { (fewest, since) = (pending, .now) }
+            try #require(.now < since + .seconds(60), "\(pending) requests stay pending")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func expectOutcome(_ script: TraceRequests, _ trace: Trace, on connection: Connection) async throws {
+        let items = try await connection.query("SELECT item FROM brocot.items WHERE list = 'text' ORDER BY rank")
+        let text = try String(items.compactMap { script.characters[try $0.decode(0, as: String.self)] })
+        #expect(items.count == trace.endContent.count)
+        #expect(text == trace.endContent, "the text differs from the recording's")
+        let log = try await connection.query(
+            """
+            SELECT count(*), count(DISTINCT id), count(*) FILTER (WHERE outcome = 'applied')
+            FROM brocot.move_log
+            """)
+        for column in 0..<3 { #expect(try log[0].decode(column, as: Int.self) == script.requests.count) }
+    }
+
+    private func report(
+        _ name: String, _ manner: TraceRequests.Manner, _ script: TraceRequests, seconds: Double, memory: Int,
+        on connection: Connection
+    ) async throws {
+        let row = try await connection.query("SELECT sum(rebalanced_rows), max(rebalanced_rows) FROM brocot.move_log")[
+            0]
+        let rows = try row.decode(0, as: Int.self)
+        let largest = try row.decode(1, as: Int.self)
+        print(
+            "TRACE \(name) with \(manner.rawValue): \(script.requests.count) requests in \(seconds.rounded()) s,",
+            "\(Int(Double(script.requests.count) / seconds)) requests/s; rebalanced \(rows) rows,",
+            "\(Double(rows) / Double(script.insertions)) per insert, at most \(largest) at once;",
+            "daemon at most \(memory / 1024) MB")
+        #expect(memory < 100 * 1024, "the daemon needs at most 100 MB")
+    }
+}
