@@ -54,8 +54,10 @@ let package = Package(
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
         .executableTarget(
-            name: "DrainingBenchmark", dependencies: ["LocalPostgres", subprocess, argumentParser],
-            path: "Benchmarks/Draining", exclude: ["set-based-limit.sql", "prepare.sql"], swiftSettings: strict),
+            name: "Comparison", dependencies: ["LocalPostgres", subprocess, argumentParser],
+            path: "Benchmarks/Comparison",
+            exclude: ["set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql"],
+            swiftSettings: strict),
 
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],

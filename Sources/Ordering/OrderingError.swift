@@ -25,7 +25,7 @@ extension OrderingError: CustomStringConvertible {
             "\(written) rows of \(table) were written instead of \(expected); something else changes the same rows"
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
-                + "bounds; run `brocot check --repair`"
+                + "bounds; restore the row, or set its rank columns to a free fraction"
         case .unsupportedKeyType(let table, let column, let type):
             "column \(column) of \(table) has type \(type); keys are \(KeyType.allCases.map(\.rawValue).joined(separator: ", "))"
         }

@@ -1,0 +1,65 @@
+import ArgumentParser
+import FoundationEssentials
+import LocalPostgres
+import Subprocess
+
+/// A throwaway server with Brocot's schema. It is durable: every commit waits for the disk.
+struct BenchmarkServer {
+    private let cluster: LocalCluster
+    private let url: String
+
+    /// Runs `body` with a server of its own.
+    static func run(_ body: (BenchmarkServer) async throws -> Void) async throws {
+        let cluster = try await LocalCluster(
+            LocalCluster.Configuration(settings: ["fsync": "on", "max_wal_size": "8GB", "shared_buffers": "1GB"]),
+            installation: PostgresInstallation.locate())
+        try await cluster.start()
+        let server = BenchmarkServer(cluster: cluster, url: await cluster.url(database: "postgres"))
+        let result: Result<Void, any Error>
+        do {
+            try await server.brocot("migrate", "up")
+            result = .success(try await body(server))
+        } catch {
+            result = .failure(error)
+        }
+        await cluster.shutDown()
+        try result.get()
+    }
+
+    /// Runs the `brocot` that was built beside this program, and returns how long it took in seconds.
+    @discardableResult
+    func brocot(_ arguments: String...) async throws -> Double {
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "brocot").path
+        let clock = ContinuousClock()
+        let start = clock.now
+        let status = try await Subprocess.run(
+            .path(.init(program)), arguments: .init(arguments),
+            environment: .inherit.updating(["DATABASE_URL": url]), output: .discarded, error: .discarded
+        ).terminationStatus
+        try check(status, arguments.joined(separator: " "))
+        return (clock.now - start) / .seconds(1)
+    }
+
+    /// Runs a file of this folder, or a statement, with variables, and returns the last line that it prints.
+    @discardableResult
+    func psql(file: String? = nil, statement: String? = nil, _ variables: [String: Int] = [:]) async throws -> String {
+        var arguments = ["-XAtq", "-d", url, "-v", "ON_ERROR_STOP=1"]
+        for (name, value) in variables { arguments += ["-v", "\(name)=\(value)"] }
+        if let file {
+            arguments += ["-f", URL(filePath: #filePath).deletingLastPathComponent().appending(path: file).path]
+        }
+        if let statement { arguments += ["-c", statement] }
+        let result = try await Subprocess.run(
+            .path(.init(cluster.installation.program("psql"))), arguments: .init(arguments),
+            output: .string(limit: 1 << 16), error: .discarded)
+        try check(result.terminationStatus, file ?? statement ?? "psql")
+        return result.standardOutput.split(separator: "\n").last.map(String.init) ?? ""
+    }
+
+    private func check(_ status: TerminationStatus, _ what: String) throws {
+        guard status.isSuccess else { throw ValidationError("\(what) failed: \(status)") }
+    }
+}
+
+/// A number with two decimals, for people.
+func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }

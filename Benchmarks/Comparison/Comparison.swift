@@ -1,0 +1,8 @@
+import ArgumentParser
+
+/// What Brocot costs, each as a ratio to a peer or a limit that is measured in the same run.
+@main
+struct Comparison: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "Comparison", subcommands: [Draining.self, Positions.self, ListSizes.self])
+}
