@@ -23,12 +23,14 @@ struct ModelTests {
 
     private func compare(ownsRows: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
-        print("seed \(seed), \(Self.requests) requests")
+        print("seed \(seed), \(Self.requests) requests, \(ownsRows ? "built-in table" : "table of the user's")")
         var generator = SeededGenerator(seed: seed)
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: ownsRows)
         let lists = (1...6).map(String.init)
-        let items = (1...60).map(String.init)
+        let count = [20, 60, 700].randomElement(using: &generator) ?? 60
+        let items = (1...count).map(String.init)
+        var usedKeys: Set<String> = []
         if !ownsRows {
             try await fixture.createTasks(lists: lists, items: items, model: &model)
         }
@@ -37,10 +39,15 @@ struct ModelTests {
             lists: lists, items: items, longestBlock: 50)
         var done = 0
         while done < Self.requests {
-            let count = Int.random(in: 1...600, using: &generator)
-            let batch = (0..<count).map { _ in moves.next() }
-            let ids = try await fixture.enqueue(batch)
-            let expected = batch.map { model.apply($0)?.rawValue }
+            let size = Int.random(in: 1...600, using: &generator)
+            let batch = (0..<size).map { _ in moves.next() }
+            // Now and then a key comes again: such a request is skipped.
+            let keys = batch.map { _ -> String? in
+                Int.random(in: 0..<4, using: &generator) > 0 ? nil : "\(Int.random(in: 0..<10_000, using: &generator))"
+            }
+            let ids = try await fixture.enqueue(batch, idempotencyKeys: keys)
+            let isNew = keys.map { $0.map { usedKeys.insert($0).inserted } ?? true }
+            let expected = zip(batch, isNew).filter(\.1).map { model.apply($0.0)?.rawValue }
             var configuration = QueueConfiguration()
             configuration.requestsPerBatch = Int.random(in: 1...400, using: &generator)
             configuration.requestsPerList = Int.random(in: 1...200, using: &generator)
@@ -62,7 +69,7 @@ struct ModelTests {
                 try #require(
                     stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed), list \(list), after \(done)")
             }
-            done += count
+            done += size
         }
     }
 }

@@ -14,16 +14,17 @@ struct QueueFixture {
 
     /// Inserts requests in one statement, and returns their ids.
     @discardableResult
-    func enqueue(_ moves: [Move]) async throws -> [Int64] {
+    func enqueue(_ moves: [Move], idempotencyKeys: [String?]? = nil) async throws -> [Int64] {
         let last = try await ids(
             "SELECT coalesce(max(id), 0) FROM (SELECT id FROM brocot.move_requests UNION ALL SELECT id FROM brocot.move_log) AS known"
         )
         try await connection.run { connection in
             _ = try connection.copyIn(
                 """
-                COPY brocot.move_requests (ordered_table, list, items, placement, anchor, position, from_list)
+                COPY brocot.move_requests
+                    (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key)
                 FROM STDIN
-                """, rows: moves.map(\.columns))
+                """, rows: zip(moves, idempotencyKeys ?? moves.map { _ in nil }).map { $0.columns + [$1] })
         }
         return try await ids("SELECT id FROM brocot.move_requests WHERE id > \(last.first ?? 0) ORDER BY id")
     }
