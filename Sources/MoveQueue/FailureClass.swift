@@ -18,7 +18,7 @@ package enum FailureClass: Equatable, Sendable {
         switch error {
         case .rowsChangedUnderLock, .unexpectedRowCount:
             self = .staleRows
-        case .invalidStoredRank, .unsupportedKeyType:
+        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType:
             self = .environment
         case .database(let error):
             guard error.code == .server, let state = error.sqlState, !Self.environmental.contains(state.classCode)

@@ -80,9 +80,9 @@ enum QueueStatements {
 
     /// The earliest requests of locked lists, and the time that is now, in one snapshot.
     ///
-    /// At most `limit` for each list as target and as source, and no more than some megabytes in all, but at least one
-    /// request: what is left out there is later than all that is returned.
-    static func pending(in lists: [ListIdentifier], limit: Int, bytes: Int) -> SQL {
+    /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all,
+    /// but at least one request: what is left out there is later than all that is returned.
+    static func pending(in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int) -> SQL {
         """
         WITH moment AS MATERIALIZED (
             SELECT pg_catalog.clock_timestamp() AS now
@@ -110,7 +110,7 @@ enum QueueStatements {
         SELECT weighed.id, weighed.ordered_table, weighed.list, weighed.items, weighed.placement, weighed.anchor,
             weighed.position, weighed.from_list, moment.now
         FROM weighed CROSS JOIN moment
-        WHERE weighed.bytes <= \(bytes)::bigint OR weighed.number = 1
+        WHERE (weighed.bytes <= \(bytes)::bigint AND weighed.number <= \(total)::bigint) OR weighed.number = 1
         """
     }
 

@@ -100,7 +100,8 @@ package struct QueueTransaction: Sendable {
     ) throws -> ([PendingRequest], Timestamp?) {
         let rows = try connection.query(
             QueueStatements.pending(
-                in: lists, limit: configuration.requestsPerList, bytes: configuration.bytesPerBatch))
+                in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,
+                bytes: configuration.bytesPerBatch))
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
         for row in rows {
@@ -166,7 +167,7 @@ package struct QueueTransaction: Sendable {
 }
 
 extension PendingRequest {
-    /// From the first eight columns of ``QueueStatements/pending(in:limit:bytes:)``.
+    /// From the first eight columns of ``QueueStatements/pending(in:limit:total:bytes:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
         let orderedTable = try row.decode(1, as: String.self)

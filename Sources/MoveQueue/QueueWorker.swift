@@ -19,11 +19,13 @@ package struct QueueWorker: Sendable {
     private let transaction: QueueTransaction
     private static let beginning = ListIdentifier(orderedTable: "", list: "")
     private var place = beginning
-    /// How many requests a list had lately, on average.
-    private var depth = 16.0
+    /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
+    /// less than one that is too large.
+    private var depth: Double
 
     package init(_ configuration: QueueConfiguration = QueueConfiguration()) {
         self.configuration = configuration
+        depth = Double(configuration.requestsPerBatch) / 8
         transaction = QueueTransaction(configuration)
     }
 

@@ -3,6 +3,9 @@ import LibPQ
 /// Applies moves to the database, generic over ordered tables. The caller has begun a transaction and holds the locks
 /// of every list that the moves touch.
 package struct MoveApplication: Sendable {
+    /// Each round reads more of some list than was known before; only a defect could need so many.
+    private static let mostRounds = 10_000
+
     private let policy: RebalancingPolicy
     private let rowsPerLookup: Int
 
@@ -27,7 +30,10 @@ package struct MoveApplication: Sendable {
         let tables = try OrderedTableRepository.tables(named: names.sorted(), on: connection)
         var batch = MoveBatch(moves, tables: tables, policy: policy, rowsPerLookup: rowsPerLookup)
         var needs = batch.advance()
-        while !needs.isEmpty {
+        var rounds = 0
+        while let first = needs.first {
+            rounds += 1
+            guard rounds <= Self.mostRounds else { throw .readingDoesNotSettle(list: first.list) }
             for table in tables.values {
                 let ofTable = needs.filter { $0.list.orderedTable == table.name }
                 for (need, finding) in try OrderedTableRepository(table).find(ofTable, on: connection) {

@@ -10,6 +10,8 @@ package enum OrderingError: Error, Sendable {
     case unexpectedRowCount(table: String, expected: Int, written: Int)
     /// A stored rank is no fraction in lowest terms within bounds.
     case invalidStoredRank(table: String, list: String, key: String, rank: String)
+    /// Reading more and more rows of a list does not tell where an item goes: a defect of this program.
+    case readingDoesNotSettle(list: ListIdentifier)
     /// A key column of the registered table has a type that can't be a key.
     case unsupportedKeyType(table: String, column: String, type: String)
 }
@@ -26,6 +28,8 @@ extension OrderingError: CustomStringConvertible {
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"
+        case .readingDoesNotSettle(let list):
+            "reading list \(list) does not settle; please report this with what was asked for"
         case .unsupportedKeyType(let table, let column, let type):
             "column \(column) of \(table) has type \(type); keys are \(KeyType.allCases.map(\.rawValue).joined(separator: ", "))"
         }

@@ -66,6 +66,15 @@ struct MoveTests {
         #expect(try await fixture.lists()["a"] == model)
     }
 
+    @Test("a position far beyond the end of a list that is not read whole")
+    func positionBeyondLongList() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.fill("a", count: 1_000)
+        try await fixture.enqueue([place(["1"], .at(5_000)), place(["2"], .at(.max)), place(["3"], .at(999))])
+        try await fixture.drain()
+        #expect(try await fixture.lists()["a"]?.suffix(4) == ["1000", "1", "2", "3"])
+    }
+
     @Test("a block of 10,000 keeps its order and is placed whole; a block moves relative to itself or is rejected")
     func largeBlock() async throws {
         let fixture = try await QueueFixture()

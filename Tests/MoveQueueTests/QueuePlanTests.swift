@@ -42,7 +42,7 @@ struct QueuePlanTests {
     func pending() async throws {
         try await expect(
             ["move_requests_by_list", "move_requests_by_from_list"],
-            in: QueueStatements.pending(in: lists, limit: 10, bytes: 1_000_000))
+            in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000))
     }
 
     @Test("finishing requests")

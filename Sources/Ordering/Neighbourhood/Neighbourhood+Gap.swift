@@ -47,7 +47,8 @@ extension Neighbourhood {
         }
         guard let landmark = landmark(nearest: position) else { return .needs([need(storedPosition: position)]) }
         let distance = position - (landmark.storedBefore + drift(before: landmark.rank))
-        guard abs(distance) <= Self.longestPrefix + touched.count else {
+        let isBeyondEnd = landmark.rank == nil && distance > 0
+        guard isBeyondEnd || abs(distance) <= Self.longestPrefix + touched.count else {
             return .needs([need(storedPosition: landmark.storedBefore + distance)])
         }
         return gap(distance, from: landmark.rank)
