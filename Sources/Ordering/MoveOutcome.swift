@@ -43,7 +43,7 @@ public struct Rejection: Error, Equatable, Sendable {
 extension Rejection {
     static func unknownOrderedTable(_ name: String) -> Rejection {
         Rejection(
-            .unknownOrderedTable, "'\(name)' is not in brocot.ordered_tables; register it with `brocot attach`")
+            .unknownOrderedTable, "there is no ordered table '\(name)' in brocot.ordered_tables")
     }
 }
 
