@@ -161,21 +161,28 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     case let state? where state.classCode == "28": return .authenticationFailed
     default: break
     }
-    // PgBouncer gives most of its refusals one SQLSTATE, 08P01.
-    if message.contains("no such database") { return .noSuchDatabase }
-    if message.contains("no such user") || message.contains("fe_sendauth: no password supplied") {
-        return .authenticationFailed
-    }
-    if message.contains("session is read-only") || message.contains("server is in hot standby mode") {
-        return .standby
-    }
-    let unreachable = [
-        "could not translate host name", "Connection refused", "No such file or directory", "Network is unreachable",
-        "No route to host", "server closed the connection unexpectedly", "timeout expired", "Connection reset",
-        "Connection timed out",
-    ]
-    return unreachable.contains(where: message.contains) ? .unreachable : .other
+    return telltales.first { message.contains($0.text) }?.failure ?? .other
 }
+
+/// What libpq says where the server said nothing, and what PgBouncer says: it gives all refusals one SQLSTATE, 08P01.
+private let telltales: [(text: String, failure: PostgresError.ConnectionFailure)] = [
+    ("no such database", .noSuchDatabase),
+    ("no such user", .authenticationFailed),
+    ("authentication failed", .authenticationFailed),
+    ("fe_sendauth: no password supplied", .authenticationFailed),
+    ("no more connections allowed", .notAccepting),
+    ("(server down)", .notAccepting),
+    ("session is read-only", .standby),
+    ("server is in hot standby mode", .standby),
+    ("could not translate host name", .unreachable),
+    ("Connection refused", .unreachable),
+    ("No such file or directory", .unreachable),
+    ("Network is unreachable", .unreachable),
+    ("No route to host", .unreachable),
+    ("server closed the connection unexpectedly", .unreachable),
+    ("Connection reset", .unreachable),
+    ("Connection timed out", .unreachable),
+]
 
 private func hint(for reason: PostgresError.ConnectionFailure, _ parameters: ConnectionParameters) -> String? {
     switch reason {

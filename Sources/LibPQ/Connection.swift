@@ -144,7 +144,7 @@ extension Connection {
         return false
     }
 
-    /// What the server reports by itself, such as `in_hot_standby`; nil where it does not, as PgBouncer for that one.
+    /// What the server reports by itself, such as `in_hot_standby`; nil where it does not.
     package func parameterStatus(_ name: String) -> String? {
         guard let pointer = try? handle.live() else { return nil }
         return PQparameterStatus(pointer, name).map { String(cString: $0) }

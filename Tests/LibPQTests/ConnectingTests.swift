@@ -1,10 +1,49 @@
 import FoundationEssentials
-import LibPQ
 import Logging
 import TestPostgres
 import Testing
 
+@testable import LibPQ
+
 /// What happens where no connection comes about, and what people are told.
+/// libpq's and PgBouncer's texts, as they are seen with verbose messages.
+struct ConnectionFailureTests {
+    @Test(
+        arguments: [
+            (
+                "FATAL:  28P01: password authentication failed for user \"ann\"\nLOCATION:  auth_failed, auth.c:335\n",
+                .authenticationFailed
+            ),
+            ("FATAL:  28000: no pg_hba.conf entry for host \"10.0.0.1\", user \"ann\"\n", .authenticationFailed),
+            ("FATAL:  08P01: SASL authentication failed\n", .authenticationFailed),
+            ("ФАТАЛЬНО:  3D000: база данных \"app\" не существует\n", .noSuchDatabase),
+            ("FATAL:  08P01: no such database: app\n", .noSuchDatabase),
+            ("FATAL:  57P03: the database system is starting up\n", .notAccepting),
+            ("FATAL:  08P01: no more connections allowed (max_client_conn)\n", .notAccepting),
+            ("failed: Connection refused\n\tIs the server running on that host?\n", .unreachable),
+            ("server closed the connection unexpectedly\n\tThis probably means …\n", .unreachable),
+            ("failed: server is in hot standby mode\n", .standby), ("SSL error: certificate verify failed\n", .other),
+        ] as [(String, PostgresError.ConnectionFailure)])
+    func `the reason is found, in any language of the server's`(
+        _ account: String, _ reason: PostgresError.ConnectionFailure
+    ) throws {
+        let error = connectionFailure(
+            "connection to server at \"db\", port 5432 \(account)", at: try ConnectionParameters())
+        #expect(error.connectionFailure == reason)
+        #expect(error.code == .connectionFailed)
+    }
+
+    @Test func `the SQLSTATE is taken out of the text, and the place in the server's source`() throws {
+        let error = connectionFailure(
+            "connection to server at \"db\" failed: FATAL:  3D000: database \"a:  X0000: b\" does not exist\nLOCATION:  x\n",
+            at: try ConnectionParameters())
+        #expect(error.sqlState == .invalidCatalogName)
+        #expect(
+            error.message
+                == "connection to server at \"db\" failed: FATAL:  database \"a:  X0000: b\" does not exist")
+    }
+}
+
 @Suite(.timeLimit(.minutes(2))) struct ConnectingTests {
     private let logger = Logger(label: "ConnectingTests")
 
