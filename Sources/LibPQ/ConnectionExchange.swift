@@ -28,9 +28,12 @@ extension Connection {
             return try readResults(pointer, since: start, copyIn: copyIn)
         }
         interruption.endStatement()
-        awaitCancellationRequest()
-        // Not before here: until the exchange is over, libpq's pointer is in use.
-        if case .failure(let error) = outcome, error.isConnectionLost { handle.close() }
+        if case .failure(let error) = outcome, error.isConnectionLost {
+            // Not before here: until the exchange is over, libpq's pointer is in use.
+            handle.close()
+        } else {
+            awaitCancellationRequest()
+        }
         return try outcome.get()
     }
 

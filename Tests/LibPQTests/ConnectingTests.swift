@@ -119,7 +119,7 @@ struct ConnectionFailureTests {
         let error = try await failure(parameters)
         #expect(error.code == .connectionFailed)
         #expect(error.connectionFailure == .timedOut)
-        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(start.duration(to: .now) < .seconds(15))
     }
 
     @Test func `a cancelled task stops connecting`() async throws {
@@ -133,7 +133,7 @@ struct ConnectionFailureTests {
         task.cancel()
         let error = try await task.value
         #expect(error.code == .cancelled)
-        #expect(start.duration(to: .now) < .seconds(2))
+        #expect(start.duration(to: .now) < .seconds(8))
     }
 
     @Test(.database(migrated: false)) func `the next host is tried where one is silent`() async throws {
@@ -142,7 +142,8 @@ struct ConnectionFailureTests {
         var parameters = database
         parameters["host"] = "127.0.0.1,127.0.0.1,127.0.0.1"
         parameters["port"] = "1,\(listener.port),\(try #require(database["port"]))"
-        parameters["connect_timeout"] = "1"
+        // Long enough for a busy machine to answer.
+        parameters["connect_timeout"] = "4"
         let connection = try await Connection.connect(parameters, logger: logger)
         #expect(try await connection.query("SELECT 1")[0].decode(0) == 1)
     }

@@ -42,11 +42,13 @@ final class BreakingProxy: Sendable {
     private let listener: SilentListener
     private let serverPort: UInt16
     private let fault: Fault
-    private let isFrozen = Mutex(false)
+    private let frozen = Mutex(false)
     private let descriptors = Mutex<[Int32]>([])
     private let queue = DispatchQueue(label: "BreakingProxy", attributes: .concurrent)
 
     var port: UInt16 { listener.port }
+    /// Whether the statement to freeze at has come.
+    var isFrozen: Bool { frozen.withLock { $0 } }
 
     init(serverPort: UInt16, fault: Fault) throws {
         listener = try SilentListener()
@@ -66,7 +68,7 @@ final class BreakingProxy: Sendable {
             let client = accept(listener.descriptor, nil, nil)
             guard client >= 0 else { return }
             descriptors.withLock { $0.append(client) }
-            if isFrozen.withLock({ $0 }) { continue }
+            if isFrozen { continue }
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = loopbackAddress(port: serverPort)
             _ = withUnsafePointer(to: &address) { pointer in
@@ -99,7 +101,7 @@ final class BreakingProxy: Sendable {
             case .hangUpAfterAnswerTo(let statement) where text.contains(statement):
                 link.hasSentFatalStatement.store(true, ordering: .sequentiallyConsistent)
             case .freezeAt(let statement) where text.contains(statement):
-                isFrozen.withLock { $0 = true }
+                frozen.withLock { $0 = true }
                 return
             default: break
             }
@@ -110,7 +112,7 @@ final class BreakingProxy: Sendable {
 
     private func passAnswers(_ link: Link) {
         while let bytes = receive(link.server) {
-            if isFrozen.withLock({ $0 }) { return }
+            if isFrozen { return }
             if link.hasSentFatalStatement.load(ordering: .sequentiallyConsistent) { break }
             transmit(bytes, to: link.client)
         }

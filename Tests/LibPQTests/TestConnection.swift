@@ -32,7 +32,8 @@ func waitForStatement(containing text: String, on observer: Connection) async th
             try connection.query(
                 """
                 SELECT count(*) FROM pg_stat_activity
-                WHERE state = 'active' AND pid <> pg_backend_pid() AND position(\(text) IN query) > 0
+                WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
+                    AND position(\(text) IN query) > 0
                 """
             ).single().decode(0)
         }
