@@ -103,7 +103,7 @@ extension Connection {
             switch readiness {
             case .socket: return
             case .woken: break
-            case .timedOut: interruption.requestCancellation()
+            case .timedOut: interruption.repeatCancellation()
             }
         }
     }

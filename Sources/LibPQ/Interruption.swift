@@ -19,6 +19,13 @@ final class Interruption: Sendable {
         var requestIsUnderWay = false
         var wakeUpIsRequested = false
         var target: CancelHandle?
+
+        /// Where to send a request, if there is a statement that may be stopped and no request under way.
+        mutating func beginRequest() -> CancelHandle? {
+            guard statementIsCancellable, !requestIsUnderWay, let target else { return nil }
+            requestIsUnderWay = true
+            return target
+        }
     }
 
     let pipe: WakePipe
@@ -59,13 +66,13 @@ final class Interruption: Sendable {
 
     /// From any thread; does nothing where the operation doesn't run.
     func cancel(_ operation: UInt64) {
-        let isNews = state.withLock { state in
-            guard state.operation == operation, state.cancelledAt == nil else { return false }
+        // In one step: between two, the operation could end, and the request hit the next.
+        let target: CancelHandle? = state.withLock { state in
+            guard state.operation == operation, state.cancelledAt == nil else { return nil }
             state.cancelledAt = .now
-            return true
+            return state.beginRequest()
         }
-        guard isNews else { return }
-        requestCancellation()
+        if let target { send(to: target) }
         pipe.signal()
     }
 
@@ -88,14 +95,12 @@ final class Interruption: Sendable {
         state.withLock { $0.statementIsCancellable = false }
     }
 
-    /// Asks the server to stop the statement, if there is one that may be stopped and no request under way.
-    func requestCancellation() {
-        let target: CancelHandle? = state.withLock { state in
-            guard state.statementIsCancellable, !state.requestIsUnderWay, let target = state.target else { return nil }
-            state.requestIsUnderWay = true
-            return target
-        }
-        guard let target else { return }
+    /// Asks the server once more to stop the statement, if there is one that may be stopped and no request under way.
+    func repeatCancellation() {
+        if let target = state.withLock({ $0.beginRequest() }) { send(to: target) }
+    }
+
+    private func send(to target: CancelHandle) {
         queue.async { [self] in
             target.send()
             state.withLock { $0.requestIsUnderWay = false }
