@@ -37,6 +37,15 @@ import Testing
         #expect(try await error.code == .connectionLost)
     }
 
+    @Test func `an idle connection knows that its session was ended before it is used`() async throws {
+        let connection = try await connect()
+        let administrator = try await connect()
+        #expect(await !connection.hasHungUp)
+        connection.wakeUp()
+        _ = try await administrator.query("SELECT pg_terminate_backend(\(connection.backendProcessIdentifier), 5000)")
+        #expect(await connection.hasHungUp)
+    }
+
     @Test func `a transaction whose session was ended did nothing`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
