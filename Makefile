@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Package.swift
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test demo dev format lint clean
+.PHONY: help dependencies build test memory-check demo dev format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ build: dependencies ## Build the release binary, and print its path
 test: dependencies ## Run all tests against real servers of their own
 	swift test
 
+memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSanitizer and LeakSanitizer
+	@.ci/memory-check
+
 demo: dependencies ## Watch moves being applied to a small backlog, in a throwaway database
 	swift run brocot demo
 
@@ -39,4 +42,4 @@ lint: ## Check the Swift code's format, as CI does
 	swift format lint --strict --recursive $(SWIFT_FOLDERS)
 
 clean: ## Delete what was built; the database in .brocot/ stays
-	rm -rf .build
+	rm -rf .build .build-memory-check
