@@ -28,6 +28,7 @@ struct BrocotCommand: AsyncParsableCommand {
               3  migrations pending        8  the database is newer
               4  schema changed by hand
             """,
+        version: "0.1.0",
         subcommands: [
             MigrateCommand.self, DaemonCommand.self, ShowCommand.self, CheckCommand.self, DevCommand.self,
             DemoCommand.self,

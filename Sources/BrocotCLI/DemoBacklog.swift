@@ -1,6 +1,8 @@
+import Ordering
+
 /// A software team's backlog, and one week of its life.
 enum DemoBacklog {
-    static let list = "backlog"
+    static let list: ListIdentifier = "backlog"
 
     static let items = [
         "Export invoices as CSV", "Dark mode", "Search by customer name", "Passkeys for sign-in",

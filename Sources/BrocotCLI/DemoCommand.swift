@@ -25,11 +25,10 @@ struct DemoCommand: AsyncParsableCommand {
 
     private func play(on database: PrivateDatabase, logger: Logger) async throws {
         let connection = try await Connection.connect(database.parameters, logger: logger)
-        let list = ListReader(connection: connection)
 
-        try await connection.execute("SELECT brocot.move(\(DemoBacklog.list), \(DemoBacklog.items), last => true)")
+        try await connection.execute("SELECT brocot.move(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
         try await drain(database, logger: logger)
-        let before = try await list.items(of: DemoBacklog.list, in: "items", limit: 100)
+        let before = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
         printItems("A team's backlog. Every item has a rank, an exact fraction:", before)
 
         Stream.output.print("Things happen, and the application says what goes where:\n")
@@ -38,7 +37,7 @@ struct DemoCommand: AsyncParsableCommand {
             Stream.output.print("  -- \(event.reason)\n  SELECT \(event.call);")
         }
         try await drain(database, logger: logger)
-        let after = try await list.items(of: DemoBacklog.list, in: "items", limit: 100)
+        let after = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
         printItems("\nThe daemon has applied them:", after)
 
         Stream.output.print(summary(before, after))

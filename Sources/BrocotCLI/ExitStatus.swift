@@ -1,6 +1,7 @@
 import LibPQ
 import LocalPostgres
 import Migrations
+import Ordering
 
 /// What `brocot` says to the program that started it. The numbers are part of its interface.
 enum ExitStatus: Int32, Sendable {
@@ -28,6 +29,7 @@ enum ExitStatus: Int32, Sendable {
         case let error as CommandFailure: self = error.status
         case let error as PostgresError: self = Self.status(of: error)
         case let error as MigrationError: self = Self.status(of: error)
+        case let error as OrderingError: self = Self.status(of: error)
         case let error as LocalPostgresError: self = Self.status(of: error)
         default: return nil
         }
@@ -53,6 +55,14 @@ enum ExitStatus: Int32, Sendable {
         case .lockTimeout: .lockTimeout
         case .standby: .cannotConnect
         case .cancelled: .failed
+        }
+    }
+
+    private static func status(of error: OrderingError) -> ExitStatus {
+        switch error {
+        case .database(let error): status(of: error)
+        case .invalidStoredRank: .needsRepair
+        case .rowsChangedUnderLock, .unexpectedRowCount, .unsupportedKeyType: .failed
         }
     }
 

@@ -1,3 +1,6 @@
+import LibPQ
+import Ordering
+
 /// One item of a list, as `brocot show` prints it.
 struct RankedItem: Encodable {
     /// Counted from 0.
@@ -17,6 +20,28 @@ struct RankedItem: Encodable {
     /// The rank to some ten decimals, for people.
     private var abbreviatedRank: String { rank.count <= 13 ? rank : "\(rank.prefix(12))…" }
 
+    /// The first items of a list, in order. None where there is no such list.
+    ///
+    /// - Throws: ``CommandFailure`` `.migrationsPending` where Brocot's schema is missing, `.usage` where no such table is
+    ///   registered or its lists can't have such a key; else `OrderingError`.
+    static func read(_ list: ListIdentifier, limit: Int, on connection: Connection) async throws -> [RankedItem] {
+        do {
+            let items = try await connection.run { connection throws in
+                try ListReader.open(list, on: connection).get().items(after: nil, limit: limit, on: connection)
+            }
+            return items.enumerated().map { position, item in
+                RankedItem(
+                    position: position, item: item.key, rankNumerator: item.fraction.numerator,
+                    rankDenominator: item.fraction.denominator, rank: item.rank.text)
+            }
+        } catch let rejection as Rejection {
+            throw CommandFailure(.usage, "There is no list \"\(list.list)\": \(rejection.message).")
+        } catch OrderingError.database(let error) where error.saysThatSchemaIsMissing {
+            throw CommandFailure(
+                .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
+        }
+    }
+
     static func columns(_ items: [RankedItem]) -> ColumnText {
         ColumnText(
             header: ["position", "item", "rank", ""], alignments: [.right, .left, .right, .left],
@@ -27,4 +52,8 @@ struct RankedItem: Encodable {
                 ]
             })
     }
+}
+
+extension PostgresError {
+    fileprivate var saysThatSchemaIsMissing: Bool { sqlState == .undefinedTable || sqlState == .invalidSchemaName }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Ordering
 
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,8 +33,8 @@ struct ShowCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let reader = ListReader(connection: try await connection.connect(logger: logging.makeLogger()))
-        let items = try await reader.items(of: list, in: table, limit: limit)
+        let database = try await connection.connect(logger: logging.makeLogger())
+        let items = try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
         if json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

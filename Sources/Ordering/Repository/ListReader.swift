@@ -24,14 +24,26 @@ package struct ListReader: Sendable {
         return .success(ListReader(list.list, of: table))
     }
 
-    /// The first placed items beyond a rank, with theirs; nil: from the beginning.
+    /// An item with its place.
+    package struct PlacedItem: Sendable {
+        package let key: String
+        /// The sort key.
+        package let rank: PostgresNumeric
+        /// The exact rank.
+        package let fraction: (numerator: Int64, denominator: Int64)
+    }
+
+    /// The first placed items beyond a rank; nil: from the beginning.
     package func items(
         after rank: PostgresNumeric?, limit: Int, on connection: isolated Connection
-    ) throws(OrderingError) -> [(key: String, rank: PostgresNumeric)] {
+    ) throws(OrderingError) -> [PlacedItem] {
         do throws(PostgresError) {
-            var items: [(String, PostgresNumeric)] = []
+            var items: [PlacedItem] = []
             for row in try connection.query(statements.items(of: list, after: rank, limit: limit)) {
-                items.append((try row.decode(0), try row.decode(1)))
+                items.append(
+                    PlacedItem(
+                        key: try row.decode(0), rank: try row.decode(1),
+                        fraction: (try row.decode(2), try row.decode(3))))
             }
             return items
         } catch {

@@ -120,10 +120,10 @@ struct OrderingStatements {
         """
     }
 
-    /// The keys and sort keys of the first placed rows beyond a rank.
+    /// The keys, sort keys and exact ranks of the first placed rows beyond a rank.
     func items(of list: String, after rank: PostgresNumeric?, limit: Int) -> SQL {
         """
-        SELECT placed.\(itemColumn)::text, placed.rank
+        SELECT placed.\(itemColumn)::text, placed.rank, placed.rank_num, placed.rank_den
         FROM \(table) AS placed
         WHERE placed.\(listColumn) = (\(lists([list])))[1]
             AND \(rank.map { "placed.rank > \($0)" as SQL } ?? "placed.rank IS NOT NULL")
