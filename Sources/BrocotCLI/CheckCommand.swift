@@ -63,11 +63,8 @@ struct CheckCommand: AsyncParsableCommand {
             return try await connection.run { [table] connection throws(OrderingError) in
                 try OrderedTable.named(table, on: connection)
             }
-        } catch OrderingError.database(let error) {
-            guard let state = error.sqlState, SQLState.missingSchema.contains(state) else { throw error }
-            throw CommandFailure.schemaMissing(connection)
         } catch {
-            throw CommandFailure(.usage, "\(error)")
+            throw CommandFailure.reason(for: error, on: connection)
         }
     }
 }

@@ -62,7 +62,8 @@ enum ExitStatus: Int32, Sendable {
         switch error {
         case .database(let error): status(of: error)
         case .invalidStoredRank: .needsRepair
-        case .rowsChangedUnderLock, .unexpectedRowCount, .unsupportedKeyType: .failed
+        case .unsupportedKeyType: .usage
+        case .rowsChangedUnderLock, .unexpectedRowCount, .readingDoesNotSettle: .failed
         }
     }
 

@@ -35,10 +35,11 @@ struct RankedItem: Encodable {
                     rankDenominator: item.fraction.denominator, rank: item.rank.text)
             }
         } catch let rejection as Rejection {
-            throw CommandFailure(.usage, "There is no list \"\(list.list)\": \(rejection.message).")
-        } catch OrderingError.database(let error) where error.saysThatSchemaIsMissing {
-            throw CommandFailure(
-                .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
+            throw rejection.code == .unknownOrderedTable
+                ? CommandFailure.notAnOrderedTable(list.orderedTable)
+                : .impossibleList(list.list, in: list.orderedTable, because: rejection.message)
+        } catch {
+            throw CommandFailure.reason(for: error, on: connection)
         }
     }
 
@@ -52,8 +53,4 @@ struct RankedItem: Encodable {
                 ]
             })
     }
-}
-
-extension PostgresError {
-    fileprivate var saysThatSchemaIsMissing: Bool { sqlState == .undefinedTable || sqlState == .invalidSchemaName }
 }

@@ -51,7 +51,7 @@ import Testing
     func unknownTable() async throws {
         let result = try await BrocotProcess.run("show", "letters", "--table", "public.cards")
         #expect(result.exitCode == 2)
-        #expect(result.errors.contains("'public.cards' is not in brocot.ordered_tables"))
+        #expect(result.errors.contains("public.cards is not an ordered table"))
     }
 
     private func insert(_ items: [(item: String, numerator: Int64, denominator: Int64)]) async throws {
