@@ -15,7 +15,7 @@ final class Doorbell: Sendable {
     private let workers: Int
     private let onAllWaiting: @Sendable () -> Void
 
-    /// - Parameter onAllWaiting: called when the last of so many workers begins to wait.
+    /// `onAllWaiting` is called when the last of so many workers begins to wait.
     init(workers: Int, onAllWaiting: @escaping @Sendable () -> Void) {
         self.workers = workers
         self.onAllWaiting = onAllWaiting

@@ -9,8 +9,10 @@ package struct MoveApplication: Sendable {
     private let policy: RebalancingPolicy
     private let rowsPerLookup: Int
 
-    /// - Parameter rowsPerLookup: a list is read from its beginning if it seems to have no more rows than this for each
-    ///   row that would have to be looked up; 0: never.
+    /// - Parameters:
+    ///   - policy: how ranks are rebalanced.
+    ///   - rowsPerLookup: a list is read from its beginning if it seems to have no more rows than this for
+    ///     each row that would have to be looked up; 0: never.
     package init(policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24) {
         self.policy = policy
         self.rowsPerLookup = rowsPerLookup

@@ -26,6 +26,7 @@ package struct MoveBatch: Sendable {
     /// - Parameters:
     ///   - moves: in the order in which they shall be applied.
     ///   - tables: by name; moves in others are rejected.
+    ///   - policy: how ranks are rebalanced.
     ///   - rowsPerLookup: about so many rows in a row are read in the time that one takes to look up.
     package init(
         _ moves: [Move], tables: [String: OrderedTable], policy: RebalancingPolicy, rowsPerLookup: Int
