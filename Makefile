@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Package.swift
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test memory-check demo dev format lint clean
+.PHONY: help dependencies build test test-model test-traces memory-check benchmark demo dev format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,17 @@ test: dependencies ## Run all tests against real servers of their own
 
 memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSanitizer and LeakSanitizer
 	@.ci/memory-check
+
+REQUESTS ?= 1000000
+test-model: dependencies ## Compare the queue with plain arrays, over REQUESTS=1000000 random requests
+	BROCOT_MODEL_REQUESTS=$(REQUESTS) swift test --filter ModelTests
+
+test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRACES is their folder
+	BROCOT_ALL_TRACES=1 swift test --filter TraceReplayTests
+
+benchmark: dependencies ## Measure draining, moves and list sizes, as ratios to what else PostgreSQL could do
+	swift build -c release
+	for what in draining positions list-sizes; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
 
 demo: dependencies ## Watch moves being applied to a small backlog, in a throwaway database
 	swift run brocot demo
