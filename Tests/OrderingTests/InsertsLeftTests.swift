@@ -46,6 +46,13 @@ struct InsertsLeftTests {
                 let found = Rank.insertsLeft(between: gap.lower, and: gap.upper, limit: limit)
                 let expected = adversary.insertsLeft(gap)
                 if found != expected { Issue.record("\(gap): \(found) instead of \(expected)") }
+                let certain = Rank.certainInserts(between: gap.lower, and: gap.upper, limit: limit)
+                if expected > 0 {
+                    let ceiling = expected / 2
+                    let cut = Rank.insertsLeft(between: gap.lower, and: gap.upper, limit: limit, ceiling: ceiling)
+                    if cut != ceiling { Issue.record("\(gap): \(cut) instead of the ceiling \(ceiling)") }
+                }
+                if certain > expected { Issue.record("\(gap): not even \(certain)") }
             }
         }
     }
@@ -82,15 +89,5 @@ struct InsertsLeftTests {
         #expect(Rank.insertsLeft(between: largest, and: nil) == 0)
         #expect(Rank.insertsLeft(between: previous, and: largest) == 0)
         #expect(Rank.insertsLeft(between: previous, and: nil) == 1)
-    }
-
-    @Test("Gaps between terms up to a bound take at least as many", arguments: [0, 1, 2, 10, 60, 88])
-    func bound(inserts: Int) throws {
-        let term = Rank.greatestTerm(leaving: inserts)
-        let largest = try #require(Rank(numerator: term, denominator: 1))
-        let previous = try #require(Rank(numerator: term - 1, denominator: 1))
-        #expect(Rank.insertsLeft(between: previous, and: largest) >= inserts)
-        #expect(Rank.insertsLeft(between: largest, and: nil) >= inserts)
-        #expect(term < 100 || Rank.insertsLeft(between: previous, and: largest) <= inserts + 1)
     }
 }

@@ -20,7 +20,7 @@ package struct ListCapacity: Sendable {
         package let lower: Item?
         /// nil at the end of the list.
         package let upper: Item?
-        /// The inserts that are certain to fit: see `Rank.insertsLeft(between:and:limit:)`.
+        /// The inserts that are certain to fit: see `Rank.insertsLeft(between:and:limit:ceiling:)`.
         package let insertsLeft: Int
     }
 
@@ -53,8 +53,6 @@ package struct ListCapacity: Sendable {
     package private(set) var faultCount = 0
     private var last: Item?
     private var tightest: Gap?
-    /// Between ends whose terms are at most this, there is no tighter gap.
-    private var unremarkableTerm: Int64 = 0
 
     package init() {}
 
@@ -83,11 +81,9 @@ package struct ListCapacity: Sendable {
     }
 
     private mutating func regard(_ lower: Item?, _ upper: Item?) {
-        guard max(lower?.greatestTerm ?? 1, upper?.greatestTerm ?? 1) > unremarkableTerm else { return }
-        let insertsLeft = Rank.insertsLeft(between: lower?.rank, and: upper?.rank)
-        if let tightest, tightest.insertsLeft <= insertsLeft { return }
-        tightest = Gap(lower: lower, upper: upper, insertsLeft: insertsLeft)
-        unremarkableTerm = Rank.greatestTerm(leaving: insertsLeft)
+        let known = tightest?.insertsLeft ?? .max
+        let insertsLeft = Rank.insertsLeft(between: lower?.rank, and: upper?.rank, ceiling: known)
+        if insertsLeft < known { tightest = Gap(lower: lower, upper: upper, insertsLeft: insertsLeft) }
     }
 
     private mutating func add(_ fault: Fault) {
