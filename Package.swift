@@ -9,6 +9,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let bigInt = Target.Dependency.product(name: "BigInt", package: "BigInt")
 
 let package = Package(
@@ -23,6 +24,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/attaswift/BigInt", from: "6.0.1"),
     ],
     targets: [
@@ -30,7 +32,8 @@ let package = Package(
             name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "LibPQ", dependencies: ["CLibPQ", logging], swiftSettings: strict),
         .target(name: "SternBrocot", swiftSettings: strict),
-        .target(name: "Ordering", dependencies: ["SternBrocot", "LibPQ", logging], swiftSettings: strict),
+        .target(
+            name: "Ordering", dependencies: ["SternBrocot", "LibPQ", logging, heap], swiftSettings: strict),
         .target(
             name: "Migrations", dependencies: ["LibPQ", logging], swiftSettings: strict,
             plugins: ["EmbedMigrations"]),
@@ -50,7 +53,7 @@ let package = Package(
             path: "Plugins/EmbedMigrations"),
 
         .executableTarget(
-            name: "RebalancingSimulator", dependencies: ["Ordering", "SternBrocot", argumentParser],
+            name: "RebalancingSimulator", dependencies: ["Ordering", "SternBrocot", argumentParser, subprocess, heap],
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
         .executableTarget(

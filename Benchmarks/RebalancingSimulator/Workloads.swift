@@ -1,0 +1,148 @@
+import HeapModule
+import Ordering
+import SternBrocot
+
+/// Ways to use and to attack a list. Each returns the list with its counts.
+enum Workloads {
+
+    static func append(_ count: Int) -> SimulatedList { run(count) { list in list.count } }
+    static func prepend(_ count: Int) -> SimulatedList { run(count) { _ in 0 } }
+    static func afterTheSame(_ count: Int) -> SimulatedList { run(count, filled: 100) { _ in 50 } }
+    static func beforeTheSame(_ count: Int) -> SimulatedList { run(count, filled: 100) { list in list.count - 50 } }
+
+    static func random(_ count: Int, seed: UInt64) -> SimulatedList {
+        var generator = SeededGenerator(seed: seed)
+        return run(count) { list in Int.random(in: 0...list.count, using: &generator) }
+    }
+
+    /// Moves of random items to random places.
+    static func churn(items: Int, moves: Int, seed: UInt64) -> SimulatedList {
+        var generator = SeededGenerator(seed: seed)
+        var list = SimulatedList()
+        list.fill(items)
+        for _ in 0..<moves {
+            list.remove(at: Int.random(in: 0..<items, using: &generator))
+            list.insert(at: Int.random(in: 0..<items, using: &generator))
+        }
+        return list
+    }
+
+    /// Always between the two newest.
+    static func zigzag(items: Int, inserts: Int) -> SimulatedList {
+        var place = items / 2
+        var isLower = false
+        return run(inserts, filled: items) { _ in
+            defer { isLower.toggle() }
+            if isLower { place += 1 }
+            return place
+        }
+    }
+
+    /// A zigzag that goes to another place nearby every 30 inserts.
+    static func jumpingZigzag(items: Int, inserts: Int, seed: UInt64) -> SimulatedList {
+        var generator = SeededGenerator(seed: seed)
+        var (place, number) = (items / 2, 0)
+        return run(inserts, filled: items) { list in
+            number += 1
+            if number % 2 == 0 { place += 1 }
+            if number % 30 == 0 {
+                place = min(max(place + Int.random(in: -100...100, using: &generator), 1), list.count - 1)
+            }
+            return place
+        }
+    }
+
+    /// Beside the newest rebalanced window, outside or inside, on alternate sides, and there into the tighter gap.
+    static func besideTheWindow(items: Int, inserts: Int, outside: Bool) -> SimulatedList {
+        var list = SimulatedList()
+        list.fill(items)
+        var (place, seen, isLower) = (items / 2, 0, false)
+        for _ in 0..<inserts {
+            list.insert(at: place)
+            if list.rebalances != seen, let window = list.lastWindow {
+                seen = list.rebalances
+                isLower.toggle()
+                let edge = isLower ? window.lowerBound : window.upperBound
+                let inward = outside ? 0 : (isLower ? 1 : -1)
+                place = min(max(edge + inward, 1), list.count - 1)
+            } else if room(in: &list, before: place + 1) < room(in: &list, before: place) {
+                place += 1
+            }
+        }
+        return list
+    }
+
+    /// Always into the gap whose simplest fraction has the largest terms.
+    static func tightestGap(items: Int, inserts: Int) -> SimulatedList {
+        var list = SimulatedList()
+        list.fill(items)
+        var gaps = Heap<Gap>()
+        func add(before index: Int, in list: SimulatedList) {
+            var ranks = list.ranks
+            guard index > 0, index < list.count else { return }
+            gaps.insert(Gap(ranks[index - 1], ranks[index]))
+        }
+        for index in 1..<items { add(before: index, in: list) }
+        for _ in 0..<inserts {
+            var place: Int?
+            while place == nil, let gap = gaps.popMax() {
+                var ranks = list.ranks
+                guard let lower = ranks.index(of: gap.lower), lower + 1 < list.count, ranks[lower + 1] == gap.upper
+                else { continue }
+                place = lower + 1
+            }
+            guard let place else { break }
+            let seen = list.rebalances
+            list.insert(at: place)
+            let changed = list.rebalances == seen ? place..<(place + 1) : list.lastWindow ?? place..<(place + 1)
+            for index in changed.lowerBound...changed.upperBound { add(before: index, in: list) }
+        }
+        return list
+    }
+
+    /// A recording: positions, how many characters are deleted there, and how many are inserted.
+    static func edits(_ patches: [Recording.Patch], limit: Int64 = Rank.limit) -> SimulatedList {
+        var list = SimulatedList(limit: limit)
+        for patch in patches {
+            for _ in 0..<patch.deleted { list.remove(at: patch.position) }
+            for offset in 0..<patch.inserted { list.insert(at: patch.position + offset) }
+        }
+        return list
+    }
+
+    // MARK: Parts
+
+    private static func run(
+        _ inserts: Int, filled: Int = 0, _ place: (SimulatedList) -> Int
+    ) -> SimulatedList {
+        var list = SimulatedList()
+        list.fill(filled)
+        for _ in 0..<inserts { list.insert(at: place(list)) }
+        return list
+    }
+
+    private struct Gap: Comparable {
+        let lower: Rank
+        let upper: Rank
+        let term: UInt64
+
+        init(_ lower: Rank, _ upper: Rank) {
+            self.lower = lower
+            self.upper = upper
+            term = largestTerm(Rank.between(lower, upper))
+        }
+
+        static func < (left: Self, right: Self) -> Bool { left.term < right.term }
+    }
+
+    /// Less room, smaller number.
+    private static func room(in list: inout SimulatedList, before index: Int) -> UInt64 {
+        var ranks = list.ranks
+        guard index > 0, index < list.count else { return .max }
+        return .max - largestTerm(Rank.between(ranks[index - 1], ranks[index]))
+    }
+
+    private static func largestTerm(_ rank: Rank?) -> UInt64 {
+        rank.map { max($0.numerator.magnitude, UInt64($0.denominator)) } ?? UInt64(Rank.limit)
+    }
+}
