@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Package.swift
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test test-model test-traces memory-check benchmark demo dev format lint clean
+.PHONY: help dependencies build test test-model test-traces memory-check benchmark simulation demo dev format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRA
 benchmark: dependencies ## Measure draining, moves and list sizes, as ratios to what else PostgreSQL could do
 	swift build -c release
 	for what in draining positions list-sizes; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+
+simulation: dependencies ## Print what rebalancing costs, without a database; RECORDINGS=folder adds recorded editing
+	swift run -c release RebalancingSimulator $(if $(RECORDINGS),--recordings $(RECORDINGS))
 
 demo: dependencies ## Watch moves being applied to a small backlog, in a throwaway database
 	swift run brocot demo

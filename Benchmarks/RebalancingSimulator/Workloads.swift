@@ -4,7 +4,6 @@ import SternBrocot
 
 /// Ways to use and to attack a list. Each returns the list with its counts.
 enum Workloads {
-
     static func append(_ count: Int) -> SimulatedList { run(count) { list in list.count } }
     static func prepend(_ count: Int) -> SimulatedList { run(count) { _ in 0 } }
     static func afterTheSame(_ count: Int) -> SimulatedList { run(count, filled: 100) { _ in 50 } }
