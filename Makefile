@@ -6,12 +6,12 @@ SHELL := /bin/sh
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin
 
 # Folders of Swift code that swift-format reads.
-SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Package.swift
+SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test test-model test-traces memory-check benchmark simulation demo dev format lint clean
+.PHONY: help dependencies build test test-model test-traces memory-check benchmark simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ demo: dependencies ## Watch moves being applied to a small backlog, in a throwaw
 
 dev: dependencies ## Run a private PostgreSQL in .brocot/ with the daemon, until Ctrl-C
 	swift run brocot dev
+
+example: dependencies ## Run the Swift library's example against a throwaway database
+	@swift build --quiet --product LibraryExample
+	@swift run --quiet OnPrivateServer "$$(swift build --show-bin-path)/LibraryExample"
 
 format: ## Format the Swift code in place
 	swift format --in-place --recursive $(SWIFT_FOLDERS)

@@ -47,6 +47,15 @@ let package = Package(
             dependencies: ["Migrations", "Brocot", "LocalPostgres", argumentParser, serviceLifecycle, logging],
             swiftSettings: strict),
 
+        // No package access: it shows what every other package can do.
+        .executableTarget(
+            name: "LibraryExample", dependencies: ["Brocot"], path: "Examples/LibraryExample", packageAccess: false,
+            swiftSettings: strict),
+        .executableTarget(
+            name: "OnPrivateServer",
+            dependencies: ["Brocot", "LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
+            path: "Examples/OnPrivateServer", swiftSettings: strict),
+
         .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder", swiftSettings: strict),
         .plugin(
             name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
@@ -81,7 +90,9 @@ let package = Package(
             dependencies: ["MoveQueue", "Ordering", "OrderingModel", "SternBrocot", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
-            name: "BrocotTests", dependencies: ["Brocot", "OrderingModel", "TestPostgres"], swiftSettings: strict),
+            name: "BrocotTests",
+            dependencies: ["Brocot", "LibraryExample", "OrderingModel", "TestPostgres", subprocess],
+            swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests", dependencies: ["BrocotCLI", "LibPQ", "TestPostgres", subprocess, logging],
             swiftSettings: strict),

@@ -16,6 +16,19 @@ struct LibraryFixture {
 
     static let quiet = Logger(label: "BrocotTests") { _ in SwiftLogNoOpLogHandler() }
 
+    /// Runs a daemon meanwhile.
+    static func withDaemon(_ body: () async throws -> Void) async throws {
+        let parameters = try ConnectionParameters(url: TestDatabase.current.url)
+        let daemon = Task {
+            try await Daemon(DaemonConfiguration(connection: parameters), logger: quiet).run()
+        }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        daemon.cancel()
+        try await daemon.value
+        try result.get()
+    }
+
     /// The items of a list of the built-in table, in order.
     func items(of list: String) async throws -> [String] {
         try await connection.query("SELECT item FROM brocot.items WHERE list = \(list) ORDER BY rank").map {

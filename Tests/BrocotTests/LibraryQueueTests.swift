@@ -5,25 +5,12 @@ import Testing
 
 @Suite("The library's way through the queue", .database)
 struct LibraryQueueTests {
-    /// Runs a daemon meanwhile.
-    private func withDaemon(_ body: () async throws -> Void) async throws {
-        let parameters = try ConnectionParameters(url: TestDatabase.current.url)
-        let daemon = Task {
-            try await Daemon(DaemonConfiguration(connection: parameters), logger: LibraryFixture.quiet).run()
-        }
-        let result: Result<Void, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
-        daemon.cancel()
-        try await daemon.value
-        try result.get()
-    }
-
     @Test("a request's outcome is awaited: applied, or rejected and why")
     func outcomes() async throws {
         let fixture = try await LibraryFixture()
         let client = fixture.client
         try await fixture.refuseItem("poison")
-        try await withDaemon {
+        try await LibraryFixture.withDaemon {
             let placed = try await client.enqueuePlace(["a", "b", "c"], .last, in: "list")
             #expect(try await client.outcome(of: placed) == .applied(rebalancedRows: 0))
             let removed = try await client.enqueueRemove(["b"], from: "list")

@@ -1,0 +1,44 @@
+import FoundationEssentials
+import Subprocess
+import TestPostgres
+import Testing
+
+@Suite("The library's example")
+struct LibraryExampleTests {
+    private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+
+    @Test("does what it says, as often as one likes", .database)
+    func runs() async throws {
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "LibraryExample").path
+        try await LibraryFixture.withDaemon {
+            for _ in 1...2 {
+                let result = try await Subprocess.run(
+                    .path(.init(program)), arguments: [TestDatabase.current.url],
+                    output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+                #expect(result.terminationStatus.isSuccess)
+                #expect(result.standardError == "")
+                #expect(
+                    result.standardOutput == """
+                        groceries: ["butter", "eggs", "bread", "milk", "tea"]
+                        moved to the basket: 1
+                        rejected: the anchor 'honey' is not in list 'groceries'
+                        request: applied(rebalancedRows: 0)
+                        page: ["butter", "jam"]
+                        page: ["eggs", "bread"]
+                        page: ["tea"]
+
+                        """)
+            }
+        }
+    }
+
+    @Test("stands in the documentation as it is")
+    func isDocumented() throws {
+        func text(_ path: String) throws -> String {
+            try String(contentsOfFile: Self.package.appending(path: path).path, encoding: .utf8)
+        }
+        let example = try text("Examples/LibraryExample/LibraryExample.swift")
+        #expect(try text("docs/library.md").contains("```swift\n\(example)```"))
+    }
+}
