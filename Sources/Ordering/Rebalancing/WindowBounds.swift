@@ -1,0 +1,67 @@
+import SternBrocot
+
+/// How far a window extends, and between which ranks it lies.
+struct WindowBounds {
+    let below: Int
+    let above: Int
+    let outer: OpenInterval
+}
+
+/// The neighbours that windows of up to a given size can have, all of them known.
+struct Reach<Neighbours: GapNeighbours> {
+    /// Splits that are tried of each size: the ends of a window may be moved by a sixteenth of it for simpler outer neighbours.
+    private static var splits: Int { 16 }
+    /// Bits of room for which a window is not made lopsided.
+    private static var negligibleRoom: Double { 0.3 }
+
+    private let gap: Neighbours
+    private let size: Int
+    /// How many of the neighbours below there are, `size` at most.
+    let below: Int
+    /// How many of the neighbours above there are, `size` at most.
+    let above: Int
+    /// Whether the list has no others.
+    let isWholeList: Bool
+
+    /// nil where a neighbour that matters is not known.
+    init?(of gap: Neighbours, upTo size: Int) {
+        guard let below = Self.extent(upTo: size, neighbour: gap.below),
+            let above = Self.extent(upTo: size, neighbour: gap.above)
+        else { return nil }
+        self.gap = gap
+        self.size = size
+        (self.below, self.above) = (below, above)
+        isWholeList = below + above <= size && gap.below(below + 1) == .end && gap.above(above + 1) == .end
+    }
+
+    /// How many neighbours of a side there are, `size` at most; nil where that, or the one outside of them, is unknown.
+    private static func extent(upTo size: Int, neighbour: (Int) -> Neighbour) -> Int? {
+        switch neighbour(size + 1) {
+        case .unknown: return nil
+        case .rank: return size
+        case .end:
+            var (known, end) = (0, size + 1)
+            while end - known > 1 {
+                let middle = (known + end) / 2
+                if neighbour(middle) == .end { end = middle } else { known = middle }
+            }
+            return known
+        }
+    }
+
+    /// The window of `size` neighbours, or of all, whose outer neighbours leave most room between them.
+    func roomiestBounds(limit: Int64) -> WindowBounds? {
+        let rows = min(size, below + above)
+        guard rows > 0 else { return nil }
+        let candidates = stride(from: max(0, rows - above), through: min(below, rows), by: max(1, rows / Self.splits))
+            .map { fromBelow in
+                let outer = OpenInterval(
+                    gap.below(fromBelow + 1).knownRank, gap.above(rows - fromBelow + 1).knownRank)
+                let bounds = WindowBounds(below: fromBelow, above: rows - fromBelow, outer: outer)
+                return (bounds: bounds, room: outer.room(limit: limit))
+            }
+        guard let most = candidates.map(\.room).max(), most >= 0 else { return nil }
+        return candidates.filter { $0.room >= most - Self.negligibleRoom }.map(\.bounds)
+            .min { abs($0.below - $0.above) < abs($1.below - $1.above) }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import SternBrocot
+import Testing
+
+@testable import Ordering
+
+/// A list as the plainest thing that keeps an order: an array of ranks, of which the policy sees what it asked to load.
+struct RebalancingModel {
+    let policy: RebalancingPolicy
+    /// Whether the policy sees all neighbours at once.
+    var isLoaded = false
+    private(set) var ranks: [Rank] = []
+    private(set) var rewrittenRows = 0
+    private(set) var largestRebalance = 0
+    /// Of the latest placement, on both sides together.
+    private(set) var loadedNeighbours = 0
+
+    init(_ policy: RebalancingPolicy, ranks: [Rank] = []) {
+        self.policy = policy
+        self.ranks = ranks
+    }
+
+    struct Gap: GapNeighbours {
+        let ranks: [Rank]
+        let index: Int
+        let loaded: (below: Int, above: Int)
+
+        func below(_ n: Int) -> Neighbour {
+            n > loaded.below ? .unknown : index - n < 0 ? .end : .rank(ranks[index - n])
+        }
+
+        func above(_ n: Int) -> Neighbour {
+            n > loaded.above ? .unknown : index + n > ranks.count ? .end : .rank(ranks[index + n - 1])
+        }
+    }
+
+    /// Returns the window, and nil where there is no room. Every window is checked against the ranks around it.
+    @discardableResult
+    mutating func place(_ count: Int, at index: Int) throws -> RankWindow? {
+        var loaded = isLoaded ? (below: Int.max, above: Int.max) : (below: 0, above: 0)
+        for _ in 0..<64 {
+            switch policy.placement(of: count, in: Gap(ranks: ranks, index: index, loaded: loaded)) {
+            case .load(let below, let above):
+                #expect(below > loaded.below || above > loaded.above, "asked for what is known")
+                loaded = (max(below, loaded.below), max(above, loaded.above))
+                loadedNeighbours = loaded.below + loaded.above
+            case .window(let window):
+                try write(window, placing: count, at: index)
+                return window
+            case .noRoom: return nil
+            }
+        }
+        Issue.record("the policy keeps asking for more neighbours")
+        return nil
+    }
+
+    mutating func remove(at index: Int) { ranks.remove(at: index) }
+
+    private mutating func write(_ window: RankWindow, placing count: Int, at index: Int) throws {
+        let first = index - window.below
+        let end = index + window.above
+        try #require(first >= 0 && end <= ranks.count && window.ranks.count == window.below + count + window.above)
+        let lower = first > 0 ? ranks[first - 1..<first] : []
+        let upper = end < ranks.count ? ranks[end...end] : []
+        let around = Array(lower) + window.ranks + Array(upper)
+        let isAscending = zip(around, around.dropFirst()).allSatisfy { $0 < $1 }
+        try #require(isAscending, "\(around.prefix(40))")
+        let isWithinLimit = window.ranks.allSatisfy {
+            $0.numerator.magnitude < policy.limit.magnitude && $0.denominator < policy.limit
+        }
+        try #require(isWithinLimit)
+        ranks.replaceSubrange(first..<end, with: window.ranks)
+        rewrittenRows += window.below + window.above
+        largestRebalance = max(largestRebalance, window.below + window.above)
+    }
+}
+
+/// SplitMix64. Its seed is printed, and taken from `BROCOT_SEED` to repeat a run.
+struct RebalancingGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(for test: String) {
+        let repeated = ProcessInfo.processInfo.environment["BROCOT_SEED"].flatMap { UInt64($0) }
+        state = repeated ?? .random(in: 0 ... .max)
+        print("\(test): BROCOT_SEED=\(state)")
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
