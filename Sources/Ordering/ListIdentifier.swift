@@ -24,15 +24,13 @@ public struct ListIdentifier: Sendable {
 extension ListIdentifier: Hashable {
     /// Whether table and list are the same bytes.
     public static func == (left: ListIdentifier, right: ListIdentifier) -> Bool {
-        left.list.utf8.elementsEqual(right.list.utf8) && left.orderedTable.utf8.elementsEqual(right.orderedTable.utf8)
+        ExactText(left.list) == ExactText(right.list) && ExactText(left.orderedTable) == ExactText(right.orderedTable)
     }
 
     /// Hashes the bytes of table and list.
     public func hash(into hasher: inout Hasher) {
-        for var text in [orderedTable, list] {
-            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-            hasher.combine(UInt8.max)
-        }
+        hasher.combine(ExactText(orderedTable))
+        hasher.combine(ExactText(list))
     }
 }
 

@@ -154,4 +154,27 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: composed) == [])
         #expect(try await fixture.items(of: decomposed) == ["a"])
     }
+
+    @Test("items whose keys Swift takes for the same, but the database does not, are two; alone and in a batch")
+    func canonicallyEquivalentItems() async throws {
+        let fixture = try await LibraryFixture()
+        let keys = ["\u{E9}", "e\u{301}", "\u{212B}", "A\u{30A}", "\u{C5}"]
+        func bytes(of list: String) async throws -> [[UInt8]] {
+            try await fixture.items(of: list).map { Array($0.utf8) }
+        }
+        try await fixture.client.place(keys, .last, in: "direct")
+        try await fixture.client.place([keys[1]], .before(keys[0]), in: "direct")
+        try await LibraryFixture.withDaemon {
+            let requests = try await fixture.client.transaction { transaction in
+                let requests = try keys.map { try transaction.enqueuePlace([$0], .last, in: "queued") }
+                return requests + [try transaction.enqueuePlace([keys[1]], .before(keys[0]), in: "queued")]
+            }
+            for request in requests {
+                #expect(try await fixture.client.outcome(of: request) == .applied(rebalancedRows: 0))
+            }
+        }
+        let expected = [keys[1], keys[0], keys[2], keys[3], keys[4]].map { Array($0.utf8) }
+        #expect(try await bytes(of: "direct") == expected)
+        #expect(try await bytes(of: "queued") == expected)
+    }
 }

@@ -18,7 +18,7 @@ enum MoveRules {
             throw broken("a move has 1 to \(mostItems) items, not \(move.items.count)")
         }
         for item in move.items { try check(item, "an item's key") }
-        guard Set(move.items.map { Array($0.utf8) }).count == move.items.count else {
+        guard Set(move.items.map(ExactText.init)).count == move.items.count else {
             throw broken("an item is given twice")
         }
         if let anchor = move.placement?.anchor { try check(anchor, "the anchor's key") }

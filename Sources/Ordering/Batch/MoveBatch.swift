@@ -58,7 +58,7 @@ package struct MoveBatch: Sendable {
             return .unknownOrderedTable(move.list.orderedTable)
         }
         if let rejection = table.rejectionOfKeys(in: move) { return rejection }
-        if let anchor = move.placement?.anchor, move.items.contains(anchor) {
+        if let anchor = move.placement?.anchor, move.items.contains(where: { ExactText($0) == ExactText(anchor) }) {
             return Rejection(.anchorIsMoved, "the anchor '\(anchor)' is among the items that move")
         }
         return nil
@@ -122,7 +122,7 @@ package struct MoveBatch: Sendable {
         var needs: [ListNeed] = []
         func look(up key: String, in list: Int, below: Int = 0, above: Int = 0) {
             guard !excluded.contains(lists[list]), !isKnown(key, in: list) else { return }
-            needs.append(ListNeed(list: lists[list], need: .row(key: key, below: below, above: above)))
+            needs.append(ListNeed(list: lists[list], need: .row(key: ExactText(key), below: below, above: above)))
         }
         for index in pending {
             let entry = entries[index]
@@ -178,7 +178,7 @@ package struct MoveBatch: Sendable {
             if let member = member(key, in: list) {
                 found.append(member)
             } else {
-                needs.append(ListNeed(list: lists[list], need: .row(key: key, below: below, above: above)))
+                needs.append(ListNeed(list: lists[list], need: .row(key: ExactText(key), below: below, above: above)))
             }
         }
         return (found, needs)

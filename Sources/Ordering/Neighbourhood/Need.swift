@@ -3,7 +3,7 @@ import SternBrocot
 /// What must be read from a list before a move can be applied.
 package enum Need: Hashable, Sendable {
     /// The row with this key, and so many placed rows on either side of it.
-    case row(key: String, below: Int, above: Int)
+    case row(key: ExactText, below: Int, above: Int)
     /// Up to `count` placed rows from a rank on, which is left out; nil is the end of the list that the run starts from.
     case run(from: Rank?, Direction, count: Int)
     /// The placed rows around the one with so many placed rows before it.

@@ -14,7 +14,7 @@ package struct Neighbourhood: Sendable {
     }
 
     private(set) var members: [Member] = []
-    private var memberByKey: [String: Int] = [:]
+    private var memberByKey: [ExactText: Int] = [:]
     private(set) var order = RankOrder()
     private(set) var coverage = Coverage()
     /// In the order of the rows before them.
@@ -37,7 +37,7 @@ package struct Neighbourhood: Sendable {
     // MARK: Reading
 
     /// The member with this key, if it was looked up; it may turn out to be absent.
-    func member(_ key: String) -> Int? { memberByKey[key] }
+    func member(_ key: String) -> Int? { memberByKey[ExactText(key)] }
 
     /// How many rows a run asks for at the least.
     var runLength: Int { 4 << min(loads, 10) }
@@ -83,7 +83,7 @@ package struct Neighbourhood: Sendable {
     mutating func learn(_ finding: Finding, for need: Need) throws(OrderingError) {
         switch (need, finding) {
         case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let below, let above)):
-            try learn(key: key, presence)
+            try learn(key: key.text, presence)
             guard let rank = presence.rank else { return }
             coverage.insert(RankInterval(lower: rank, upper: rank))
             if wantedBelow > 0 { try learnRun(below, from: rank, .down, wanted: wantedBelow) }
@@ -125,7 +125,7 @@ package struct Neighbourhood: Sendable {
     }
 
     private mutating func learn(key: String, _ presence: Presence) throws(OrderingError) {
-        if let known = memberByKey[key] {
+        if let known = memberByKey[ExactText(key)] {
             guard members[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
             return
         }
@@ -140,7 +140,7 @@ package struct Neighbourhood: Sendable {
 
     private mutating func add(_ member: Member) -> Int {
         members.append(member)
-        memberByKey[member.key] = members.count - 1
+        memberByKey[ExactText(member.key)] = members.count - 1
         return members.count - 1
     }
 

@@ -74,7 +74,7 @@ struct OrderedTableRepository {
         var wanted = RowsWanted()
         for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.need) }) {
             wanted.lists.append(list.list)
-            wanted.keys.append(key)
+            wanted.keys.append(key.text)
             wanted.below.append(below)
             wanted.above.append(above)
         }

@@ -1,0 +1,18 @@
+/// Text that equals other text where its bytes do, as keys in the database: `String` takes é for the same whether it is
+/// one character or a letter with an accent.
+package struct ExactText: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package static func == (left: ExactText, right: ExactText) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // Keeps a text apart from the one that is hashed after it.
+        hasher.combine(UInt8.max)
+    }
+}
