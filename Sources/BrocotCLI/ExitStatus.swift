@@ -70,7 +70,7 @@ enum ExitStatus: Int32, Sendable {
     private static func status(of error: LocalPostgresError) -> ExitStatus {
         switch error {
         case .programsNotFound, .programMissing, .unsupportedVersion, .noServerAccount, .unreachableDirectory: .usage
-        case .fileSystem, .alreadyRunning, .startFailed, .notRunning: .failed
+        case .fileSystem, .alreadyRunning, .startFailed: .failed
         }
     }
 }

@@ -28,7 +28,8 @@ struct ClusterDirectory: Sendable {
         if let chosen = ProcessInfo.processInfo.environment["TMPDIR"], !chosen.isEmpty { parents.insert(chosen, at: 0) }
         var refused = ""
         for parent in parents {
-            if let account, await !account.canEnter(parent) {
+            // The server's own account deletes the folder, should this process be killed.
+            if let account, await !account.canWrite(to: parent) {
                 refused = parent
                 continue
             }
@@ -115,7 +116,7 @@ struct ClusterDirectory: Sendable {
     static func makeTemporaryDirectory(
         in parent: String, owner: ServerAccount?
     ) throws(LocalPostgresError) -> String {
-        var template = Array("\(parent)/brocot-XXXXXX".utf8CString)
+        var template = Array("\(parent)/brocot-\(String(repeating: "X", count: 6))".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw .fileSystem(
                 operation: "create a folder in", path: parent, reason: String(cString: strerror(errno)))

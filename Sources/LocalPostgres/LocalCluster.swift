@@ -120,16 +120,21 @@ package actor LocalCluster {
     package func start() async throws(LocalPostgresError) {
         guard supervisor == nil else { throw .alreadyRunning(directory: files.path) }
         let lock = try files.lock()
-        supervisor = try await startOnFreePort()
+        let supervisor = try await startOnFreePort()
+        self.supervisor = supervisor
         self.lock = lock
+        // Also where it ends by itself or is killed: its process's number may soon be another's.
+        Task {
+            await supervisor.termination.value
+            forget(supervisor)
+        }
     }
 
     /// Stops the server, and returns when it has ended. Does nothing if it isn't running.
     package func stop(_ mode: StopMode = .fast) async {
         guard let supervisor else { return }
         await end(supervisor, mode)
-        self.supervisor = nil
-        lock = nil
+        forget(supervisor)
     }
 
     /// Stops the server and starts it again, at the same address.
@@ -148,6 +153,12 @@ package actor LocalCluster {
         await stop(isThrowaway ? .immediate : .fast)
         if isThrowaway { files.remove() }
         if socketDirectory != files.path { try? FileManager.default.removeItem(atPath: socketDirectory) }
+    }
+
+    private func forget(_ ended: ServerSupervisor) {
+        guard supervisor?.serverProcess == ended.serverProcess else { return }
+        supervisor = nil
+        lock = nil
     }
 
     private func startOnFreePort() async throws(LocalPostgresError) -> ServerSupervisor {
@@ -177,7 +188,8 @@ package actor LocalCluster {
         settings["unix_socket_directories"] = socketDirectory
         let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
         return .init(
-            installation: installation, directory: files, superuser: superuser, isThrowaway: isThrowaway,
+            installation: installation, directory: files, socketDirectory: socketDirectory, superuser: superuser,
+            isThrowaway: isThrowaway,
             serverArguments: arguments)
     }
 

@@ -16,8 +16,6 @@ package enum LocalPostgresError: Error, Sendable, Hashable, CustomStringConverti
     case alreadyRunning(directory: String)
     /// The server ended, or was not ready in time. `log` holds the last lines of its log.
     case startFailed(reason: String, log: String)
-    /// The server is not running.
-    case notRunning(directory: String)
 
     package var description: String {
         switch self {
@@ -46,8 +44,6 @@ package enum LocalPostgresError: Error, Sendable, Hashable, CustomStringConverti
             "Another process already runs the PostgreSQL server in \(directory). Stop that one first."
         case .startFailed(let reason, let log):
             "The PostgreSQL server did not start: \(reason).\(log.isEmpty ? "" : " Its log ends with:\n\(log)")"
-        case .notRunning(let directory):
-            "The PostgreSQL server in \(directory) is not running."
         }
     }
 }

@@ -46,9 +46,18 @@ struct ServerAccount: Sendable, Hashable {
         }
     }
 
-    /// Whether this account can enter `path`, asked of the system itself: access lists count too.
-    func canEnter(_ path: String) async -> Bool {
-        let command = command("/bin/sh", ["-c", #"cd "$1""#, "sh", path])
+    /// Whether this account can enter a folder, asked of the system itself: access lists count too.
+    func canEnter(_ folder: String) async -> Bool {
+        await passes(#"[ -x "$1" ]"#, folder)
+    }
+
+    /// Whether this account can create and delete entries of a folder.
+    func canWrite(to folder: String) async -> Bool {
+        await passes(#"[ -x "$1" ] && [ -w "$1" ]"#, folder)
+    }
+
+    private func passes(_ test: String, _ path: String) async -> Bool {
+        let command = command("/bin/sh", ["-c", test, "sh", path])
         let result = try? await run(
             command.executable, arguments: command.arguments, workingDirectory: "/", output: .discarded,
             error: .discarded)

@@ -20,6 +20,8 @@ struct ServerSupervisor: Sendable {
     struct Launch: Sendable {
         var installation: PostgresInstallation
         var directory: ClusterDirectory
+        /// The cluster's own folder, or another one that has nothing but the socket in it.
+        var socketDirectory: String
         var superuser: String
         /// Whether to delete everything once this process has died; such a server needs no orderly shutdown.
         var isThrowaway: Bool
@@ -56,7 +58,7 @@ struct ServerSupervisor: Sendable {
         options.createSession = true
         let arguments = [
             "-c", script, "brocot-postgres", launch.installation.directory, launch.directory.path, launch.superuser,
-            launch.isThrowaway ? "throwaway" : "lasting",
+            launch.isThrowaway ? "throwaway" : "lasting", launch.socketDirectory,
         ]
         let shell = "/bin/sh"
         let command =
@@ -85,16 +87,17 @@ struct ServerSupervisor: Sendable {
         return .custom(variables)
     }
 
-    /// Arguments: PostgreSQL's bin folder, the cluster's folder, the superuser, "throwaway" or "lasting", and then
-    /// those of `postgres`. It prints the server's process identifier, and ends when the server has ended.
+    /// Arguments: PostgreSQL's bin folder, the cluster's folder, the superuser, "throwaway" or "lasting", the socket's
+    /// folder, and then those of `postgres`. It prints the server's process identifier, and ends when the server has ended.
     ///
-    /// The lock passes on to all that it starts, and so lasts until the server of an earlier, killed process has ended.
-    /// `initdb` works in a folder of another name, so that one cut short is never taken for a complete cluster.
+    /// It ignores what a dying process can send to its shell, also by the closed pipe of its output: only the end of its
+    /// input counts. The lock passes on to all that it starts, and so lasts until the server of an earlier, killed process
+    /// has ended. `initdb` works in a folder of another name, so that one cut short is never taken for a complete cluster.
     /// The signal is repeated because a server that is just starting can miss it.
     private static let script = """
-        programs=$1 directory=$2 superuser=$3 lifetime=$4
-        shift 4
-        trap '' HUP INT TERM
+        programs=$1 directory=$2 superuser=$3 lifetime=$4 sockets=$5
+        shift 5
+        trap '' HUP INT TERM PIPE
         exec 3<&0 </dev/null 2>>"$directory/log"
         throwaway() { [ "$lifetime" = throwaway ]; }
 
@@ -126,6 +129,9 @@ struct ServerSupervisor: Sendable {
         exec 3<&-
         wait "$server"
         kill -s KILL "$watcher"
-        if throwaway && [ -e "$directory/orphaned" ]; then rm -rf "$directory"; else rm -f "$directory/orphaned"; fi
+        [ -e "$directory/orphaned" ] || exit 0
+        rm "$directory/orphaned"
+        [ "$sockets" = "$directory" ] || rmdir "$sockets"
+        if throwaway; then rm -rf "$directory"; fi
         """
 }

@@ -71,6 +71,29 @@ import Testing
         #expect(!after.contains("Export invoices"))
     }
 
+    @Test("of demo leaves no process and no file behind when demo is killed")
+    func demoLeavesNothing() async throws {
+        try await withTemporaryFolder { folder in
+            try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: folder)
+            _ = try await RunningBrocot.run(
+                ["demo"], in: folder, until: "Starting", environment: ["TMPDIR": folder]
+            ) { demo in
+                // As soon as the server's shell runs: while it creates the data.
+                while try !FileManager.default.subpathsOfDirectory(atPath: folder).contains(where: {
+                    $0.hasSuffix("/log")
+                }) {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                demo.send(SIGKILL)
+            }
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try !FileManager.default.contentsOfDirectory(atPath: folder).isEmpty, .now < deadline {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        }
+    }
+
     @Test("is explained where PostgreSQL is missing")
     func withoutPostgres() async throws {
         let result = try await BrocotProcess.run(

@@ -23,11 +23,13 @@ struct RunningBrocot {
     /// sends a signal. What `body` throws is thrown on. The result is what a shell has in `$?`; nil where a signal ended it.
     static func run(
         _ arguments: [String], in directory: String, until text: String, databaseURL: String = "",
+        environment: [Environment.Key: String] = [:],
         _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
     ) async throws -> Int32? {
         let result = try await Subprocess.run(
             .path(.init(BrocotProcess.program)), arguments: Arguments(arguments),
-            environment: .inherit.updating(["BROCOT_DATABASE_URL": databaseURL]), workingDirectory: .init(directory),
+            environment: .inherit.updating(environment.merging(["BROCOT_DATABASE_URL": databaseURL]) { $1 }),
+            workingDirectory: .init(directory),
             input: .none, output: .sequence, error: .combinedWithOutput
         ) { execution in
             var output = ""
