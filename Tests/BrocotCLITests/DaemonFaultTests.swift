@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("What happens to servers and daemons costs no request") struct DaemonFaultTests {
+@Suite("What happens to servers and daemons costs no request", .timeLimit(.minutes(10))) struct DaemonFaultTests {
     /// Requests that append 0, 1, 2, … to list `numbers`.
     private func append(_ numbers: Range<Int>, _ database: TestDatabase) async throws {
         let connection = try await database.connect()

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("daemon", .database) struct DaemonTests {
+@Suite("daemon", .database, .timeLimit(.minutes(10))) struct DaemonTests {
     @Test("--drain applies what is pending, rejects what can't be, and exits with 0")
     func drains() async throws {
         let connection = try await TestDatabase.current.connect()

@@ -11,7 +11,7 @@ import Testing
 /// Workers of the queue and direct callers move the same items between the same lists, both ways. Each change holds its
 /// lists' locks when its time is read, so that replaying all of them by time on plain arrays must give the same outcomes
 /// and the same order: whatever went wrong in between would show.
-@Suite("Queue workers and direct callers at the same lists", .database)
+@Suite("Queue workers and direct callers at the same lists", .database, .timeLimit(.minutes(10)))
 struct LibraryConcurrencyTests {
     /// How many transactions each direct caller makes; BROCOT_DIRECT_TRANSACTIONS sets it.
     private static let transactions =

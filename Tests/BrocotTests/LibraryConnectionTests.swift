@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("A client's connections")
+@Suite("A client's connections", .timeLimit(.minutes(10)))
 struct LibraryConnectionTests {
     private func connections() async throws -> Int {
         let connection = try await TestDatabase.current.connect()

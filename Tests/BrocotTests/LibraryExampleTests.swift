@@ -3,7 +3,7 @@ import Subprocess
 import TestPostgres
 import Testing
 
-@Suite("The library's example")
+@Suite("The library's example", .timeLimit(.minutes(10)))
 struct LibraryExampleTests {
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 

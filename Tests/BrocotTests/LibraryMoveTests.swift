@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Direct calls of the library", .database)
+@Suite("Direct calls of the library", .database, .timeLimit(.minutes(10)))
 struct LibraryMoveTests {
     @Test("place: at both ends, beside an anchor, at a position, a block side by side")
     func placements() async throws {

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("A caller's own transaction", .database)
+@Suite("A caller's own transaction", .database, .timeLimit(.minutes(10)))
 struct LibraryTransactionTests {
     private struct Abandoned: Error {}
 

@@ -3,7 +3,7 @@ import Logging
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct CancellationTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct CancellationTests {
     @Test func `a cancelled task stops its statement at once, and the connection goes on`() async throws {
         let connection = try await connect()
         let observer = try await connect()

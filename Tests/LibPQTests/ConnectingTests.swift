@@ -44,7 +44,7 @@ struct ConnectionFailureTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ConnectingTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectingTests {
     private let logger = Logger(label: "ConnectingTests")
 
     private func failure(_ parameters: ConnectionParameters) async throws -> PostgresError {

@@ -3,7 +3,7 @@ import Logging
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(2))) struct TransactionTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct TransactionTests {
     struct Interruption: Error {}
 
     private func connectWithTable() async throws -> Connection {

@@ -5,7 +5,7 @@ import SternBrocot
 import TestPostgres
 import Testing
 
-@Suite("Moves", .database)
+@Suite("Moves", .database, .timeLimit(.minutes(10)))
 struct MoveTests {
     private func move(_ items: [String], _ action: Move.Action, in list: String = "a") -> Move {
         Move(list: ListIdentifier(orderedTable: "items", list: list), items: items, action: action)

@@ -4,7 +4,8 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("Requests that can't be applied are rejected with a code, and change nothing", .database)
+@Suite(
+    "Requests that can't be applied are rejected with a code, and change nothing", .database, .timeLimit(.minutes(10)))
 struct RejectionTests {
     private func place(
         _ items: [String], _ placement: Placement, in list: String = "a", from source: String? = nil,
