@@ -16,7 +16,7 @@ RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-dependencies: ## Install PostgreSQL and libpq's headers where missing (apt-get; sudo unless root)
+dependencies: ## Install PostgreSQL, PgBouncer and libpq's headers where missing (apt-get; sudo unless root)
 	@.ci/dependencies
 
 build: dependencies ## Build the release binary, and print its path

@@ -72,11 +72,11 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging],
+            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),
         .target(name: "OrderingModel", dependencies: ["Ordering"], path: "Tests/OrderingModel", swiftSettings: strict),
         .testTarget(
-            name: "LocalPostgresTests", dependencies: ["LocalPostgres", "TestPostgres", subprocess],
+            name: "LocalPostgresTests", dependencies: ["LibPQ", "LocalPostgres", "TestPostgres", subprocess, logging],
             swiftSettings: strict),
         .testTarget(
             name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],

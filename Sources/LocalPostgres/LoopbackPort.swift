@@ -5,9 +5,9 @@
 #endif
 
 /// TCP ports of the loopback address 127.0.0.1.
-enum LoopbackPort {
+package enum LoopbackPort {
     /// A port that nobody listened on a moment ago, chosen by the system. Another process may take it first.
-    static func free() throws(LocalPostgresError) -> UInt16 {
+    package static func free() throws(LocalPostgresError) -> UInt16 {
         guard let port = bind(0) else {
             throw .fileSystem(
                 operation: "find a free port on", path: "127.0.0.1", reason: String(cString: strerror(errno)))

@@ -8,13 +8,13 @@ import Subprocess
 #endif
 
 /// The operating system's user that runs the server. PostgreSQL refuses to run as root.
-struct ServerAccount: Sendable, Hashable {
+package struct ServerAccount: Sendable, Hashable {
     let name: String
     let userID: uid_t
     let groupID: gid_t
 
     /// The account to change to: none for an ordinary user; for root `postgres`, else `nobody`.
-    static func needed() throws(LocalPostgresError) -> ServerAccount? {
+    package static func needed() throws(LocalPostgresError) -> ServerAccount? {
         guard geteuid() == 0 else { return nil }
         guard let account = find("postgres") ?? find("nobody") else { throw .noServerAccount }
         return account
@@ -33,13 +33,13 @@ struct ServerAccount: Sendable, Hashable {
     ///
     /// By util-linux's `setpriv`, since `PlatformOptions.userID` and its siblings can hang: the child, which no `fork` of
     /// glibc's made, calls its `setgroups`, and that waits for threads that exist in the parent only.
-    func command(_ program: String, _ arguments: [String]) -> (executable: Executable, arguments: Arguments) {
+    package func command(_ program: String, _ arguments: [String]) -> (executable: Executable, arguments: Arguments) {
         let options = ["--reuid=\(userID)", "--regid=\(groupID)", "--clear-groups", "--"]
         return (.name("setpriv"), Arguments(options + [program] + arguments))
     }
 
     /// Gives a file or folder to this account.
-    func own(_ path: String) throws(LocalPostgresError) {
+    package func own(_ path: String) throws(LocalPostgresError) {
         guard chown(path, userID, groupID) == 0 else {
             throw .fileSystem(
                 operation: "give to user \(name)", path: path, reason: String(cString: strerror(errno)))

@@ -1,0 +1,45 @@
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+@Suite(
+    "A PgBouncer for tests", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
+    .timeLimit(.minutes(10)))
+struct PgBouncerTests {
+    private let logger = Logger(label: "PgBouncerTests") { _ in SwiftLogNoOpLogHandler() }
+
+    @Test(
+        "passes statements on, over TCP and over a Unix socket, and comes back on the same port",
+        arguments: [true, false])
+    func passesOn(overTCP: Bool) async throws {
+        let database = TestDatabase.current
+        try await PgBouncer.run(.session, before: overTCP ? database.loopbackURL : database.url) { pooler in
+            let parameters = try ConnectionParameters(url: pooler.url)
+            let before = try await Connection.connect(parameters, logger: logger)
+            #expect(try await name(on: before) == database.name)
+            try await pooler.restart()
+            await #expect(throws: PostgresError.self) { try await name(on: before) }
+            #expect(try await name(on: .connect(parameters, logger: logger)) == database.name)
+        }
+    }
+
+    @Test("gives each transaction whatever session is free, in transaction mode")
+    func poolsTransactions() async throws {
+        try await PgBouncer.run(.transaction, before: TestDatabase.current.url) { pooler in
+            let parameters = try ConnectionParameters(url: pooler.url)
+            let first = try await Connection.connect(parameters, logger: logger)
+            let second = try await Connection.connect(parameters, logger: logger)
+            let process: SQL = "SELECT pg_backend_pid()"
+            let sessions = [
+                try await first.query(process).single().decode(0, as: Int.self),
+                try await second.query(process).single().decode(0, as: Int.self),
+            ]
+            #expect(sessions[0] == sessions[1])
+        }
+    }
+
+    private func name(on connection: Connection) async throws -> String {
+        try await connection.query("SELECT current_database()").single().decode(0)
+    }
+}
