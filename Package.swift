@@ -75,13 +75,21 @@ let package = Package(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),
         .target(name: "OrderingModel", dependencies: ["Ordering"], path: "Tests/OrderingModel", swiftSettings: strict),
+        .target(
+            name: "FaultHarness",
+            dependencies: [
+                "LibPQ", "LocalPostgres", "Migrations", "Ordering", "OrderingModel", "TestPostgres", logging,
+                subprocess,
+            ],
+            path: "Tests/FaultHarness", swiftSettings: strict),
         .testTarget(
             name: "LocalPostgresTests", dependencies: ["LibPQ", "LocalPostgres", "TestPostgres", subprocess, logging],
             swiftSettings: strict),
         .testTarget(
             name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],
             swiftSettings: strict),
-        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "TestPostgres"], swiftSettings: strict),
         .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "TestPostgres"], swiftSettings: strict),
         .testTarget(
             name: "OrderingTests", dependencies: ["Ordering", "SternBrocot", "TestPostgres"], swiftSettings: strict),

@@ -20,6 +20,8 @@ struct DaemonCommand: AsyncParsableCommand {
 
     /// Each worker is a connection; a server rarely accepts more.
     static let workerCounts = 1...256
+    /// In seconds: up to a day.
+    static let idleTimeouts = 1...86_400
 
     @Flag(help: "End as soon as no request is pending.")
     var drain = false
@@ -30,6 +32,12 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long to try to connect at the start.", valueName: "seconds"))
     var connectWait = 60
 
+    @Option(
+        help: ArgumentHelp(
+            "How long the server lets a transaction idle. A statement has twice as long, a lock a sixth of it.",
+            valueName: "seconds"))
+    var idleTimeout = 60
+
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var logging: LoggingOptions
 
@@ -38,6 +46,9 @@ struct DaemonCommand: AsyncParsableCommand {
             throw ValidationError("--workers is from 1 to \(Self.workerCounts.upperBound).")
         }
         guard connectWait >= 0 else { throw ValidationError("--connect-wait is not negative.") }
+        guard Self.idleTimeouts.contains(idleTimeout) else {
+            throw ValidationError("--idle-timeout is from 1 to \(Self.idleTimeouts.upperBound).")
+        }
     }
 
     func run() async throws {
@@ -47,6 +58,7 @@ struct DaemonCommand: AsyncParsableCommand {
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.workers = workers
         configuration.drains = drain
+        configuration.queue.idleTimeout = .seconds(idleTimeout)
         try await ServiceRunner.run(Daemon(configuration, logger: logger), logger: logger)
     }
 

@@ -14,6 +14,7 @@ package actor Connection {
     let handle: ConnectionHandle
     let interruption: Interruption
     let logger: Logger
+    let answerTimeout: Duration?
     var preparedStatements = PreparedStatements()
     private let executor: ConnectionExecutor
 
@@ -27,7 +28,8 @@ package actor Connection {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private init(
-        handle: ConnectionHandle, interruption: Interruption, executor: ConnectionExecutor, logger: Logger
+        handle: ConnectionHandle, interruption: Interruption, executor: ConnectionExecutor, logger: Logger,
+        answerTimeout: Duration?
     ) throws(PostgresError) {
         let pointer = try handle.live()
         interruption.setTarget(CancelHandle(pointer))
@@ -35,6 +37,7 @@ package actor Connection {
         self.interruption = interruption
         self.executor = executor
         self.logger = logger
+        self.answerTimeout = answerTimeout
         backendProcessIdentifier = PQbackendPID(pointer)
         serverVersion = Int(PQserverVersion(pointer))
         func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
@@ -62,7 +65,7 @@ package actor Connection {
                         returning: Result { () throws(PostgresError) in
                             try Connection(
                                 handle: try connecting.open(), interruption: interruption, executor: executor,
-                                logger: logger)
+                                logger: logger, answerTimeout: parameters.answerTimeout)
                         })
                 }
             }

@@ -90,6 +90,7 @@ extension Connection {
     private func waitForServer(
         _ pointer: OpaquePointer, forWriting: Bool, since start: ContinuousClock.Instant
     ) throws(PostgresError) {
+        let silentSince = ContinuousClock.now
         while true {
             let cancelledAt = interruption.cancelledAt
             if let cancelledAt, max(cancelledAt, start).duration(to: .now) > Interruption.grace {
@@ -99,13 +100,23 @@ extension Connection {
             }
             let readiness = interruption.pipe.wait(
                 socket: PQsocket(pointer), forWriting: forWriting,
-                timeout: cancelledAt == nil ? nil : Interruption.repeatInterval)
+                timeout: cancelledAt == nil
+                    ? answerTimeout.map { $0 - silentSince.duration(to: .now) } : Interruption.repeatInterval)
             switch readiness {
             case .socket: return
             case .woken: break
+            case .timedOut where cancelledAt == nil: throw noAnswer()
             case .timedOut: interruption.repeatCancellation()
             }
         }
+    }
+
+    private func noAnswer() -> PostgresError {
+        let seconds = answerTimeout?.components.seconds ?? 0
+        return PostgresError(
+            .connectionLost, "the server has not answered for \(seconds) s: closing the connection",
+            hint: "What is between here and the server, such as a pooler, may have lost the connection.",
+            isConnectionLost: true)
     }
 
     /// The next statement must not begin while a request to cancel this one is on its way: it would be hit instead. Where

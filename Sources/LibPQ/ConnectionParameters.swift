@@ -8,6 +8,11 @@ internal import CLibPQ
 package struct ConnectionParameters: Sendable {
     /// Only what was given.
     private(set) var values: [String: String] = [:]
+    /// How long the server may be silent while a statement runs before the connection is given up; nil: for ever.
+    ///
+    /// Longer than `statement_timeout`: that ends a slow statement, and this is for answers that never arrive, which the
+    /// kernel can't notice where a proxy or a pooler keeps its end of the connection open.
+    package var answerTimeout: Duration?
 
     /// - Parameter url: A URL (`postgresql://user@host:5432/database`) or keywords (`host=… dbname=…`); nil leaves
     ///   everything to the environment.

@@ -13,6 +13,9 @@ package struct QueueConfiguration: Sendable {
     package var rebalancing = RebalancingPolicy()
     /// Lists with no more rows than this for each row to look up are read whole; 0: none.
     package var rowsPerLookup = 24
+    /// How long a transaction may be idle, because this side is gone or stands still, before the server ends it. Its
+    /// statements may take twice as long, and wait for a lock a sixth of it. More than 0.
+    package var idleTimeout = Duration.seconds(60)
 
     package init() {}
 
@@ -20,7 +23,17 @@ package struct QueueConfiguration: Sendable {
     let partnersPerList = 16
 
     /// Set in each transaction, since poolers share sessions.
-    let settings =
-        [("lock_timeout", "10s"), ("statement_timeout", "120s"), ("idle_in_transaction_session_timeout", "60s")]
-        + MoveApplication.plannerSettings
+    var settings: [(String, String)] {
+        [
+            ("lock_timeout", milliseconds(idleTimeout / 6)), ("statement_timeout", milliseconds(statementTimeout)),
+            ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
+        ] + MoveApplication.plannerSettings
+    }
+
+    /// How long to wait for an answer: the server says sooner that a statement took too long.
+    package var answerTimeout: Duration { statementTimeout + idleTimeout / 2 }
+
+    private var statementTimeout: Duration { idleTimeout * 2 }
+
+    private func milliseconds(_ duration: Duration) -> String { "\(Int64(duration / .milliseconds(1)))ms" }
 }

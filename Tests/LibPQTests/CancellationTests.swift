@@ -1,3 +1,4 @@
+import FaultHarness
 import LibPQ
 import Logging
 import TestPostgres
@@ -152,16 +153,21 @@ import Testing
     @Test func `a server that does not answer the cancellation costs the connection`() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let port = try #require(parameters["port"].flatMap { UInt16($0) })
-        let proxy = try BreakingProxy(serverPort: port, fault: .freezeAt("pg_sleep"))
-        defer { proxy.stop() }
-        parameters["port"] = "\(proxy.port)"
+        let proxy = try FaultProxy(serverPorts: [port])
+        defer { proxy.close() }
+        parameters["port"] = "\(proxy.ports[0])"
+        parameters["sslmode"] = "disable"
+        parameters["gssencmode"] = "disable"
         let connection = try await Connection.connect(parameters, logger: Logger(label: "CancellationTests"))
         let task = Task {
             try await postgresError {
                 try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(60)") }
             }
         }
-        while !proxy.isFrozen { try await Task.sleep(for: .milliseconds(10)) }
+        _ = try #require(
+            await proxy.stop(.beforeRequest, within: .seconds(60)) { $0.text.contains("pg_sleep") })
+        // Requests to cancel come on connections of their own.
+        proxy.freeze()
         let start = ContinuousClock.now
         task.cancel()
         let error = try await task.value

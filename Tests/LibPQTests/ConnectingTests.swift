@@ -3,6 +3,7 @@ import Logging
 import TestPostgres
 import Testing
 
+import FaultHarness
 @testable import LibPQ
 
 /// What happens where no connection comes about, and what people are told.

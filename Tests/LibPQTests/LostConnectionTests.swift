@@ -1,3 +1,4 @@
+import FaultHarness
 import LibPQ
 import Logging
 import TestPostgres
@@ -63,6 +64,24 @@ import Testing
         #expect(error.isConnectionLost)
         #expect(error.code == .connectionLost)
         #expect(try await administrator.query("SELECT * FROM numbers").isEmpty)
+    }
+
+    @Test func `a server that is silent for too long costs the connection`() async throws {
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        let port = try #require(parameters["port"].flatMap { UInt16($0) })
+        let proxy = try FaultProxy(serverPorts: [port])
+        defer { proxy.close() }
+        parameters["port"] = "\(proxy.ports[0])"
+        parameters["sslmode"] = "disable"
+        parameters["gssencmode"] = "disable"
+        parameters.answerTimeout = .seconds(1)
+        let connection = try await Connection.connect(parameters, logger: Logger(label: "LostConnectionTests"))
+        async let error = postgresError { _ = try await connection.query("SELECT 1") }
+        let link = try #require(await proxy.stop(.beforeAnswer, within: .seconds(60)) { $0.text == "SELECT 1" })
+        #expect(try await error.code == .connectionLost)
+        #expect(try await error.message == "the server has not answered for 1 s: closing the connection")
+        #expect(await connection.isLost)
+        link.proceed()
     }
 
     @Test func `a closed connection says so`() async throws {

@@ -1,3 +1,4 @@
+import FaultHarness
 import LibPQ
 import Logging
 import TestPostgres
@@ -196,16 +197,18 @@ import Testing
         let observer = try await connectWithTable()
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let port = try #require(parameters["port"].flatMap { UInt16($0) })
-        let proxy = try BreakingProxy(serverPort: port, fault: .hangUpAfterAnswerTo("COMMIT\u{0}"))
-        defer { proxy.stop() }
-        parameters["port"] = "\(proxy.port)"
+        let proxy = try FaultProxy(serverPorts: [port])
+        defer { proxy.close() }
+        parameters["port"] = "\(proxy.ports[0])"
         // Encrypted, COMMIT would not be seen.
         parameters["sslmode"] = "disable"
         parameters["gssencmode"] = "disable"
         let connection = try await Connection.connect(parameters, logger: Logger(label: "TransactionTests"))
-        let error = try await insertOne(connection)
-        #expect(error.code == .commitOutcomeUnknown)
-        #expect(error.isConnectionLost)
+        async let error = insertOne(connection)
+        let commit = await proxy.stop(.beforeAnswer, within: .seconds(60)) { $0.text == "COMMIT" }
+        try #require(commit).cut()
+        #expect(try await error.code == .commitOutcomeUnknown)
+        #expect(try await error.isConnectionLost)
         #expect(try await numbers(observer) == [1])
     }
 

@@ -1,0 +1,235 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A statement that a client sends.
+package struct ObservedStatement: Sendable, Equatable {
+    /// Its SQL.
+    package let text: String
+    /// 1 for the statement that begins a transaction, 2 for the next, and so on; 0 outside of one.
+    package let ordinal: Int
+}
+
+/// Stands between clients and servers on 127.0.0.1, and stops a connection at a chosen moment: before a statement, or
+/// before its answer. What happens then is up to the caller.
+///
+/// One thread carries everything. It has to see the statements: connections through it are not encrypted.
+package final class FaultProxy: Sendable {
+    /// Where a connection stops.
+    package enum Phase: String, Sendable, CaseIterable {
+        /// The statement has not reached the server.
+        case beforeRequest
+        /// It has, and is being worked on.
+        case underWay
+        /// It is done, and nobody knows.
+        case beforeAnswer
+    }
+
+    typealias StopIdentifier = Int
+    typealias LinkIdentifier = Int
+
+    private struct Stop {
+        let identifier: StopIdentifier
+        let phase: Phase
+        let matches: @Sendable (ObservedStatement) -> Bool
+    }
+
+    private struct State {
+        var links: [LinkIdentifier: ProxyLink] = [:]
+        var lastLink: LinkIdentifier = 0
+        var stops: [Stop] = []
+        var lastStop: StopIdentifier = 0
+        var reached: [StopIdentifier: LinkIdentifier] = [:]
+        var isFrozen = false
+        var isClosed = false
+    }
+
+    /// Where clients connect to, one for each server.
+    package let ports: [UInt16]
+    private let listeners: [Int32]
+    private let serverPorts: [UInt16]
+    private let wakeUp: (readEnd: Int32, writeEnd: Int32)
+    private let state = Mutex(State())
+
+    /// Begins to pass on: what comes to each of ``ports`` goes to the server at the same place in `serverPorts`.
+    package init(serverPorts: [UInt16]) throws {
+        let opened = try serverPorts.map { _ in try LoopbackSocket.listen() }
+        for listener in opened { _ = fcntl(listener.descriptor, F_SETFL, O_NONBLOCK) }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw SystemError(operation: "open a pipe", number: errno) }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        wakeUp = (ends[0], ends[1])
+        ports = opened.map(\.port)
+        listeners = opened.map(\.descriptor)
+        self.serverPorts = serverPorts
+        Thread.detachNewThread { [self] in carry() }
+    }
+
+    /// Cuts all connections, and takes no more.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+        signal()
+    }
+
+    /// Passes nothing on any more, in either direction and on no connection, and takes new ones without a word.
+    package func freeze() {
+        state.withLock { state in
+            state.isFrozen = true
+            for identifier in state.links.keys { state.links[identifier]?.freeze() }
+        }
+        signal()
+    }
+
+    /// Stops the next connection that sends a statement that `matches`, and waits for that.
+    ///
+    /// - Returns: the connection; nil where none came there in time. Then none will be stopped either.
+    package func stop(
+        _ phase: Phase, within limit: Duration, at matches: @escaping @Sendable (ObservedStatement) -> Bool
+    ) async -> StoppedLink? {
+        let identifier = state.withLock { state in
+            state.lastStop += 1
+            state.stops.append(Stop(identifier: state.lastStop, phase: phase, matches: matches))
+            return state.lastStop
+        }
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline, !Task.isCancelled {
+            if let link = reached(identifier, phase) { return link }
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        return state.withLock { state in
+            if let link = state.reached.removeValue(forKey: identifier) { return stopped(link, state, phase) }
+            state.stops.removeAll { $0.identifier == identifier }
+            for link in state.links.keys { state.links[link]?.forget(identifier) }
+            return nil
+        }
+    }
+
+    /// Stops a connection at whatever it is doing; `choice` chooses one, and each is chosen as often.
+    package func stopAnywhere(_ choice: Int) -> StoppedLink? {
+        state.withLock { state in
+            let passing = state.links.filter { $0.value.state == .passing }.keys.sorted()
+            guard !passing.isEmpty else { return nil }
+            let link = passing[choice % passing.count]
+            state.links[link]?.freeze()
+            return stopped(link, state, .underWay)
+        }
+    }
+
+    private func reached(_ identifier: StopIdentifier, _ phase: Phase) -> StoppedLink? {
+        state.withLock { state in
+            state.reached.removeValue(forKey: identifier).flatMap { stopped($0, state, phase) }
+        }
+    }
+
+    private func stopped(_ link: LinkIdentifier, _ state: borrowing State, _ phase: Phase) -> StoppedLink? {
+        guard let stopped = state.links[link] else { return nil }
+        return StoppedLink(
+            proxy: self, identifier: link, phase: phase, statement: stopped.statement,
+            serverProcess: stopped.answers.serverProcess)
+    }
+
+    fileprivate func proceed(_ link: LinkIdentifier) {
+        state.withLock { $0.links[link]?.proceed() }
+        signal()
+    }
+
+    fileprivate func cut(_ link: LinkIdentifier) {
+        state.withLock { $0.links.removeValue(forKey: link) }?.close()
+        signal()
+    }
+
+    private func signal() {
+        var byte: UInt8 = 0
+        _ = write(wakeUp.writeEnd, &byte, 1)
+    }
+}
+
+/// A connection that stands still until somebody says what becomes of it. If nobody does, it is half-open for good.
+package struct StoppedLink: Sendable {
+    fileprivate let proxy: FaultProxy
+    fileprivate let identifier: Int
+    package let phase: FaultProxy.Phase
+    /// The statement at which it stopped.
+    package let statement: ObservedStatement
+    /// The server's process for this connection, as it says itself.
+    package let serverProcess: Int32
+
+    /// Goes on as if nothing had happened.
+    package func proceed() { proxy.proceed(identifier) }
+
+    /// Closes both sides; what was held back is lost.
+    package func cut() { proxy.cut(identifier) }
+}
+
+// MARK: The thread
+
+extension FaultProxy {
+    private func carry() {
+        while true {
+            var (descriptors, links) = state.withLock { descriptorsToAwait($0) }
+            poll(&descriptors, nfds_t(descriptors.count), -1)
+            drainSignals()
+            let isClosed = state.withLock { state in
+                for (offset, listener) in listeners.enumerated() where descriptors[offset + 1].revents != 0 {
+                    accept(listener, serverPorts[offset], &state)
+                }
+                for (offset, link) in links.enumerated() {
+                    let place = 1 + listeners.count + 2 * offset
+                    transfer(link, descriptors[place].revents, descriptors[place + 1].revents, &state)
+                }
+                return state.isClosed
+            }
+            if isClosed { return end() }
+        }
+    }
+
+    private func descriptorsToAwait(_ state: borrowing State) -> ([pollfd], [LinkIdentifier]) {
+        var descriptors = ([wakeUp.readEnd] + listeners).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        var links: [LinkIdentifier] = []
+        for (identifier, link) in state.links {
+            links.append(identifier)
+            descriptors += link.descriptors
+        }
+        return (descriptors, links)
+    }
+
+    private func drainSignals() {
+        var bytes: (UInt64, UInt64) = (0, 0)
+        while read(wakeUp.readEnd, &bytes, 16) > 0 {}
+    }
+
+    private func accept(_ listener: Int32, _ serverPort: UInt16, _ state: inout State) {
+        while let client = LoopbackSocket.accept(listener) {
+            guard let server = LoopbackSocket.connect(port: serverPort) else {
+                Glibc.close(client)
+                continue
+            }
+            state.lastLink += 1
+            var link = ProxyLink(client: client, server: server)
+            if state.isFrozen { link.freeze() }
+            state.links[state.lastLink] = link
+        }
+    }
+
+    private func transfer(
+        _ identifier: LinkIdentifier, _ clientEvents: Int16, _ serverEvents: Int16, _ state: inout State
+    ) {
+        // Taken out and put back, since it asks for the stops that stand beside it.
+        guard var link = state.links.removeValue(forKey: identifier) else { return }
+        let reached = link.transfer(clientEvents: clientEvents, serverEvents: serverEvents) { statement in
+            guard let index = state.stops.firstIndex(where: { $0.matches(statement) }) else { return nil }
+            let stop = state.stops.remove(at: index)
+            return (stop.identifier, stop.phase)
+        }
+        if let reached { state.reached[reached] = identifier }
+        if link.isOver { link.close() } else { state.links[identifier] = link }
+    }
+
+    private func end() {
+        for link in state.withLock({ $0.links.values }) { link.close() }
+        for descriptor in listeners + [wakeUp.readEnd, wakeUp.writeEnd] { Glibc.close(descriptor) }
+    }
+}
