@@ -44,7 +44,9 @@ let package = Package(
         .target(name: "LocalPostgres", dependencies: [subprocess, logging], swiftSettings: strict),
         .executableTarget(
             name: "BrocotCLI",
-            dependencies: ["Migrations", "Brocot", "LocalPostgres", argumentParser, serviceLifecycle, logging],
+            dependencies: [
+                "Migrations", "Brocot", "MoveQueue", "LocalPostgres", argumentParser, serviceLifecycle, logging,
+            ],
             swiftSettings: strict),
 
         // No package access: it shows what every other package can do.
@@ -102,7 +104,8 @@ let package = Package(
             dependencies: ["Brocot", "LibraryExample", "OrderingModel", "TestPostgres", subprocess],
             swiftSettings: strict),
         .testTarget(
-            name: "BrocotCLITests", dependencies: ["BrocotCLI", "LibPQ", "TestPostgres", subprocess, logging],
+            name: "BrocotCLITests",
+            dependencies: ["BrocotCLI", "LibPQ", "MoveQueue", "TestPostgres", subprocess, logging],
             swiftSettings: strict),
     ]
 )

@@ -16,13 +16,19 @@ package struct Daemon: Service {
 
     /// Ends on graceful shutdown, after the running transactions; on cancellation, which rolls them back; and with
     /// `drains`, when nothing is pending.
+    ///
+    /// - Throws: ``OnlyHeldWorkIsLeft`` with `drains`.
     package func run() async throws {
-        let lookout = Lookout(configuration.connection, workers: configuration.workers, logger: logger)
+        let lookout = Lookout(configuration, logger: logger)
         let isStopping = StopFlag()
-        await withTaskCancellationOrGracefulShutdownHandler {
-            await withTaskGroup(of: Void.self) { group in
+        let ends = await withTaskCancellationOrGracefulShutdownHandler {
+            await withTaskGroup(of: WorkerLoop.End?.self) { group in
                 if !configuration.drains {
-                    group.addTask { await lookout.run(until: isStopping) }
+                    group.addTask {
+                        await lookout.run(until: isStopping)
+                        return nil
+                    }
+                    addLogRetention(to: &group, isStopping)
                 }
                 for number in 1...max(1, configuration.workers) {
                     let worker = WorkerLoop(
@@ -30,6 +36,7 @@ package struct Daemon: Service {
                         statistics: statistics, logger: worker(number))
                     group.addTask { await worker.run() }
                 }
+                return await group.reduce(into: []) { ends, end in ends.append(end) }
             }
         } onCancelOrGracefulShutdown: {
             isStopping.set()
@@ -43,11 +50,28 @@ package struct Daemon: Service {
                 "rebalances": "\(totals.rebalances)", "rebalanced_rows": "\(totals.rebalancedRows)",
                 "largest_rebalance": "\(totals.largestRebalance)",
             ])
+        if ends.contains(.onlyHeldWork) { throw OnlyHeldWorkIsLeft() }
+    }
+
+    private func addLogRetention(to group: inout TaskGroup<WorkerLoop.End?>, _ isStopping: StopFlag) {
+        guard let age = configuration.logRetention else { return }
+        let retention = LogRetention(configuration: configuration, isStopping: isStopping, logger: logger)
+        group.addTask {
+            await retention.run(keeping: age)
+            return nil
+        }
     }
 
     private func worker(_ number: Int) -> Logger {
         var logger = logger
         logger[metadataKey: "worker"] = "\(number)"
         return logger
+    }
+}
+
+/// All that is pending waits for a person: see `brocot.held_lists`.
+package struct OnlyHeldWorkIsLeft: Error, CustomStringConvertible {
+    package var description: String {
+        "only requests of held lists are left. Look into brocot.held_lists, then call brocot.release(list)"
     }
 }

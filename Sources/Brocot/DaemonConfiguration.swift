@@ -12,6 +12,8 @@ package struct DaemonConfiguration: Sendable {
     package var queue = QueueConfiguration() {
         didSet { connection.answerTimeout = queue.answerTimeout }
     }
+    /// How long decided requests stay in the log; nil: for ever.
+    package var logRetention: Duration? = .seconds(7 * 86_400)
 
     package init(connection: ConnectionParameters) {
         self.connection = connection

@@ -16,14 +16,16 @@ import MoveQueue
 final class Lookout: Sendable {
     let doorbell: Doorbell
     private let parameters: ConnectionParameters
+    private let queue: QueueConfiguration
     private let logger: Logger
     private let daemon = UUID().uuidString.lowercased()
     private let interruption = LookoutInterruption()
 
-    init(_ parameters: ConnectionParameters, workers: Int, logger: Logger) {
-        self.parameters = parameters
+    init(_ configuration: DaemonConfiguration, logger: Logger) {
+        parameters = configuration.connection
+        queue = configuration.queue
         self.logger = logger
-        doorbell = Doorbell(workers: workers) { [interruption] in interruption.wakeUp() }
+        doorbell = Doorbell(workers: configuration.workers) { [interruption] in interruption.wakeUp() }
     }
 
     func run(until isStopping: StopFlag) async {
@@ -55,16 +57,17 @@ final class Lookout: Sendable {
 
     private func look(on connection: Connection, until isStopping: StopFlag) async throws {
         var watch = Watch()
+        var reading = QueueReading(queue)
         while !isStopping.isSet, !Task.isCancelled {
             let areAllWaiting = doorbell.areAllWaiting
             switch watch.next(areAllWaiting: areAllWaiting, at: .now) {
             case .fallAsleep:
                 try await connection.execute(SleepStatements.fallAsleep(daemon))
-                try await poll(on: connection)
+                if try await reading.look(on: connection) { doorbell.ring() }
             case .wakeUp:
                 try await connection.execute(SleepStatements.wakeUp(daemon))
             case .poll:
-                try await poll(on: connection)
+                if try await reading.look(on: connection) { doorbell.ring() }
             case .wait(let duration):
                 let notifications = try await connection.run { connection throws(PostgresError) in
                     try connection.notifications(waitingAtMost: duration)
@@ -74,10 +77,6 @@ final class Lookout: Sendable {
         }
         try await connection.execute(SleepStatements.wakeUp(daemon))
         await connection.close()
-    }
-
-    private func poll(on connection: Connection) async throws {
-        if try await QueueWorker.isAnythingPending(on: connection) { doorbell.ring() }
     }
 
     /// Notifies itself: through a pooler in transaction mode, nobody is told.

@@ -1,6 +1,7 @@
 import LibPQ
 import Logging
 import MoveQueue
+import Ordering
 
 /// One worker on a connection of its own, which it opens anew whenever it is lost.
 struct WorkerLoop: Sendable {
@@ -10,57 +11,104 @@ struct WorkerLoop: Sendable {
     let statistics: DaemonStatistics
     let logger: Logger
 
-    func run() async {
+    /// Why a worker ended by itself.
+    enum End: Sendable {
+        case drained, onlyHeldWork
+    }
+
+    /// Nil: it was told to stop.
+    func run() async -> End? {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
         while mustGoOn {
             do {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
-                try await work(on: connection, &backoff)
+                let end = try await work(on: connection, &backoff)
                 await connection.close()
-                return
+                return end
             } catch {
-                guard mustGoOn else { return }
+                guard mustGoOn else { return nil }
                 logger.warning("lost the connection; trying again", metadata: ["error": "\(error)"])
                 try? await Task.sleep(for: backoff.pause())
             }
         }
+        return nil
     }
 
     private var mustGoOn: Bool { !isStopping.isSet && !Task.isCancelled }
 
+    /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
+    private struct Memory {
+        var worker: QueueWorker
+        var contention = Backoff(first: .milliseconds(2), longest: .milliseconds(200))
+        var unavailable = UnavailableLists()
+    }
+
     /// Works until it is told to stop, or drained.
     ///
     /// - Throws: the error that cost the connection.
-    private func work(on connection: Connection, _ backoff: inout Backoff) async throws {
-        // What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
-        var worker = QueueWorker(configuration.queue)
-        try await worker.wander(on: connection)
-        var contention = Backoff(first: .milliseconds(2), longest: .milliseconds(200))
+    private func work(on connection: Connection, _ backoff: inout Backoff) async throws -> End? {
+        var memory = Memory(worker: QueueWorker(configuration.queue))
+        try await memory.worker.wander(on: connection)
         while mustGoOn {
             do {
-                switch try await worker.runBatch(on: connection) {
-                case .decided(let report):
-                    note(report)
-                    doorbell.ring()
-                    contention.reset()
-                    backoff.reset()
-                case .contended:
-                    try await Task.sleep(for: contention.pause())
-                    try await worker.wander(on: connection)
-                case .idle where configuration.drains:
-                    return
-                case .idle:
-                    await doorbell.wait()
-                    contention.reset()
-                }
+                let progress = try await memory.worker.runBatch(on: connection)
+                if let end = try await react(to: progress, &memory, &backoff, on: connection) { return end }
             } catch let error as QueueError {
                 guard await !connection.isLost, error.databaseError?.sqlState != .readOnlyTransaction else {
                     throw error
                 }
                 logger.error("nothing was decided; trying again", metadata: ["error": "\(error)"])
                 try await Task.sleep(for: backoff.pause())
-                try await worker.wander(on: connection)
+                try await memory.worker.wander(on: connection)
             }
+        }
+        return nil
+    }
+
+    private func react(
+        to progress: QueueWorker.Progress, _ memory: inout Memory, _ backoff: inout Backoff, on connection: Connection
+    ) async throws -> End? {
+        switch progress {
+        case .decided(let report):
+            note(report)
+            doorbell.ring()
+            memory.contention.reset()
+            backoff.reset()
+            try await watch(report.unavailable, &memory, on: connection)
+        case .contended(let report):
+            try await watch(report.unavailable, &memory, on: connection)
+            try await Task.sleep(for: memory.contention.pause())
+            try await memory.worker.wander(on: connection)
+        case .idle where configuration.drains, .held where configuration.drains:
+            if memory.worker.readFromBeginning() { return nil }
+            if case .held = progress { return .onlyHeldWork }
+            return .drained
+        case .idle, .held:
+            await doorbell.wait()
+            memory.contention.reset()
+        }
+        return nil
+    }
+
+    /// Tells of lists that somebody keeps locked.
+    private func watch(
+        _ unavailable: [ListIdentifier], _ memory: inout Memory, on connection: Connection
+    ) async throws {
+        memory.unavailable.note(unavailable, at: .now)
+        let lists = memory.unavailable.due(at: .now)
+        guard !lists.isEmpty else { return }
+        var holders: [ListIdentifier: UnavailableLists.Holder] = [:]
+        for row in try await connection.query(LockStatements.holders(of: lists)) {
+            let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
+            holders[list] = .init(process: try row.decode(2), transaction: try row.decode(3))
+        }
+        for overdue in memory.unavailable.note(holders: holders, at: .now) {
+            logger.warning(
+                "a list is locked by one transaction all the time; its requests wait. See pg_stat_activity for the pid",
+                metadata: [
+                    "list": "\(overdue.list)", "pid": "\(overdue.holder.process)",
+                    "seconds": "\(overdue.duration.components.seconds)",
+                ])
         }
     }
 
@@ -74,6 +122,11 @@ struct WorkerLoop: Sendable {
                 metadata: [
                     "list": "\(rebalance.list)", "rows": "\(rebalance.rows)", "cause": "request \(rebalance.request)",
                 ])
+        }
+        for held in report.newlyHeld {
+            logger.error(
+                "the database refuses a request; its list waits. Look into brocot.held_lists, then call brocot.release",
+                metadata: ["list": "\(held.list)", "request": "\(held.request)", "error": "\(held.error)"])
         }
     }
 }

@@ -3,6 +3,7 @@ import Brocot
 import LibPQ
 import Logging
 import Migrations
+import MoveQueue
 import ServiceLifecycle
 
 struct DaemonCommand: AsyncParsableCommand {
@@ -22,6 +23,7 @@ struct DaemonCommand: AsyncParsableCommand {
     static let workerCounts = 1...256
     /// In seconds: up to a day.
     static let idleTimeouts = 1...86_400
+    static let retentionDays = 0...36_500
 
     @Flag(help: "End as soon as no request is pending.")
     var drain = false
@@ -38,12 +40,24 @@ struct DaemonCommand: AsyncParsableCommand {
             valueName: "seconds"))
     var idleTimeout = 60
 
+    @Option(
+        help: ArgumentHelp(
+            "What to do with a request that the database refuses: skip it, or hold its list (unless its table says).",
+            valueName: "skip|hold"))
+    var onPoison = PoisonPolicy.skip
+
+    @Option(help: ArgumentHelp("How long decided requests stay in the log; 0: for ever.", valueName: "days"))
+    var logRetention = 7
+
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var logging: LoggingOptions
 
     func validate() throws {
         guard Self.workerCounts.contains(workers) else {
             throw ValidationError("--workers is from 1 to \(Self.workerCounts.upperBound).")
+        }
+        guard Self.retentionDays.contains(logRetention) else {
+            throw ValidationError("--log-retention is from 0 to \(Self.retentionDays.upperBound) days.")
         }
         guard connectWait >= 0 else { throw ValidationError("--connect-wait is not negative.") }
         guard Self.idleTimeouts.contains(idleTimeout) else {
@@ -59,6 +73,8 @@ struct DaemonCommand: AsyncParsableCommand {
         configuration.workers = workers
         configuration.drains = drain
         configuration.queue.idleTimeout = .seconds(idleTimeout)
+        configuration.queue.poisonPolicy = onPoison
+        configuration.logRetention = logRetention == 0 ? nil : .seconds(logRetention * 86_400)
         try await ServiceRunner.run(Daemon(configuration, logger: logger), logger: logger)
     }
 
@@ -89,3 +105,5 @@ struct DaemonCommand: AsyncParsableCommand {
         await first.close()
     }
 }
+
+extension PoisonPolicy: ExpressibleByArgument {}

@@ -1,3 +1,4 @@
+import Brocot
 import LibPQ
 import LocalPostgres
 import Migrations
@@ -31,6 +32,7 @@ enum ExitStatus: Int32, Sendable {
         case let error as MigrationError: self = Self.status(of: error)
         case let error as OrderingError: self = Self.status(of: error)
         case let error as LocalPostgresError: self = Self.status(of: error)
+        case is OnlyHeldWorkIsLeft: self = .needsRepair
         default: return nil
         }
     }

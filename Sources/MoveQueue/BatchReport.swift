@@ -15,16 +15,33 @@ package struct BatchReport: Sendable {
     package var lastFound: ListIdentifier?
     /// Lists whose locks were got.
     package var locked = 0
+    /// Lists whose locks somebody else has.
+    package var unavailable: [ListIdentifier] = []
+    /// Lists, and requests of other lists, that were found and wait for a person.
+    package var held = 0
+    /// Lists that wait for a person from now on.
+    package var newlyHeld: [HeldList] = []
     package var applied = 0
     package var rejected = 0
     /// Requests that had to wait for a list that somebody else has locked, or for the next transaction.
     package var heldBack = 0
     package var rebalances: [Rebalance] = []
 
+    /// Whether all that was found waits for a person.
+    package var isAllHeld: Bool {
+        held > 0 && decided == 0 && heldBack == 0 && unavailable.isEmpty && newlyHeld.isEmpty
+    }
+
     package var decided: Int { applied + rejected }
 
-    mutating func count(_ requests: [(PendingRequest, MoveOutcome)]) {
-        for (request, outcome) in requests {
+    mutating func note(_ claim: ListClaim) {
+        (found, lastFound, locked) = (claim.found, claim.lastFound, claim.locked.count)
+        (unavailable, held) = (claim.unavailable, claim.held.count)
+    }
+
+    mutating func note(_ decisions: BatchDecisions) {
+        newlyHeld = decisions.holds
+        for (request, outcome) in decisions.decided {
             switch outcome {
             case .applied(let rows):
                 applied += 1
@@ -35,4 +52,16 @@ package struct BatchReport: Sendable {
             }
         }
     }
+}
+
+/// The lists that a transaction looked at.
+struct ListClaim {
+    /// How many lists with pending requests were found, and the last of them in the order of lists.
+    var found = 0
+    var lastFound: ListIdentifier?
+    var locked: [ListIdentifier] = []
+    /// Lists whose locks somebody else has.
+    var unavailable: [ListIdentifier] = []
+    /// Lists that wait for a person.
+    var held: [ListIdentifier] = []
 }

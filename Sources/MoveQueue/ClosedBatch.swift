@@ -9,17 +9,28 @@ package struct ClosedBatch: Equatable, Sendable {
     package private(set) var requests: [PendingRequest] = []
     /// How many requests were left for later.
     package private(set) var heldBack = 0
+    /// How many requests come after a held list's first one, and wait for a person.
+    package private(set) var held = 0
 
     /// - Parameters:
     ///   - pending: requests that touch the locked lists, at least the `limit` earliest of each list in each role.
     ///   - locked: the lists whose locks are held.
+    ///   - held: lists that wait for a person.
     ///   - limit: how many requests were read at the most, for each list as target and again as source.
-    package init(_ pending: [PendingRequest], locked: Set<ListIdentifier>, limit: Int) {
+    package init(
+        _ pending: [PendingRequest], locked: Set<ListIdentifier>, held: Set<ListIdentifier> = [], limit: Int
+    ) {
         let ordered = pending.sorted { $0.id < $1.id }
         let lastRead = Self.lastRead(ordered, limit: limit)
         var cut: Set<ListIdentifier> = []
+        var cutByHold = held
         for request in ordered {
             let lists = request.move.lists
+            guard cutByHold.isDisjoint(with: lists) else {
+                cutByHold.formUnion(lists)
+                self.held += 1
+                continue
+            }
             let isClosed = lists.allSatisfy { list in
                 locked.contains(list) && !cut.contains(list) && lastRead[list].map { request.id <= $0 } ?? true
             }

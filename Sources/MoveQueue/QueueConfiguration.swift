@@ -17,6 +17,13 @@ package struct QueueConfiguration: Sendable {
     /// statements may take twice as long, and wait for a lock a sixth of it. More than 0.
     package var idleTimeout = Duration.seconds(60)
 
+    /// What becomes of a poisonous request of a table that says nothing about it.
+    package var poisonPolicy = PoisonPolicy.skip
+    /// How often a worker finds out how far the queue is past.
+    package var lookInterval = Duration.seconds(1)
+    /// How often the queue is read from its beginning: an id chosen by hand may be lower than what is past.
+    package var fullReadInterval = Duration.seconds(60)
+
     package init() {}
 
     /// How many changes of list are looked at to find the other lists to lock, for each list and direction.

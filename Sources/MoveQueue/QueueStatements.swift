@@ -4,64 +4,100 @@ import Ordering
 /// Every statement on the queue and its log.
 enum QueueStatements {
     /// Lists with pending requests beyond a list, in order, and those that their changes of list lead to; then tries
-    /// the lock of each.
+    /// the lock of each, unless the list is held.
     ///
-    /// The queue's index is skipped through, one probe for each list. The lists are chosen first and locked then, in
-    /// the order of their keys: beside a LIMIT, the lock function might be called for rows that are cut away.
-    static func claim(beyond start: ListIdentifier, lists: Int, partners: Int) -> SQL {
+    /// The queue's index is skipped through, one probe for each list; what is below the floor is stepped over within
+    /// the index. The lists are chosen first and locked then, in the order of their keys: beside a LIMIT, the lock
+    /// function might be called for rows that are cut away.
+    static func claim(beyond start: ListIdentifier, lists: Int, partners: Int, _ progress: ReadProgress) -> SQL {
         """
-        WITH RECURSIVE ready (ordered_table, list, number) AS (
+        WITH RECURSIVE \(remembered(progress)), recent (ordered_table, list, number) AS (
             (SELECT request.ordered_table, request.list, 1
             FROM brocot.move_requests AS request
             WHERE (request.ordered_table, request.list) > (\(start.orderedTable)::text, \(start.list)::text)
+                AND request.id > \(progress.floor)
             ORDER BY request.ordered_table, request.list LIMIT 1)
             UNION ALL
-            SELECT next.ordered_table, next.list, ready.number + 1
-            FROM ready
+            SELECT next.ordered_table, next.list, recent.number + 1
+            FROM recent
             CROSS JOIN LATERAL (
                 SELECT request.ordered_table, request.list
                 FROM brocot.move_requests AS request
-                WHERE (request.ordered_table, request.list) > (ready.ordered_table, ready.list)
+                WHERE (request.ordered_table, request.list) > (recent.ordered_table, recent.list)
+                    AND request.id > \(progress.floor)
                 ORDER BY request.ordered_table, request.list LIMIT 1
             ) AS next
-            WHERE ready.number < \(lists)::bigint
+            WHERE recent.number < \(lists)::bigint
+        ), ready AS MATERIALIZED (
+            SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
+            FROM (
+                SELECT recent.ordered_table, recent.list FROM recent
+                UNION
+                SELECT remembered.ordered_table, remembered.list
+                FROM remembered
+                WHERE (remembered.ordered_table, remembered.list)
+                        > (\(start.orderedTable)::text, \(start.list)::text)
+                    AND EXISTS (
+                        SELECT FROM brocot.move_requests AS request
+                        WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
+                            AND request.id > remembered.floor)
+            ) AS with_requests
+            WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
+            ORDER BY number LIMIT \(lists)::bigint
         )
-        \(tryLocks(ofListsIn: "ready", partners: partners))
+        \(tryLocks(partners: partners, progress))
         """
     }
 
     /// The same for given lists.
-    static func claim(_ lists: [ListIdentifier], partners: Int) -> SQL {
+    static func claim(_ lists: [ListIdentifier], partners: Int, _ progress: ReadProgress) -> SQL {
         """
-        WITH ready (ordered_table, list, number) AS (
+        WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
             SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY
         )
-        \(tryLocks(ofListsIn: "ready", partners: partners))
+        \(tryLocks(partners: partners, progress))
         """
     }
 
+    /// The lists with requests below the floor.
+    private static func remembered(_ progress: ReadProgress) -> SQL {
+        let lists = progress.remaining.keys
+        return """
+            remembered AS (
+                SELECT * FROM unnest(
+                    \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
+                ) AS remembered (ordered_table, list, floor)
+            )
+            """
+    }
+
     /// Number 0 marks the lists that were added for their changes of list.
-    private static func tryLocks(ofListsIn ready: SQL, partners: Int) -> SQL {
+    private static func tryLocks(partners: Int, _ progress: ReadProgress) -> SQL {
         """
-        , partner AS (
+        , floored AS MATERIALIZED (
+            SELECT ready.*, coalesce(remembered.floor, \(progress.floor)) AS floor
+            FROM ready LEFT JOIN remembered
+                ON remembered.ordered_table = ready.ordered_table AND remembered.list = ready.list
+        ), partner AS (
             SELECT ready.number, change.ordered_table, change.list
-            FROM \(ready) AS ready
+            FROM floored AS ready
             CROSS JOIN LATERAL (
                 (SELECT request.ordered_table, request.from_list AS list
                 FROM brocot.move_requests AS request
                 WHERE request.ordered_table = ready.ordered_table AND request.list = ready.list
-                    AND request.from_list IS NOT NULL
+                    AND request.id > ready.floor AND request.from_list IS NOT NULL
                 ORDER BY request.id LIMIT \(partners)::bigint)
                 UNION ALL
                 (SELECT request.ordered_table, request.list
                 FROM brocot.move_requests AS request
                 WHERE request.ordered_table = ready.ordered_table AND request.from_list = ready.list
+                    AND request.id > ready.floor
                 ORDER BY request.id LIMIT \(partners)::bigint)
             ) AS change
         ), chosen AS MATERIALIZED (
             SELECT candidate.ordered_table, candidate.list, max(candidate.ready_number) AS ready_number
             FROM (
-                SELECT ordered_table, list, number, number AS ready_number FROM \(ready)
+                SELECT ordered_table, list, number, number AS ready_number FROM ready
                 UNION ALL
                 SELECT ordered_table, list, number, 0 FROM partner
             ) AS candidate
@@ -69,11 +105,15 @@ enum QueueStatements {
             ORDER BY min(candidate.number)
             LIMIT 256
         ), keyed AS MATERIALIZED (
-            SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key
+            SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
+                EXISTS (
+                    SELECT FROM brocot.held_lists AS held
+                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list) AS is_held
             FROM chosen
             ORDER BY key
         )
-        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, pg_catalog.pg_try_advisory_xact_lock(keyed.key)
+        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
+            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END
         FROM keyed
         """
     }
@@ -82,22 +122,28 @@ enum QueueStatements {
     ///
     /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all,
     /// but at least one request: what is left out there is later than all that is returned.
-    static func pending(in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int) -> SQL {
+    static func pending(
+        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, _ progress: ReadProgress
+    ) -> SQL {
         """
         WITH moment AS MATERIALIZED (
             SELECT pg_catalog.clock_timestamp() AS now
         ), wanted AS MATERIALIZED (
-            SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
+            SELECT * FROM unnest(
+                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
+            ) AS wanted (ordered_table, list, floor)
         ), candidate AS (
             SELECT as_target.* FROM wanted CROSS JOIN LATERAL (
                 SELECT request.* FROM brocot.move_requests AS request
                 WHERE request.ordered_table = wanted.ordered_table AND request.list = wanted.list
+                    AND request.id > wanted.floor
                 ORDER BY request.id LIMIT \(limit)::bigint
             ) AS as_target
             UNION ALL
             SELECT as_source.* FROM wanted CROSS JOIN LATERAL (
                 SELECT request.* FROM brocot.move_requests AS request
                 WHERE request.ordered_table = wanted.ordered_table AND request.from_list = wanted.list
+                    AND request.id > wanted.floor
                 ORDER BY request.id LIMIT \(limit)::bigint
             ) AS as_source
         ), weighed AS (
@@ -150,18 +196,96 @@ enum QueueStatements {
         """
     }
 
-    /// Whether anything is pending.
-    static let isAnythingPending: SQL = "SELECT EXISTS (SELECT FROM brocot.move_requests)"
+    /// Makes lists wait for a person.
+    static func hold(_ holds: [HeldList], at time: Timestamp) -> SQL {
+        """
+        INSERT INTO brocot.held_lists AS held (ordered_table, list, request_id, sqlstate, error, held_at)
+        SELECT refused.*, \(time)
+        FROM unnest(
+            \(holds.map(\.list.orderedTable)), \(holds.map(\.list.list)), \(holds.map(\.request)),
+            \(holds.map(\.error.sqlState?.rawValue)), \(holds.map(\.error.message))
+        ) AS refused (ordered_table, list, request_id, sqlstate, error)
+        ON CONFLICT (ordered_table, list) DO UPDATE
+        SET (request_id, sqlstate, error, held_at)
+            = (excluded.request_id, excluded.sqlstate, excluded.error, excluded.held_at)
+        """
+    }
+
+    /// How a table wants its poisonous requests treated; no row or NULL: as the daemon is told.
+    static func poisonPolicy(of table: String) -> SQL {
+        "SELECT registered.on_poison FROM brocot.ordered_tables AS registered WHERE registered.name = \(table)"
+    }
 
     /// The list of some pending request, so that workers begin at different places. `fraction` is from 0 to 1.
-    static func randomList(_ fraction: Double) -> SQL {
+    static func randomList(_ fraction: Double, _ progress: ReadProgress) -> SQL {
         """
         SELECT request.ordered_table, request.list
         FROM brocot.move_requests AS request
         WHERE request.id >= (
             SELECT min(id) + ((max(id) - min(id)) * (\(String(fraction))::text)::numeric)::bigint
-            FROM brocot.move_requests)
+            FROM brocot.move_requests WHERE id > \(progress.floor))
         ORDER BY request.id LIMIT 1
+        """
+    }
+
+    /// Whether anything is pending, and what ``ReadProgress/observe(_:)`` needs to know.
+    static func look(_ progress: ReadProgress) -> SQL {
+        """
+        WITH \(remembered(progress))
+        SELECT
+            EXISTS (SELECT FROM brocot.move_requests AS request WHERE request.id > \(progress.floor))
+            OR EXISTS (
+                SELECT FROM remembered
+                WHERE EXISTS (
+                    SELECT FROM brocot.move_requests AS request
+                    WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
+                        AND request.id > remembered.floor)),
+            (SELECT last_value FROM brocot.move_requests_id_seq),
+            ARRAY(
+                SELECT writer.virtualtransaction
+                FROM pg_catalog.pg_locks AS writer
+                WHERE writer.locktype = 'relation' AND writer.mode = 'RowExclusiveLock'
+                    AND writer.relation = 'brocot.move_requests'::regclass
+                    AND writer.database = (
+                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))
+        """
+    }
+
+    /// Reads the queue from the floor on, up to `last` or so many requests: up to where it was read, and the first
+    /// pending request of each list in it and of each remembered one.
+    static func readOn(to last: Int64, limit: Int, _ progress: ReadProgress) -> SQL {
+        """
+        WITH \(remembered(progress)), recent AS MATERIALIZED (
+            SELECT request.id, request.ordered_table, request.list, request.from_list
+            FROM brocot.move_requests AS request
+            WHERE request.id > \(progress.floor) AND request.id <= \(last)
+            ORDER BY request.id LIMIT \(limit)::bigint
+        ), extent AS (
+            SELECT CASE WHEN count(*) < \(limit)::bigint THEN \(last) ELSE max(recent.id) END AS read_to FROM recent
+        ), involved AS (
+            SELECT recent.ordered_table, recent.list, recent.id FROM recent
+            UNION ALL
+            SELECT recent.ordered_table, recent.from_list, recent.id FROM recent WHERE recent.from_list IS NOT NULL
+            UNION ALL
+            SELECT remembered.ordered_table, remembered.list, oldest.id
+            FROM remembered
+            CROSS JOIN LATERAL (
+                (SELECT request.id
+                FROM brocot.move_requests AS request
+                WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
+                    AND request.id > remembered.floor
+                ORDER BY request.id LIMIT 1)
+                UNION ALL
+                (SELECT request.id
+                FROM brocot.move_requests AS request
+                WHERE request.ordered_table = remembered.ordered_table AND request.from_list = remembered.list
+                    AND request.id > remembered.floor
+                ORDER BY request.id LIMIT 1)
+            ) AS oldest
+        )
+        SELECT extent.read_to, involved.ordered_table, involved.list, min(involved.id)
+        FROM extent LEFT JOIN involved ON true
+        GROUP BY extent.read_to, involved.ordered_table, involved.list
         """
     }
 }

@@ -24,14 +24,16 @@ package struct QueueTransaction: Sendable {
     /// parts, down to single ones, so that a bad one harms only itself.
     ///
     /// - Throws: ``QueueError``; then nothing was decided, unless it says that the outcome of COMMIT is unknown.
-    package func run(_ scope: Scope, on connection: isolated Connection) throws(QueueError) -> BatchReport {
+    package func run(
+        _ scope: Scope, _ progress: ReadProgress = ReadProgress(), on connection: isolated Connection
+    ) throws(QueueError) -> BatchReport {
         var locked: [ListIdentifier] = []
         do throws(QueueError) {
-            return try attempt(scope, .together, locked: &locked, on: connection)
+            return try attempt(scope, .together, progress, locked: &locked, on: connection)
         } catch {
             guard error.failureClass != .environment, !locked.isEmpty else { throw error }
         }
-        return try attempt(.lists(locked), .inParts, locked: &locked, on: connection)
+        return try attempt(.lists(locked), .inParts, progress, locked: &locked, on: connection)
     }
 
     private enum Manner {
@@ -41,25 +43,30 @@ package struct QueueTransaction: Sendable {
     private typealias Decided = [(PendingRequest, MoveOutcome)]
 
     private func attempt(
-        _ scope: Scope, _ manner: Manner, locked: inout [ListIdentifier], on connection: isolated Connection
+        _ scope: Scope, _ manner: Manner, _ progress: ReadProgress, locked: inout [ListIdentifier],
+        on connection: isolated Connection
     ) throws(QueueError) -> BatchReport {
         var claimed: [ListIdentifier] = []
         do {
             let report = try connection.transaction(settings: configuration.settings) { connection in
                 var report = BatchReport()
-                claimed = try claim(scope, report: &report, on: connection)
+                let claim = try claim(scope, progress, on: connection)
+                claimed = claim.locked
+                report.note(claim)
                 guard !claimed.isEmpty else { return report }
-                let (pending, time) = try read(claimed, on: connection)
-                let batch = ClosedBatch(pending, locked: Set(claimed), limit: configuration.requestsPerList)
+                let (pending, time) = try read(claimed, progress, on: connection)
+                let batch = ClosedBatch(
+                    pending, locked: Set(claimed), held: Set(claim.held), limit: configuration.requestsPerList)
                 report.heldBack = batch.heldBack
+                report.held += batch.held
                 guard let time, !batch.requests.isEmpty else { return report }
-                let decided =
-                    switch manner {
-                    case .together: try apply(batch.requests, on: connection)
-                    case .inParts: try applyInParts(batch.requests, on: connection)
-                    }
-                try finish(decided, at: time, on: connection)
-                report.count(decided)
+                var decisions = BatchDecisions()
+                switch manner {
+                case .together: decisions.decide(try apply(batch.requests, on: connection))
+                case .inParts: try applyInParts(batch.requests, &decisions, on: connection)
+                }
+                try finish(decisions, at: time, on: connection)
+                report.note(decisions)
                 return report
             }
             return report
@@ -72,36 +79,39 @@ package struct QueueTransaction: Sendable {
     // MARK: Steps
 
     private func claim(
-        _ scope: Scope, report: inout BatchReport, on connection: isolated Connection
-    ) throws -> [ListIdentifier] {
+        _ scope: Scope, _ progress: ReadProgress, on connection: isolated Connection
+    ) throws -> ListClaim {
         let partners = configuration.partnersPerList
         let statement =
             switch scope {
             case .beyond(let start, let lists):
-                QueueStatements.claim(beyond: start, lists: lists, partners: partners)
+                QueueStatements.claim(beyond: start, lists: lists, partners: partners, progress)
             case .lists(let lists):
-                QueueStatements.claim(lists, partners: partners)
+                QueueStatements.claim(lists, partners: partners, progress)
             }
-        var (locked, lastNumber): ([ListIdentifier], Int) = ([], 0)
+        var (claim, lastNumber) = (ListClaim(), 0)
         for row in try connection.query(statement) {
             let list = ListIdentifier(
                 orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self))
             let number = try row.decode(2, as: Int.self)
-            if number > 0 { report.found += 1 }
-            if number > lastNumber { (lastNumber, report.lastFound) = (number, list) }
-            if try row.decode(3, as: Bool.self) { locked.append(list) }
+            if number > 0 { claim.found += 1 }
+            if number > lastNumber { (lastNumber, claim.lastFound) = (number, list) }
+            switch (try row.decode(3, as: Bool.self), try row.decode(4, as: Bool.self)) {
+            case (true, _): claim.held.append(list)
+            case (false, true): claim.locked.append(list)
+            case (false, false): claim.unavailable.append(list)
+            }
         }
-        report.locked = locked.count
-        return locked
+        return claim
     }
 
     private func read(
-        _ lists: [ListIdentifier], on connection: isolated Connection
+        _ lists: [ListIdentifier], _ progress: ReadProgress, on connection: isolated Connection
     ) throws -> ([PendingRequest], Timestamp?) {
         let rows = try connection.query(
             QueueStatements.pending(
                 in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,
-                bytes: configuration.bytesPerBatch))
+                bytes: configuration.bytesPerBatch, progress))
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
         for row in rows {
@@ -123,51 +133,78 @@ package struct QueueTransaction: Sendable {
 
     /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one.
     private func applyInParts(
-        _ requests: [PendingRequest], on connection: isolated Connection
-    ) throws(QueueError) -> Decided {
+        _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
+    ) throws(QueueError) {
+        let requests = decisions.admissible(requests)
+        guard !requests.isEmpty else { return }
         for attempt in 1... {
             do {
-                return try connection.savepoint("part") { connection in
+                let decided = try connection.savepoint("part") { connection in
                     try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
                     let decided = try apply(requests, on: connection)
                     try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
                     return decided
                 }
+                return decisions.decide(decided)
             } catch {
                 let error = QueueError(error)
-                switch error.failureClass {
-                case .environment:
-                    throw error
-                case .request where requests.count > 1, .staleRows where requests.count > 1:
+                guard error.failureClass != .environment else { throw error }
+                if requests.count > 1 {
                     let middle = requests.count / 2
-                    let earlier = try applyInParts(Array(requests[..<middle]), on: connection)
-                    return earlier + (try applyInParts(Array(requests[middle...]), on: connection))
-                case .request, .staleRows:
-                    guard attempt == Self.attemptsAlone else { continue }
-                    guard let failed = error.databaseError else { throw error }
-                    let rejection = Rejection(.failed, failed.message, sqlState: failed.sqlState?.rawValue)
-                    return requests.map { ($0, .rejected(rejection)) }
+                    try applyInParts(Array(requests[..<middle]), &decisions, on: connection)
+                    return try applyInParts(Array(requests[middle...]), &decisions, on: connection)
                 }
+                guard attempt == Self.attemptsAlone else { continue }
+                guard let refusal = error.databaseError else { throw error }
+                return try isolate(requests[0], refusal, &decisions, on: connection)
             }
         }
-        preconditionFailure("the last attempt returns or throws")
     }
 
     /// A single request that fails is tried so often before that counts as its outcome.
     private static let attemptsAlone = 3
 
-    private func finish(_ decided: Decided, at time: Timestamp, on connection: isolated Connection) throws {
-        let rows = try connection.query(QueueStatements.finish(DecidedRequests(decided), at: time))
+    /// Rejects a request that the database refuses, or holds its list.
+    private func isolate(
+        _ request: PendingRequest, _ refusal: PostgresError, _ decisions: inout BatchDecisions,
+        on connection: isolated Connection
+    ) throws(QueueError) {
+        switch try poisonPolicy(of: request.move.list.orderedTable, on: connection) {
+        case .skip:
+            let rejection = Rejection(.failed, refusal.message, sqlState: refusal.sqlState?.rawValue)
+            decisions.decide([(request, .rejected(rejection))])
+        case .hold:
+            decisions.hold(request, because: refusal)
+        }
+    }
+
+    private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
+        do throws(PostgresError) {
+            let row = try connection.query(QueueStatements.poisonPolicy(of: table)).first
+            let chosen = try row?.decode(0, as: String?.self)
+            return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    private func finish(_ decisions: BatchDecisions, at time: Timestamp, on connection: isolated Connection) throws {
+        if !decisions.holds.isEmpty {
+            try connection.execute(QueueStatements.hold(decisions.holds, at: time))
+        }
+        guard !decisions.decided.isEmpty else { return }
+        let decided = decisions.decided.count
+        let rows = try connection.query(QueueStatements.finish(DecidedRequests(decisions.decided), at: time))
         let deleted = try rows[0].decode(0, as: Int.self)
         let logged = try rows[0].decode(1, as: Int.self)
-        guard deleted == decided.count, logged == decided.count else {
-            throw QueueError.countsDiffer(decided: decided.count, deleted: deleted, logged: logged)
+        guard deleted == decided, logged == decided else {
+            throw QueueError.countsDiffer(decided: decided, deleted: deleted, logged: logged)
         }
     }
 }
 
 extension PendingRequest {
-    /// From the first eight columns of ``QueueStatements/pending(in:limit:total:bytes:)``.
+    /// From the first eight columns of ``QueueStatements/pending(in:limit:total:bytes:_:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
         let orderedTable = try row.decode(1, as: String.self)

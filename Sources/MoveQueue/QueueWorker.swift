@@ -10,8 +10,10 @@ package struct QueueWorker: Sendable {
     package enum Progress: Sendable {
         /// Nothing is pending.
         case idle
+        /// Something is pending, and all of it waits for a person.
+        case held
         /// Something is pending, and somebody else has the locks.
-        case contended
+        case contended(BatchReport)
         case decided(BatchReport)
     }
 
@@ -19,26 +21,37 @@ package struct QueueWorker: Sendable {
     private let transaction: QueueTransaction
     private static let beginning = ListIdentifier(orderedTable: "", list: "")
     private var place = beginning
+    /// What was found since the round began; nil: it began somewhere in the middle.
+    private var round: Round? = Round()
+    private var reading: QueueReading
+    private var wasIdle = false
     /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
     /// less than one that is too large.
     private var depth: Double
+
+    private struct Round {
+        var isAllHeld = true
+        var held = 0
+    }
 
     package init(_ configuration: QueueConfiguration = QueueConfiguration()) {
         self.configuration = configuration
         depth = Double(configuration.requestsPerBatch) / 8
         transaction = QueueTransaction(configuration)
+        reading = QueueReading(configuration)
     }
 
     /// Goes to a list that some random request is for.
     package mutating func wander(on connection: Connection) async throws(QueueError) {
         do throws(PostgresError) {
-            let fraction = Double.random(in: 0...1)
+            let (fraction, progress) = (Double.random(in: 0...1), reading.progress)
             let rows = try await connection.run { connection throws(PostgresError) in
-                try connection.query(QueueStatements.randomList(fraction))
+                try connection.query(QueueStatements.randomList(fraction, progress))
             }
             guard let row = rows.first else { return }
             place = ListIdentifier(
                 orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self))
+            round = nil
         } catch {
             throw .database(error)
         }
@@ -46,28 +59,53 @@ package struct QueueWorker: Sendable {
 
     /// Decides the next batch.
     package mutating func runBatch(on connection: Connection) async throws(QueueError) -> Progress {
-        let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
-        let isWholeRound = place == Self.beginning
-        let scope = QueueTransaction.Scope.beyond(place, lists: lists)
-        let report = try await connection.run { [transaction] connection throws(QueueError) in
-            try transaction.run(scope, on: connection)
+        // Whoever was just woken has something more urgent to do.
+        if reading.isDue, !wasIdle { try await look(on: connection) }
+        wasIdle = false
+        while true {
+            let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
+            let scope = QueueTransaction.Scope.beyond(place, lists: lists)
+            let progress = reading.progress
+            let report = try await connection.run { [transaction] connection throws(QueueError) in
+                try transaction.run(scope, progress, on: connection)
+            }
+            if report.decided > 0 {
+                depth = max(1, (depth + Double(report.decided + report.heldBack) / Double(report.locked)) / 2)
+            }
+            if let end = goOn(report, lists: lists) { return end }
         }
-        place = report.found < lists ? Self.beginning : report.lastFound ?? Self.beginning
-        if report.decided > 0 {
-            depth = max(1, (depth + Double(report.decided + report.heldBack) / Double(report.locked)) / 2)
-            return .decided(report)
-        }
-        if report.found > 0 { return .contended }
-        return isWholeRound ? .idle : try await runBatch(on: connection)
     }
-}
 
-extension QueueWorker {
-    /// Whether any request is pending, in whatever list.
-    package static func isAnythingPending(on connection: Connection) async throws(PostgresError) -> Bool {
-        let rows = try await connection.run { connection throws(PostgresError) in
-            try connection.query(QueueStatements.isAnythingPending)
+    /// Has the whole queue read once more, from its beginning, before it counts as drained.
+    ///
+    /// - Returns: whether that is necessary.
+    package mutating func readFromBeginning() -> Bool {
+        guard reading.progress.floor > 0 else { return false }
+        reading.forget()
+        return true
+    }
+
+    private mutating func look(on connection: Connection) async throws(QueueError) {
+        do throws(PostgresError) {
+            _ = try await reading.look(on: connection)
+        } catch {
+            throw .database(error)
         }
-        return try rows[0].decode(0, as: Bool.self)
+    }
+
+    /// Where nothing is found, the round goes on; at the end of a whole one that found nothing, nothing is pending.
+    private mutating func goOn(_ report: BatchReport, lists: Int) -> Progress? {
+        let isWaiting = report.found > 0 && !report.isAllHeld
+        round?.held += report.held
+        if isWaiting { round?.isAllHeld = false }
+        let finished = round
+        let isAtEnd = report.found < lists
+        place = isAtEnd ? Self.beginning : report.lastFound ?? Self.beginning
+        if isAtEnd { round = Round() }
+        if report.decided > 0 || !report.newlyHeld.isEmpty { return .decided(report) }
+        if isWaiting { return .contended(report) }
+        guard isAtEnd, let finished, finished.isAllHeld else { return nil }
+        wasIdle = true
+        return finished.held > 0 ? .held : .idle
     }
 }

@@ -103,7 +103,7 @@ struct LibraryConcurrencyTests {
             switch try await worker.runBatch(on: connection) {
             case .decided: break
             case .idle where wasOver: return
-            case .idle, .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
+            case .idle, .held, .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
             }
         }
     }

@@ -9,6 +9,13 @@ import Testing
 struct QueuePlanTests {
     private let lists = [ListIdentifier(orderedTable: "items", list: "l1")]
 
+    /// With requests below the floor.
+    private let progress: ReadProgress = {
+        var progress = ReadProgress()
+        progress.raise(to: 5_000, firstPending: [ListIdentifier(orderedTable: "items", list: "l1"): 1])
+        return progress
+    }()
+
     private func expect(_ indexes: [String], in statement: SQL) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -24,7 +31,8 @@ struct QueuePlanTests {
                 }
             }
             let plan = try rows.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
-            #expect(!plan.contains("Seq Scan"), "\(plan)")
+            #expect(!plan.contains("Seq Scan on move_requests request"), "\(plan)")
+            #expect(!plan.contains("Seq Scan on items"), "\(plan)")
             #expect(!plan.contains("Bitmap"), "\(plan)")
             for index in indexes { #expect(plan.contains("using \(index)"), "\(plan)") }
         }
@@ -35,14 +43,26 @@ struct QueuePlanTests {
         let start = ListIdentifier(orderedTable: "", list: "")
         try await expect(
             ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
-            in: QueueStatements.claim(beyond: start, lists: 10, partners: 4))
+            in: QueueStatements.claim(beyond: start, lists: 10, partners: 4, progress))
     }
 
     @Test("reading requests")
     func pending() async throws {
         try await expect(
             ["move_requests_by_list", "move_requests_by_from_list"],
-            in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000))
+            in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000, progress))
+    }
+
+    @Test("looking whether anything is pending")
+    func look() async throws {
+        try await expect(["move_requests_pkey", "move_requests_by_list"], in: QueueStatements.look(progress))
+    }
+
+    @Test("reading on")
+    func readOn() async throws {
+        try await expect(
+            ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
+            in: QueueStatements.readOn(to: 9_000, limit: 100, progress))
     }
 
     @Test("finishing requests")

@@ -53,7 +53,7 @@ struct QueueFixture {
         try await worker.wander(on: connection)
         while true {
             switch try await worker.runBatch(on: connection) {
-            case .idle: return
+            case .idle, .held: return
             case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
             case .decided: break
             }

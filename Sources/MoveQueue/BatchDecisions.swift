@@ -1,0 +1,36 @@
+import LibPQ
+import Ordering
+
+/// A list that has to wait for a person, because the database refused its first request.
+package struct HeldList: Sendable {
+    package let list: ListIdentifier
+    package let request: Int64
+    package let error: PostgresError
+}
+
+/// What a transaction has decided so far, where requests are tried in parts. Pure.
+struct BatchDecisions {
+    private(set) var decided: [(PendingRequest, MoveOutcome)] = []
+    private(set) var holds: [HeldList] = []
+    /// Lists of which nothing more may be decided.
+    private var blocked: Set<ListIdentifier> = []
+
+    /// Those of the requests that don't come after a held one in any of their lists. By id, before and after.
+    mutating func admissible(_ requests: [PendingRequest]) -> [PendingRequest] {
+        guard !blocked.isEmpty else { return requests }
+        return requests.filter { request in
+            guard !blocked.isDisjoint(with: request.move.lists) else { return true }
+            blocked.formUnion(request.move.lists)
+            return false
+        }
+    }
+
+    mutating func decide(_ requests: [(PendingRequest, MoveOutcome)]) {
+        decided += requests
+    }
+
+    mutating func hold(_ request: PendingRequest, because error: PostgresError) {
+        holds.append(HeldList(list: request.move.list, request: request.id, error: error))
+        blocked.formUnion(request.move.lists)
+    }
+}

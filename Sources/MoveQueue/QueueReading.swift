@@ -1,0 +1,52 @@
+import LibPQ
+import Ordering
+
+/// Looks at the queue from time to time, and remembers how far it is past.
+package struct QueueReading: Sendable {
+    private(set) var progress = ReadProgress()
+    private let configuration: QueueConfiguration
+    private var lastLook = ContinuousClock.now
+    private var lastFullRead = ContinuousClock.now
+
+    package init(_ configuration: QueueConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Whether it is time to look again.
+    var isDue: Bool { .now - lastLook >= configuration.lookInterval }
+
+    /// Looks whether anything is pending, in whatever list.
+    package mutating func look(on connection: Connection) async throws(PostgresError) -> Bool {
+        lastLook = .now
+        if lastLook - lastFullRead >= configuration.fullReadInterval { forget() }
+        let rows = try await connection.run { [progress] connection throws(PostgresError) in
+            try connection.query(QueueStatements.look(progress))
+        }
+        let observation = ReadProgress.Observation(
+            lastID: try rows[0].decode(1, as: Int64.self), writers: Set(try rows[0].decode(2, as: [String].self)))
+        if let id = progress.observe(observation) { try await readOn(to: id, on: connection) }
+        return try rows[0].decode(0, as: Bool.self)
+    }
+
+    /// Begins again at the queue's beginning.
+    mutating func forget() {
+        progress.forget()
+        lastFullRead = .now
+    }
+
+    /// More requests than this are not read at once only to get on.
+    private static let longestStep = 5_000
+
+    private mutating func readOn(to id: Int64, on connection: Connection) async throws(PostgresError) {
+        let rows = try await connection.run { [progress] connection throws(PostgresError) in
+            try connection.query(QueueStatements.readOn(to: id, limit: Self.longestStep, progress))
+        }
+        var firstPending: [ListIdentifier: Int64] = [:]
+        for row in rows {
+            guard let table = try row.decode(1, as: String?.self) else { continue }
+            let list = ListIdentifier(orderedTable: table, list: try row.decode(2, as: String.self))
+            firstPending[list] = try row.decode(3, as: Int64.self)
+        }
+        progress.raise(to: try rows[0].decode(0, as: Int64.self), firstPending: firstPending)
+    }
+}

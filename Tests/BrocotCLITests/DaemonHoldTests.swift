@@ -1,0 +1,44 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("daemon, where the database refuses a request", .database, .timeLimit(.minutes(10))) struct DaemonHoldTests {
+    private func prepare() async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                ALTER TABLE brocot.items ADD CONSTRAINT no_poison CHECK (item <> 'poison');
+                SELECT brocot.move('letters', '{a,b}'::text[], last => true);
+                SELECT brocot.move('letters', 'poison', last => true);
+                SELECT brocot.move('letters', 'c', last => true);
+                """)
+        return connection
+    }
+
+    @Test("skips it by default, and drains with 0") func skips() async throws {
+        let connection = try await prepare()
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        let log = try await connection.query("SELECT outcome, sqlstate FROM brocot.move_log ORDER BY id")
+        #expect(try log.map { try $0.decode(0, as: String.self) } == ["applied", "rejected", "applied"])
+        #expect(try log[1].decode(1, as: String.self) == "23514")
+    }
+
+    @Test("with --on-poison hold keeps it and what follows, says so, and drains with 7") func holds() async throws {
+        let connection = try await prepare()
+        let result = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold")
+        #expect(result.exitCode == 7)
+        #expect(result.errors.contains("only requests of held lists are left"))
+        #expect(result.errors.contains("no_poison"))
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 2)
+        #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
+        try await connection.execute("SELECT brocot.release('letters', reject => true)")
+        #expect(try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold").exitCode == 0)
+        #expect(try await connection.query("SELECT FROM brocot.items").count == 3)
+    }
+
+    @Test("with an unknown --on-poison exits with 2") func wrongUsage() async throws {
+        let result = try await BrocotProcess.run("daemon", "--on-poison", "ignore")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("skip") && result.errors.contains("hold"))
+    }
+}

@@ -1,0 +1,43 @@
+import Ordering
+import Testing
+
+@testable import Brocot
+
+@Suite("A list that one transaction keeps locked is reported")
+struct UnavailableListsTests {
+    private let list = ListIdentifier(orderedTable: "items", list: "a")
+    private let start = ContinuousClock.now
+
+    /// Misses the list once a second, and returns the seconds at which a report comes.
+    private func reports(
+        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> UnavailableLists.Holder?
+    ) -> [Int] {
+        var unavailable = UnavailableLists()
+        var reports: [Int] = []
+        for second in 0..<seconds {
+            let now = start + .seconds(second)
+            if missing(second) { unavailable.note([list], at: now) }
+            guard unavailable.due(at: now) == [list] else { continue }
+            let holders = holder(second).map { [list: $0] } ?? [:]
+            if !unavailable.note(holders: holders, at: now).isEmpty { reports.append(second) }
+        }
+        return reports
+    }
+
+    @Test("after 30 s, and then every 5 minutes") func sameTransaction() {
+        #expect(reports(for: 400) { _ in .init(process: 7, transaction: "3/9") } == [30, 330])
+    }
+
+    @Test("not where its transactions follow each other, as those of a busy worker do") func otherTransactions() {
+        #expect(reports(for: 400) { .init(process: 7, transaction: "3/\($0)") }.isEmpty)
+    }
+
+    @Test("not where nobody has it by the time of looking") func nobody() {
+        #expect(reports(for: 400) { _ in nil }.isEmpty)
+    }
+
+    @Test("not when it was to be had since") func available() {
+        let holder = UnavailableLists.Holder(process: 7, transaction: "3/9")
+        #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
+    }
+}

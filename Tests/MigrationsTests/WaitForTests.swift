@@ -1,0 +1,71 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database, .timeLimit(.minutes(10))) struct WaitForTests {
+    private func enqueue(_ connection: Connection) async throws -> Int64 {
+        try await connection.query("SELECT brocot.move('l', 'a', last => true)").single().decode(0)
+    }
+
+    /// What the daemon would do.
+    private func decide(_ id: Int64, outcome: String, errorCode: String?, _ connection: Connection) async throws {
+        try await connection.execute(
+            """
+            WITH decided AS (DELETE FROM brocot.move_requests WHERE id = \(id) RETURNING *)
+            INSERT INTO brocot.move_log
+                (id, ordered_table, list, items, placement, requested_at, outcome, error_code, error, applied_at)
+            SELECT id, ordered_table, list, items, placement, requested_at, \(outcome), \(errorCode as String?), \(errorCode as String?), now()
+            FROM decided
+            """)
+    }
+
+    @Test func returnsTheOutcomeOfWhatIsDecided() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let id = try await enqueue(connection)
+        try await decide(id, outcome: "rejected", errorCode: "anchor_not_found", connection)
+        let row = try await connection.query("CALL brocot.wait_for(\(id))").single()
+        #expect(try row.decode(0, as: String.self) == "rejected")
+        #expect(try row.decode(1, as: String.self) == "anchor_not_found")
+    }
+
+    @Test func waitsUntilItIsDecided() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let other = try await TestDatabase.current.connect()
+        let id = try await enqueue(connection)
+        async let waited = connection.query("CALL brocot.wait_for(\(id), '60 seconds')")
+        // It waits for something, or decides at once: both are right.
+        try await decide(id, outcome: "applied", errorCode: nil, other)
+        #expect(try await waited.single().decode(0, as: String.self) == "applied")
+    }
+
+    @Test func saysPendingWhenTheTimeIsOver() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let id = try await enqueue(connection)
+        let row = try await connection.query("CALL brocot.wait_for(\(id), '50 milliseconds')").single()
+        #expect(try row.decode(0, as: String.self) == "pending")
+    }
+
+    @Test(arguments: ["", "SAVEPOINT s;"]) func isRefusedInTheTransactionThatMadeTheRequest(savepoint: String)
+        async throws
+    {
+        let connection = try await TestDatabase.current.connect()
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(
+                script: """
+                    BEGIN; \(savepoint)
+                    SELECT brocot.move('l', 'a', last => true);
+                    CALL brocot.wait_for(currval('brocot.move_requests_id_seq'))
+                    """)
+        }
+        #expect(error?.message.contains("was made in this transaction") == true)
+        #expect(error?.hint?.contains("Commit first") == true)
+    }
+
+    @Test func refusesAnUnknownRequest() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute("CALL brocot.wait_for(4711)")
+        }
+        #expect(error?.message == "there is no request 4711")
+    }
+}

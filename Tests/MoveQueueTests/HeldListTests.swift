@@ -1,0 +1,125 @@
+import LibPQ
+import MoveQueue
+import Ordering
+import TestPostgres
+import Testing
+
+@Suite("A list is held where the database refuses a request and the table says so", .database, .timeLimit(.minutes(10)))
+struct HeldListTests {
+    private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
+        Move(
+            list: ListIdentifier(orderedTable: "items", list: list), items: [item],
+            action: .place(.last, from: source))
+    }
+
+    /// A queue whose items may not be called poison.
+    private func fixture(onPoison: String? = "hold") async throws -> QueueFixture {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'no % here', NEW.item USING ERRCODE = 'P0042'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.item = 'poison')
+                EXECUTE FUNCTION refuse();
+                """)
+        try await fixture.connection.execute("UPDATE brocot.ordered_tables SET on_poison = \(onPoison as String?)")
+        return fixture
+    }
+
+    private func pending(_ fixture: QueueFixture) async throws -> [Int64] {
+        try await fixture.connection.query("SELECT id FROM brocot.move_requests ORDER BY id")
+            .map { try $0.decode(0, as: Int64.self) }
+    }
+
+    @Test("what came before is applied, the request and what follows wait, and other lists go on")
+    func holds() async throws {
+        let fixture = try await fixture()
+        let ids = try await fixture.enqueue([
+            place("1"), place("1", in: "b"), place("poison"), place("2"), place("2", in: "b"),
+        ])
+        try await fixture.drain()
+        #expect(try await fixture.lists() == ["a": ["1"], "b": ["1", "2"]])
+        #expect(try await pending(fixture) == [ids[2], ids[3]])
+        let held = try await fixture.connection.query(
+            "SELECT ordered_table, list, request_id, sqlstate, error FROM brocot.held_lists")
+        #expect(held.count == 1)
+        #expect(try held[0].decode(1, as: String.self) == "a")
+        #expect(try held[0].decode(2, as: Int64.self) == ids[2])
+        #expect(try held[0].decode(3, as: String.self) == "P0042")
+        #expect(try held[0].decode(4, as: String.self) == "no poison here")
+    }
+
+    @Test("changes of list that touch it wait, and so does what follows them in their other list")
+    func changesOfListWait() async throws {
+        let fixture = try await fixture()
+        try await fixture.enqueue([place("1"), place("1", in: "b")])
+        try await fixture.drain()
+        let ids = try await fixture.enqueue([
+            place("poison"), place("2", in: "b"), place("1", in: "c", from: "a"), place("2", in: "c"),
+            place("3", in: "b"),
+        ])
+        try await fixture.drain()
+        #expect(try await pending(fixture) == [ids[0], ids[2], ids[3]])
+        #expect(try await fixture.lists() == ["a": ["1"], "b": ["1", "2", "3"]])
+    }
+
+    @Test("a worker that finds only such requests says so") func onlyHeldIsLeft() async throws {
+        let fixture = try await fixture()
+        try await fixture.enqueue([place("poison"), place("1", in: "b", from: "a")])
+        try await fixture.drain()
+        var worker = QueueWorker()
+        guard case .held = try await worker.runBatch(on: fixture.connection) else {
+            Issue.record("the worker sees something else than held requests")
+            return
+        }
+    }
+
+    @Test("released after its cause is gone, it goes on with the same request") func released() async throws {
+        let fixture = try await fixture()
+        try await fixture.enqueue([place("poison"), place("1")])
+        try await fixture.drain()
+        try await fixture.connection.execute(script: "DROP TRIGGER refuse ON brocot.items")
+        let released = try await fixture.connection.query("SELECT brocot.release('a'), brocot.release('b')")[0]
+        #expect(try released.decode(0, as: Bool.self))
+        #expect(try !released.decode(1, as: Bool.self), "b was never held")
+        try await fixture.drain()
+        #expect(try await fixture.lists() == ["a": ["poison", "1"]])
+        #expect(try await pending(fixture).isEmpty)
+    }
+
+    @Test("released while its cause is there, it is held again") func heldAgain() async throws {
+        let fixture = try await fixture()
+        let ids = try await fixture.enqueue([place("poison"), place("1")])
+        try await fixture.drain()
+        try await fixture.connection.execute("SELECT brocot.release('a')")
+        try await fixture.drain()
+        #expect(try await pending(fixture) == ids)
+        #expect(try await fixture.connection.query("SELECT FROM brocot.held_lists").count == 1)
+    }
+
+    @Test("released with reject, its first request is rejected and logged, and the rest is applied")
+    func rejected() async throws {
+        let fixture = try await fixture()
+        let ids = try await fixture.enqueue([place("poison"), place("1")])
+        try await fixture.drain()
+        try await fixture.connection.execute("SELECT brocot.release('a', reject => true)")
+        try await fixture.drain()
+        #expect(try await fixture.lists() == ["a": ["1"]])
+        #expect(try await fixture.outcomes() == [ids[0]: "failed", ids[1]: nil])
+        let log = try await fixture.connection.query("SELECT sqlstate, error FROM brocot.move_log WHERE id = \(ids[0])")
+        #expect(try log[0].decode(0, as: String.self) == "P0042")
+        #expect(try log[0].decode(1, as: String.self) == "no poison here")
+    }
+
+    @Test(
+        "the table decides before the daemon's own setting",
+        arguments: [("skip", PoisonPolicy.hold), (nil, .skip)] as [(String?, PoisonPolicy)])
+    func skips(table: String?, daemon: PoisonPolicy) async throws {
+        let fixture = try await fixture(onPoison: table)
+        let ids = try await fixture.enqueue([place("poison"), place("1")])
+        var configuration = QueueConfiguration()
+        configuration.poisonPolicy = daemon
+        try await fixture.drain(configuration)
+        #expect(try await fixture.outcomes() == [ids[0]: "failed", ids[1]: nil])
+    }
+}
