@@ -105,7 +105,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests",
-            dependencies: ["BrocotCLI", "LibPQ", "MoveQueue", "TestPostgres", subprocess, logging],
+            dependencies: [
+                "BrocotCLI", "FaultHarness", "LibPQ", "MoveQueue", "TestPostgres", subprocess, logging,
+            ],
             swiftSettings: strict),
     ]
 )

@@ -14,19 +14,12 @@ extension Connection {
             do {
                 return try await connect(parameters, logger: logger)
             } catch {
-                guard mayPass(error.connectionFailure), .now + pause < deadline else { throw error }
+                guard error.connectionFailure?.mayPass == true, .now + pause < deadline else { throw error }
                 logger.info(
                     "waiting for the server", metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(2))
-        }
-    }
-
-    private static func mayPass(_ failure: PostgresError.ConnectionFailure?) -> Bool {
-        switch failure {
-        case .unreachable, .timedOut, .notAccepting: true
-        case .authenticationFailed, .noSuchDatabase, .standby, .other, nil: false
         }
     }
 }

@@ -68,7 +68,7 @@ struct DaemonCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = logging.makeLogger()
         let parameters = try connection.parameters()
-        try await checkSchema(parameters, logger: logger)
+        try await waitForSchema(parameters, logger: logger)
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.workers = workers
         configuration.drains = drain
@@ -78,10 +78,23 @@ struct DaemonCommand: AsyncParsableCommand {
         try await ServiceRunner.run(Daemon(configuration, logger: logger), logger: logger)
     }
 
-    /// Waits for a server that can be written to, with a schema that this program knows.
-    private func checkSchema(_ parameters: ConnectionParameters, logger: Logger) async throws {
-        let first = try await Connection.connect(
-            parameters, waitingAtMost: .seconds(connectWait), logger: logger)
+    /// Waits for a server that can be written to, with a schema that this program knows. It may go away meanwhile.
+    private func waitForSchema(_ parameters: ConnectionParameters, logger: Logger) async throws {
+        let deadline = ContinuousClock.now + .seconds(connectWait)
+        while true {
+            do {
+                let first = try await Connection.connect(
+                    parameters, waitingAtMost: deadline - .now, logger: logger)
+                return try await checkSchema(on: first, logger: logger)
+            } catch MigrationError.database(let error) where error.isConnectionLost && .now < deadline {
+                logger.info("the server went away; trying again", metadata: ["error": "\(error)"])
+            } catch {
+                throw error
+            }
+        }
+    }
+
+    private func checkSchema(on first: Connection, logger: Logger) async throws {
         guard await first.parameterStatus("in_hot_standby") != "on" else {
             throw CommandFailure(
                 .cannotConnect,

@@ -27,7 +27,12 @@ struct Connecting {
         guard failures.count > 1 else { throw failures[0] }
         // A standby that answered tells more than a host that did not.
         let telling = failures.first { $0.connectionFailure == .standby } ?? failures[failures.count - 1]
-        throw telling.with { $0.message = failures.map(\.message).joined(separator: "\n") }
+        // Among standbys, a primary may be missing only for now: waiting may help then.
+        let passing = failures.lazy.compactMap(\.connectionFailure).first(where: \.mayPass)
+        throw telling.with { fields in
+            fields.message = failures.map(\.message).joined(separator: "\n")
+            fields.connectionFailure = passing ?? fields.connectionFailure
+        }
     }
 
     private func open(_ attempt: ConnectionParameters) throws(PostgresError) -> ConnectionHandle {

@@ -55,6 +55,14 @@ package struct PostgresError: Error, Sendable {
         case standby
         /// Anything else, such as a failed TLS handshake.
         case other
+
+        /// Whether waiting may help.
+        package var mayPass: Bool {
+            switch self {
+            case .unreachable, .timedOut, .notAccepting: true
+            case .authenticationFailed, .noSuchDatabase, .standby, .other: false
+            }
+        }
     }
 
     /// One allocation, so that errors cost nothing where nothing fails.

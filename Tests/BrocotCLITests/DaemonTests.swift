@@ -1,3 +1,4 @@
+import FaultHarness
 import LibPQ
 import TestPostgres
 import Testing
@@ -22,19 +23,43 @@ import Testing
         #expect(try outcomes.map { try $0.decode(0, as: String.self) } == ["applied", "rejected", "applied"])
     }
 
+    @Test("a server that goes away while the daemon starts is waited for")
+    func goneAtStart() async throws {
+        let current = TestDatabase.current
+        let parameters = try ConnectionParameters(url: current.loopbackURL)
+        let proxy = try FaultProxy(serverPorts: [try #require(parameters["port"].flatMap { UInt16($0) })])
+        defer { proxy.close() }
+        let url = current.loopbackURL.replacing(/:[0-9]+\//, with: ":\(proxy.ports[0])/")
+        let cutting = Task { await proxy.stop(.beforeRequest, within: .seconds(60)) { _ in true }?.cut() }
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#,
+            databaseURL: url + "?sslmode=disable&gssencmode=disable"
+        ) { daemon in
+            #expect(await cutting.value != nil)
+            try await seeOneMove(current)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
     @Test("applies requests as they come, and ends with 0 on a signal", arguments: [SIGTERM, SIGINT])
     func runsUntilSignal(signal: Int32) async throws {
         let database = TestDatabase.current
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#, databaseURL: database.url
         ) { daemon in
-            let connection = try await database.connect()
-            try await connection.execute("SELECT brocot.move('letters', 'a', last => true)")
-            while try await connection.query("SELECT FROM brocot.items").isEmpty {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await seeOneMove(database)
             daemon.send(signal)
         }
         #expect(exitCode == 0)
+    }
+
+    /// Asks for a move, and waits until it is applied.
+    private func seeOneMove(_ database: TestDatabase) async throws {
+        let connection = try await database.connect()
+        try await connection.execute("SELECT brocot.move('letters', 'a', last => true)")
+        while try await connection.query("SELECT FROM brocot.items").isEmpty {
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 }

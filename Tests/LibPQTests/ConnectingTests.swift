@@ -164,6 +164,19 @@ struct ConnectionFailureTests {
         #expect(error.connectionFailure == .standby)
     }
 
+    @Test(.database(migrated: false)) func `a standby whose primary is away may become one`() async throws {
+        let connection = try await connect()
+        let name = TestDatabase.current.name
+        try await connection.execute("ALTER DATABASE \(identifier: name) SET default_transaction_read_only = on")
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        parameters["target_session_attrs"] = "read-write"
+        parameters["host"] = "127.0.0.1,127.0.0.1"
+        parameters["port"] = "1,\(try #require(parameters["port"]))"
+        let error = try await failure(parameters)
+        #expect(error.connectionFailure == .unreachable)
+        #expect(error.hint == "Connect to the primary server: a standby can't be written to.")
+    }
+
     @Test(.database(migrated: false, on: .own())) func `only a standby is there`() async throws {
         let cluster = TestDatabase.current.cluster
         await cluster.stop()
