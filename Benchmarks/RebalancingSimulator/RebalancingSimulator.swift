@@ -1,57 +1,105 @@
 import ArgumentParser
 import Foundation
+import Ordering
 import SternBrocot
 
 /// What rebalancing costs under everyday use, recorded editing and attacks: a table, without a database.
 @main
 struct RebalancingSimulator: AsyncParsableCommand {
-    @Option(help: "The seed of the random Workloads.") var seed: UInt64 = 1
+    static let configuration = CommandConfiguration(
+        abstract:
+            "Count the rows that rebalancing rewrites. Ends with 1 where a bound is missed or a list is out of order.")
+
+    @Option(help: "The seed of the random workloads.") var seed: UInt64 = 1
     @Option(help: "Inserts, or moves, of each everyday workload.") var everyday = 1_000_000
     @Option(help: "Inserts of each attack.") var attacks = 100_000
-    @Option(help: "A folder of recorded editing (josephg/editing-traces, sequential, .json.gz).")
+    @Option(
+        help: """
+            A folder of recorded editing (josephg/editing-traces, sequential, .json.gz); else that of BROCOT_TRACES, \
+            else ../shared/traces.
+            """)
     var recordings: String?
+    @Flag(help: "Compare policies under attacks and editing, instead of measuring the one in use.") var compare = false
 
     func run() async throws {
-        print(line("workload", "operations", "rebalances", "rows", "rows/op", "largest", ""))
-        report("append", Workloads.append(everyday))
-        report("prepend", Workloads.prepend(everyday))
-        report("after the same item", Workloads.afterTheSame(everyday))
-        report("before the same item", Workloads.beforeTheSame(everyday))
-        report("random inserts", Workloads.random(everyday, seed: seed))
-        for items in [100, 1_000, 10_000] {
-            report("random moves of \(items)", Workloads.churn(items: items, moves: everyday, seed: seed))
-        }
-        report("zigzag in 10000", Workloads.zigzag(items: 10_000, inserts: attacks))
-        report("jumping zigzag in 10000", Workloads.jumpingZigzag(items: 10_000, inserts: attacks, seed: seed))
-        report("tightest gap in 10000", Workloads.tightestGap(items: 10_000, inserts: attacks))
-        for outside in [true, false] {
-            report(
-                "\(outside ? "outside" : "inside") the newest window in 10000",
-                Workloads.besideTheWindow(items: 10_000, inserts: attacks, outside: outside))
-        }
-        guard let recordings else {
-            print("No recordings: give --recordings FOLDER.")
+        print("seed \(seed)")
+        let recordings = try await recordedEditing()
+        let table = Table()
+        if compare {
+            for (name, policy) in Self.policies {
+                table.begin(name)
+                attack(Workloads(policy: policy), table)
+                edit(policy, recordings, table)
+            }
             return
         }
-        for (name, recording) in try await Recording.all(in: recordings) {
-            for bits in [62, 50, 45] {
-                let suffix = bits == 62 ? "" : ", as if with \(bits) bits"
-                report(name + suffix, Workloads.edits(recording.patches, limit: 1 << bits))
+        table.begin("workload")
+        let workloads = Workloads(policy: RebalancingPolicy())
+        useEveryDay(workloads, table)
+        attack(workloads, table)
+        edit(workloads.policy, recordings, table)
+        if table.hasMissedBound { throw ExitCode.failure }
+    }
+
+    private func useEveryDay(_ workloads: Workloads, _ table: Table) {
+        let none = Bound(rowsPerInsert: 0, rows: 0)
+        table.report("append", workloads.append(everyday), none)
+        table.report("prepend", workloads.prepend(everyday), none)
+        table.report("after the same item", workloads.afterTheSame(everyday), none)
+        table.report("before the same item", workloads.beforeTheSame(everyday), none)
+        table.report("random inserts", workloads.random(everyday, seed: seed), none)
+        for items in [100, 1_000, 10_000] {
+            table.report(
+                "random moves of \(items)", workloads.churn(items: items, moves: everyday, seed: seed),
+                Bound(rowsPerInsert: 0.005, rows: 512))
+        }
+    }
+
+    private func attack(_ workloads: Workloads, _ table: Table) {
+        let bound = Bound(rowsPerInsert: 3, rows: 4_096)
+        table.report("zigzag in 10000", workloads.zigzag(items: 10_000, inserts: attacks), bound)
+        table.report(
+            "jumping zigzag in 10000", workloads.jumpingZigzag(items: 10_000, inserts: attacks, seed: seed), bound)
+        table.report("tightest gap in 10000", workloads.tightestGap(items: 10_000, inserts: attacks), bound)
+        for outside in [true, false] {
+            table.report(
+                "\(outside ? "outside" : "inside") the newest window in 10000",
+                workloads.besideTheWindow(items: 10_000, inserts: attacks, outside: outside), bound)
+        }
+    }
+
+    private func edit(_ policy: RebalancingPolicy, _ recordings: [(name: String, Recording)], _ table: Table) {
+        let bound = Bound(rowsPerInsert: 0.02, rows: 512)
+        // A cursor that stays within 30 items for 100,000 inserts is no person any more: how much it costs is only shown.
+        for (nearbyJump, limit) in [(1_000, bound), (30, nil)] {
+            table.report(
+                "typing, cursor jumps within \(nearbyJump)",
+                Workloads(policy: policy).typing(inserts: attacks, nearbyJump: nearbyJump, seed: seed), limit)
+        }
+        for (name, recording) in recordings {
+            table.report(name, Workloads(policy: policy).edits(recording.patches), bound)
+            for bits in [50, 45] as [Int64] {
+                let shorter = RebalancingPolicy(
+                    limit: 1 << bits, layout: policy.layout, reservedBits: policy.reservedBits,
+                    largestWindow: policy.largestWindow)
+                table.report(
+                    "\(name), as if with \(bits) bits", Workloads(policy: shorter).edits(recording.patches), nil)
             }
         }
     }
 
-    private func report(_ name: String, _ list: SimulatedList) {
-        let perOperation = Double(list.rewrittenRows) / Double(list.inserts)
-        print(
-            line(
-                name, "\(list.inserts)", "\(list.rebalances)", "\(list.rewrittenRows)",
-                String(format: "%.4f", perOperation), "\(list.mostRewrittenRows)",
-                list.ranks.isInOrder ? "" : "OUT OF ORDER"))
+    private func recordedEditing() async throws -> [(name: String, Recording)] {
+        let folder =
+            recordings ?? ProcessInfo.processInfo.environment["BROCOT_TRACES"] ?? "../shared/traces"
+        guard recordings != nil || FileManager.default.fileExists(atPath: folder) else {
+            print("Recorded editing is skipped, since there is no folder \(folder): give --recordings FOLDER.")
+            return []
+        }
+        return try await Recording.all(in: folder)
     }
 
-    private func line(_ name: String, _ columns: String...) -> String {
-        let filler = { (text: String, width: Int) in String(repeating: " ", count: max(1, width - text.count)) }
-        return columns.reduce(name + filler(name, 42)) { $0 + filler($1, 11) + $1 }
-    }
+    private static let policies: [(String, RebalancingPolicy)] =
+        RankLayout.allCases.map { ("layout \($0.rawValue)", RebalancingPolicy(layout: $0)) }
+        + [0, 1, 3, 4].map { ("reserved bits \(Int($0))", RebalancingPolicy(reservedBits: $0)) }
+        + [256, 1_024, 16_384].map { ("largest window \($0)", RebalancingPolicy(largestWindow: $0)) }
 }

@@ -11,12 +11,8 @@ struct SimulatedList {
     /// Where the last rebalance was, as indices.
     private(set) var lastWindow: Range<Int>?
     private let policy: RebalancingPolicy
-    private let limit: Int64
 
-    init(limit: Int64 = Rank.limit) {
-        self.limit = limit
-        policy = RebalancingPolicy(limit: limit)
-    }
+    init(_ policy: RebalancingPolicy) { self.policy = policy }
 
     var count: Int { ranks.count }
 
@@ -42,29 +38,20 @@ struct SimulatedList {
 
     mutating func remove(at index: Int) { ranks.remove(at: index) }
 
-    /// Inserts an item before an index.
-    mutating func insert(at index: Int) {
-        inserts += 1
-        let lower = index > 0 ? ranks[index - 1] : nil
-        let upper = index < count ? ranks[index] : nil
-        if let rank = Rank.between(lower, upper, limit: limit) {
-            ranks.insert(rank, at: index)
-        } else {
-            rebalance(at: index)
-        }
-    }
-
-    private mutating func rebalance(at index: Int) {
-        guard case .window(let window) = policy.placement(of: 1, in: Gap(ranks, index)) else {
+    /// Inserts items before the one with an index.
+    mutating func insert(_ block: Int = 1, at index: Int) {
+        inserts += block
+        guard case .window(let window) = policy.placement(of: block, in: Gap(ranks, index)) else {
             fatalError("every neighbour is known, and the limit holds the list")
         }
         for offset in 0..<window.below { ranks[index - window.below + offset] = window.ranks[offset] }
-        for offset in 0..<window.above { ranks[index + offset] = window.ranks[window.below + 1 + offset] }
-        ranks.insert(window.ranks[window.below], at: index)
+        for offset in 0..<window.above { ranks[index + offset] = window.ranks[window.below + block + offset] }
+        for offset in 0..<block { ranks.insert(window.ranks[window.below + offset], at: index + offset) }
         let rows = window.below + window.above
+        guard rows > 0 else { return }
         rebalances += 1
         rewrittenRows += rows
         mostRewrittenRows = max(mostRewrittenRows, rows)
-        lastWindow = (index - window.below)..<(index + window.above + 1)
+        lastWindow = (index - window.below)..<(index + window.above + block)
     }
 }

@@ -2,22 +2,24 @@ import HeapModule
 import Ordering
 import SternBrocot
 
-/// Ways to use and to attack a list. Each returns the list with its counts.
-enum Workloads {
-    static func append(_ count: Int) -> SimulatedList { run(count) { list in list.count } }
-    static func prepend(_ count: Int) -> SimulatedList { run(count) { _ in 0 } }
-    static func afterTheSame(_ count: Int) -> SimulatedList { run(count, filled: 100) { _ in 50 } }
-    static func beforeTheSame(_ count: Int) -> SimulatedList { run(count, filled: 100) { list in list.count - 50 } }
+/// Ways to use and to attack a list under a policy. Each returns the list with its counts.
+struct Workloads {
+    let policy: RebalancingPolicy
 
-    static func random(_ count: Int, seed: UInt64) -> SimulatedList {
+    func append(_ count: Int) -> SimulatedList { run(count) { list in list.count } }
+    func prepend(_ count: Int) -> SimulatedList { run(count) { _ in 0 } }
+    func afterTheSame(_ count: Int) -> SimulatedList { run(count, filled: 100) { _ in 50 } }
+    func beforeTheSame(_ count: Int) -> SimulatedList { run(count, filled: 100) { list in list.count - 50 } }
+
+    func random(_ count: Int, seed: UInt64) -> SimulatedList {
         var generator = SeededGenerator(seed: seed)
         return run(count) { list in Int.random(in: 0...list.count, using: &generator) }
     }
 
     /// Moves of random items to random places.
-    static func churn(items: Int, moves: Int, seed: UInt64) -> SimulatedList {
+    func churn(items: Int, moves: Int, seed: UInt64) -> SimulatedList {
         var generator = SeededGenerator(seed: seed)
-        var list = SimulatedList()
+        var list = SimulatedList(policy)
         list.fill(items)
         for _ in 0..<moves {
             list.remove(at: Int.random(in: 0..<items, using: &generator))
@@ -27,7 +29,7 @@ enum Workloads {
     }
 
     /// Always between the two newest.
-    static func zigzag(items: Int, inserts: Int) -> SimulatedList {
+    func zigzag(items: Int, inserts: Int) -> SimulatedList {
         var place = items / 2
         var isLower = false
         return run(inserts, filled: items) { _ in
@@ -38,7 +40,7 @@ enum Workloads {
     }
 
     /// A zigzag that goes to another place nearby every 30 inserts.
-    static func jumpingZigzag(items: Int, inserts: Int, seed: UInt64) -> SimulatedList {
+    func jumpingZigzag(items: Int, inserts: Int, seed: UInt64) -> SimulatedList {
         var generator = SeededGenerator(seed: seed)
         var (place, number) = (items / 2, 0)
         return run(inserts, filled: items) { list in
@@ -52,8 +54,8 @@ enum Workloads {
     }
 
     /// Beside the newest rebalanced window, outside or inside, on alternate sides, and there into the tighter gap.
-    static func besideTheWindow(items: Int, inserts: Int, outside: Bool) -> SimulatedList {
-        var list = SimulatedList()
+    func besideTheWindow(items: Int, inserts: Int, outside: Bool) -> SimulatedList {
+        var list = SimulatedList(policy)
         list.fill(items)
         var (place, seen, isLower) = (items / 2, 0, false)
         for _ in 0..<inserts {
@@ -72,8 +74,8 @@ enum Workloads {
     }
 
     /// Always into the gap whose simplest fraction has the largest terms.
-    static func tightestGap(items: Int, inserts: Int) -> SimulatedList {
-        var list = SimulatedList()
+    func tightestGap(items: Int, inserts: Int) -> SimulatedList {
+        var list = SimulatedList(policy)
         list.fill(items)
         var gaps = Heap<Gap>()
         func add(before index: Int, in list: SimulatedList) {
@@ -100,8 +102,8 @@ enum Workloads {
     }
 
     /// A recording: positions, how many characters are deleted there, and how many are inserted.
-    static func edits(_ patches: [Recording.Patch], limit: Int64 = Rank.limit) -> SimulatedList {
-        var list = SimulatedList(limit: limit)
+    func edits(_ patches: [Recording.Patch]) -> SimulatedList {
+        var list = SimulatedList(policy)
         for patch in patches {
             for _ in 0..<patch.deleted { list.remove(at: patch.position) }
             for offset in 0..<patch.inserted { list.insert(at: patch.position + offset) }
@@ -109,12 +111,42 @@ enum Workloads {
         return list
     }
 
+    /// Typing at a cursor that jumps, mostly not far, with backspacing and pasting.
+    func typing(inserts: Int, nearbyJump: Int, seed: UInt64) -> SimulatedList {
+        var generator = SeededGenerator(seed: seed)
+        var list = SimulatedList(policy)
+        var cursor = 0
+        while list.inserts < inserts {
+            switch Int.random(in: 0..<20, using: &generator) {
+            case 0: cursor = Int.random(in: 0...list.count, using: &generator)
+            case 1...8:
+                cursor += Int.random(in: -nearbyJump...nearbyJump, using: &generator)
+                cursor = min(max(cursor, 0), list.count)
+            case 9...12:
+                for _ in 0..<min(cursor, Int.random(in: 1...12, using: &generator)) {
+                    cursor -= 1
+                    list.remove(at: cursor)
+                }
+            case 13:
+                let block = Int.random(in: 2...200, using: &generator)
+                list.insert(block, at: cursor)
+                cursor += block
+            default:
+                for _ in 0..<Int.random(in: 1...40, using: &generator) {
+                    list.insert(at: cursor)
+                    cursor += 1
+                }
+            }
+        }
+        return list
+    }
+
     // MARK: Parts
 
-    private static func run(
+    private func run(
         _ inserts: Int, filled: Int = 0, _ place: (SimulatedList) -> Int
     ) -> SimulatedList {
-        var list = SimulatedList()
+        var list = SimulatedList(policy)
         list.fill(filled)
         for _ in 0..<inserts { list.insert(at: place(list)) }
         return list
@@ -128,20 +160,20 @@ enum Workloads {
         init(_ lower: Rank, _ upper: Rank) {
             self.lower = lower
             self.upper = upper
-            term = largestTerm(Rank.between(lower, upper))
+            term = Workloads.largestTerm(Rank.between(lower, upper))
         }
 
         static func < (left: Self, right: Self) -> Bool { left.term < right.term }
     }
 
     /// Less room, smaller number.
-    private static func room(in list: inout SimulatedList, before index: Int) -> UInt64 {
+    private func room(in list: inout SimulatedList, before index: Int) -> UInt64 {
         var ranks = list.ranks
         guard index > 0, index < list.count else { return .max }
-        return .max - largestTerm(Rank.between(ranks[index - 1], ranks[index]))
+        return .max - Self.largestTerm(Rank.between(ranks[index - 1], ranks[index]))
     }
 
-    private static func largestTerm(_ rank: Rank?) -> UInt64 {
+    fileprivate static func largestTerm(_ rank: Rank?) -> UInt64 {
         rank.map { max($0.numerator.magnitude, UInt64($0.denominator)) } ?? UInt64(Rank.limit)
     }
 }
