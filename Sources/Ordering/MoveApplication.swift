@@ -28,8 +28,8 @@ package struct MoveApplication: Sendable {
     package func apply(
         _ moves: [Move], on connection: isolated Connection
     ) throws(OrderingError) -> [MoveOutcome] {
-        let names = Set(moves.map(\.list.orderedTable))
-        let tables = try OrderedTableRepository.tables(named: names.sorted(), on: connection)
+        let names = Set(moves.map { ExactText($0.list.orderedTable) })
+        let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
         var batch = MoveBatch(moves, tables: tables, policy: policy, rowsPerLookup: rowsPerLookup)
         var needs = batch.advance()
         var rounds = 0
@@ -37,7 +37,7 @@ package struct MoveApplication: Sendable {
             rounds += 1
             guard rounds <= Self.mostRounds else { throw .readingDoesNotSettle(list: first.list) }
             for table in tables.values {
-                let ofTable = needs.filter { $0.list.orderedTable == table.name }
+                let ofTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
                 for (need, finding) in try OrderedTableRepository(table).find(ofTable, on: connection) {
                     try batch.learn(finding, for: need)
                 }

@@ -12,7 +12,7 @@ package struct MoveBatch: Sendable {
     }
 
     private let entries: [Entry]
-    private let tables: [String: OrderedTable]
+    private let tables: [ExactText: OrderedTable]
     private let policy: RebalancingPolicy
     private let rowsPerLookup: Int
     private var lists: [ListIdentifier] = []
@@ -29,7 +29,7 @@ package struct MoveBatch: Sendable {
     ///   - policy: how ranks are rebalanced.
     ///   - rowsPerLookup: about so many rows in a row are read in the time that one takes to look up.
     package init(
-        _ moves: [Move], tables: [String: OrderedTable], policy: RebalancingPolicy, rowsPerLookup: Int
+        _ moves: [Move], tables: [ExactText: OrderedTable], policy: RebalancingPolicy, rowsPerLookup: Int
     ) {
         self.rowsPerLookup = rowsPerLookup
         self.tables = tables
@@ -53,8 +53,8 @@ package struct MoveBatch: Sendable {
     }
 
     /// What can be refused without a look at the rows.
-    private static func rejectionWithoutData(of move: Move, tables: [String: OrderedTable]) -> Rejection? {
-        guard let table = tables[move.list.orderedTable] else {
+    private static func rejectionWithoutData(of move: Move, tables: [ExactText: OrderedTable]) -> Rejection? {
+        guard let table = tables[ExactText(move.list.orderedTable)] else {
             return .unknownOrderedTable(move.list.orderedTable)
         }
         if let rejection = table.rejectionOfKeys(in: move) { return rejection }
@@ -146,8 +146,10 @@ package struct MoveBatch: Sendable {
 
     private func isKnown(_ key: String, in list: Int) -> Bool {
         neighbourhoods[list].member(key) != nil
-            || (neighbourhoods[list].isWhole && tables[lists[list].orderedTable]?.ownsRows == true)
+            || (neighbourhoods[list].isWhole && ownsRows(of: lists[list]))
     }
+
+    private func ownsRows(of list: ListIdentifier) -> Bool { tables[ExactText(list.orderedTable)]?.ownsRows == true }
 
     /// The member with this key. A list that is known whole, and whose rows are all placed, has no others.
     mutating func member(_ key: String, in list: Int) -> Int? {
@@ -188,7 +190,7 @@ package struct MoveBatch: Sendable {
         let (found, needs) = members(entry.move.items, in: entry.list)
         guard needs.isEmpty else { return .needs(needs) }
         let present = found.filter { neighbourhoods[entry.list].members[$0].current.rank != nil }
-        let ownsRows = tables[entry.move.list.orderedTable]?.ownsRows == true
+        let ownsRows = ownsRows(of: entry.move.list)
         _ = neighbourhoods[entry.list].lift(present)
         neighbourhoods[entry.list].drop(present, to: ownsRows ? .absent : .unplaced)
         return .decided(.applied(rebalancedRows: 0))
@@ -237,7 +239,7 @@ package struct MoveBatch: Sendable {
             return Rejection(
                 .anchorNotFound, "the anchor '\(list.members[anchor].key)' is not in list '\(entry.move.list.list)'")
         }
-        let ownsRows = tables[entry.move.list.orderedTable]?.ownsRows == true
+        let ownsRows = ownsRows(of: entry.move.list)
         if let source = entry.source {
             if let missing = sources.first(where: { neighbourhoods[source].members[$0].current == .absent }) {
                 return itemNotFound(missing, in: source)
@@ -316,7 +318,7 @@ package struct MoveBatch: Sendable {
 
     /// The net effect on the rows of one table, in the order of their lists in the batch and of their keys.
     package func changes(in table: OrderedTable) -> [RowChange] {
-        lists.indices.filter { lists[$0].orderedTable == table.name }.flatMap { list in
+        lists.indices.filter { ExactText(lists[$0].orderedTable) == ExactText(table.name) }.flatMap { list in
             neighbourhoods[list].touched
                 .compactMap { change(of: neighbourhoods[list].members[$0], in: list, ownsRows: table.ownsRows) }
                 .sorted { $0.key < $1.key }

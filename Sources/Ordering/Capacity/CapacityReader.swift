@@ -80,6 +80,6 @@ extension OrderedTable {
     package static func named(
         _ name: String, on connection: isolated Connection
     ) throws(OrderingError) -> OrderedTable? {
-        try OrderedTableRepository.tables(named: [name], on: connection)[name]
+        try OrderedTableRepository.tables(named: [name], on: connection)[ExactText(name)]
     }
 }

@@ -10,6 +10,8 @@ enum Located: Equatable {
 extension Neighbourhood {
     /// Positions up to this one are found by reading the list from its beginning.
     private static let longestPrefix = 512
+    /// So many rows more than it takes are read on the way to a position: the moves before it may shift it.
+    private static let positionMargin = 12
     /// More rows than any table can have: positions beyond it mean the same.
     private static let beyondAnyList = 1 << 48
 
@@ -60,20 +62,24 @@ extension Neighbourhood {
             return .needs([.run(from: rank, .down, count: max(-distance, runLength))])
         }
         let index = (rank.map(order.countBefore) ?? order.count) + distance
-        if index >= order.count, interval.upper == nil { return gap(order.count, in: interval) }
-        return gap(max(0, index), in: interval)
+        // Not ``runLength``: a thousand positions would read thousands of rows each.
+        let margin = Self.positionMargin
+        if index >= order.count, interval.upper == nil { return gap(order.count, in: interval, margin: margin) }
+        return gap(max(0, index), in: interval, margin: margin)
     }
 
-    /// The gap before `index`, if the interval reaches to both of its neighbours; else the runs that make it so.
-    private func gap(_ index: Int, in interval: RankInterval) -> Located {
+    /// The gap before `index`, if the interval reaches to both of its neighbours; else the runs that make it so, with so
+    /// many rows more than it takes, or as many as runs have at the least.
+    private func gap(_ index: Int, in interval: RankInterval, margin: Int? = nil) -> Located {
+        func length(missing: Int) -> Int { margin.map { missing + $0 } ?? max(missing, runLength) }
         var needs: [Need] = []
         let firstCovered = interval.lower.map(order.countBefore) ?? 0
         let coveredEnd = interval.upper.map(countThrough) ?? order.count
         if let lower = interval.lower, index - 1 < firstCovered {
-            needs.append(.run(from: lower, .down, count: max(firstCovered - index + 1, runLength)))
+            needs.append(.run(from: lower, .down, count: length(missing: firstCovered - index + 1)))
         }
         if let upper = interval.upper, index >= coveredEnd {
-            needs.append(.run(from: upper, .up, count: max(index + 1 - coveredEnd, runLength)))
+            needs.append(.run(from: upper, .up, count: length(missing: index + 1 - coveredEnd)))
         }
         return needs.isEmpty ? .gap(index) : .needs(needs)
     }

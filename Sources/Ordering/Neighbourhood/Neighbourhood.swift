@@ -23,6 +23,10 @@ package struct Neighbourhood: Sendable {
     private(set) var lengthBound: Int?
     /// The members that were given another presence at some time.
     private(set) var touched: Set<Int> = []
+    /// The stored ranks of members that are elsewhere now.
+    private var departed = SortedRanks()
+    /// The ranks that members have now where they are not stored.
+    private var arrived = SortedRanks()
     /// Each time that a move had to wait for rows, the next runs are twice as long.
     private var loads = 0
 
@@ -47,12 +51,8 @@ package struct Neighbourhood: Sendable {
 
     /// How many placed rows there are before `rank` now, beyond those that are stored before it.
     func drift(before rank: Rank?) -> Int {
-        touched.reduce(into: 0) { drift, index in
-            let (stored, current) = (members[index].stored.rank, members[index].current.rank)
-            guard stored != current else { return }
-            if let stored, rank.map({ stored < $0 }) ?? true { drift -= 1 }
-            if let current, rank.map({ current < $0 }) ?? true { drift += 1 }
-        }
+        guard let rank else { return arrived.count - departed.count }
+        return arrived.countBefore(rank) - departed.countBefore(rank)
     }
 
     /// The place with a known number of stored rows before it that is nearest to this number.
@@ -199,6 +199,19 @@ package struct Neighbourhood: Sendable {
     }
 
     private mutating func setPresence(of index: Int, _ presence: Presence) {
+        let (stored, before) = (members[index].stored.rank, members[index].current.rank)
+        if before != presence.rank {
+            if before == stored {
+                if let stored { departed.insert(stored) }
+            } else if let before {
+                arrived.remove(before)
+            }
+            if presence.rank == stored {
+                if let stored { departed.remove(stored) }
+            } else if let rank = presence.rank {
+                arrived.insert(rank)
+            }
+        }
         members[index].current = presence
         touched.insert(index)
     }

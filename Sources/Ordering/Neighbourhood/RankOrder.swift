@@ -11,15 +11,7 @@ struct RankOrder: Sendable {
     var count: Int { ranks.count }
 
     /// How many members stand before `rank`.
-    func countBefore(_ rank: Rank) -> Int {
-        if let last = ranks.last, last < rank { return ranks.count }
-        var (low, high) = (0, ranks.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ranks[middle] < rank { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
     mutating func insert(_ member: Int, at rank: Rank) {
         let index = countBefore(rank)

@@ -17,7 +17,7 @@ package struct ListReader: Sendable {
         _ list: ListIdentifier, on connection: isolated Connection
     ) throws(OrderingError) -> Result<ListReader, Rejection> {
         let name = list.orderedTable
-        guard let table = try OrderedTableRepository.tables(named: [name], on: connection)[name] else {
+        guard let table = try OrderedTableRepository.tables(named: [name], on: connection)[ExactText(name)] else {
             return .failure(.unknownOrderedTable(name))
         }
         if let rejection = table.rejection(ofList: list.list) { return .failure(rejection) }
@@ -55,11 +55,13 @@ package struct ListReader: Sendable {
     package func items(
         atOffsets offsets: [Int], on connection: isolated Connection
     ) throws(OrderingError) -> [Int: String] {
-        guard let last = offsets.max() else { return [:] }
+        guard !offsets.isEmpty else { return [:] }
+        let wanted = AscendingOffsets(offsets)
         do throws(PostgresError) {
             var items: [Int: String] = [:]
-            let statement = statements.rows(of: list, offsets: offsets, count: 1, last: last)
-            for row in try connection.query(statement) { items[try row.decode(0)] = try row.decode(1) }
+            for row in try connection.query(statements.rows(of: list, at: wanted, count: 1)) {
+                items[wanted.offsets[try row.decode(0, as: Int.self) - 1]] = try row.decode(1)
+            }
             return items
         } catch {
             throw .database(error)

@@ -14,11 +14,11 @@ struct OrderedTableRepository {
         statements = OrderingStatements(table)
     }
 
-    /// The registered tables of these names.
+    /// The registered tables of these names, by name.
     static func tables(
         named names: [String], on connection: isolated Connection
-    ) throws(OrderingError) -> [String: OrderedTable] {
-        var tables: [String: OrderedTable] = [:]
+    ) throws(OrderingError) -> [ExactText: OrderedTable] {
+        var tables: [ExactText: OrderedTable] = [:]
         for row in try connection.rows(OrderingStatements.orderedTables(named: names)) {
             let table = try decoding { () throws(PostgresError) in
                 (
@@ -34,7 +34,7 @@ struct OrderedTableRepository {
                 }
                 return keyType
             }
-            tables[table.name] = OrderedTable(
+            tables[ExactText(table.name)] = OrderedTable(
                 name: table.name, schema: table.schema, table: table.table, listColumn: table.listColumn,
                 listType: try keyType(table.listType, of: table.listColumn), itemColumn: table.itemColumn,
                 itemType: try keyType(table.itemType, of: table.itemColumn), ownsRows: table.ownsRows)
@@ -125,24 +125,19 @@ struct OrderedTableRepository {
         _ positions: [Int], in list: ListIdentifier, on connection: isolated Connection
     ) throws(OrderingError) -> [(ListNeed, Finding)] {
         let margin = Self.rowsAroundPosition / 2
-        let offsets = positions.map { max(0, $0 - margin) }
-        var rows: [Int: StoredRow] = [:]
-        if let offset = offsets.first, offsets.count == 1 {
-            let found = try connection.rows(
-                statements.rows(of: list.list, offset: offset, count: Self.rowsAroundPosition))
-            for (number, row) in found.enumerated() { rows[offset + number] = try storedRow(row, from: 0, list: list) }
-        } else {
-            let last = offsets.max() ?? 0
-            let found = try connection.rows(
-                statements.rows(of: list.list, offsets: offsets, count: Self.rowsAroundPosition, last: last))
-            for row in found {
-                let offset = try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) }
-                rows[offset] = try storedRow(row, from: 1, list: list)
+        let offsets = AscendingOffsets(positions.map { max(0, $0 - margin) })
+        var rows: [Int: [StoredRow]] = [:]
+        for row in try connection.rows(
+            statements.rows(of: list.list, at: offsets, count: Self.rowsAroundPosition))
+        {
+            let number = try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
+            if let stored = try storedRow(row, from: 1, list: list) {
+                rows[offsets.offsets[number], default: []].append(stored)
             }
         }
-        return zip(positions, offsets).map { position, offset in
-            let around = (offset..<(offset + Self.rowsAroundPosition)).compactMap { rows[$0] }
-            return (ListNeed(list: list, need: .position(position)), .position(offset: offset, around))
+        return positions.map { position in
+            let offset = max(0, position - margin)
+            return (ListNeed(list: list, need: .position(position)), .position(offset: offset, rows[offset] ?? []))
         }
     }
 
@@ -174,7 +169,7 @@ struct OrderedTableRepository {
         let gone = changes.filter { $0.list == nil }
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         let new = changes.filter { $0.storedList == nil }
-        let changesLists = stored.contains { $0.list != $0.storedList }
+        let changesLists = stored.contains { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
         if !gone.isEmpty { try execute(statements.delete(gone), rows: gone.count, on: connection) }
         if !stored.isEmpty {
             let update = changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored)

@@ -93,31 +93,39 @@ struct OrderingStatements {
             """
     }
 
-    /// The placed rows of a list from an offset on.
-    func rows(of list: String, offset: Int, count: Int) -> SQL {
-        """
-        SELECT counted.\(itemColumn)::text, counted.rank_num, counted.rank_den
-        FROM \(table) AS counted
-        WHERE counted.\(listColumn) = (\(lists([list])))[1] AND counted.rank IS NOT NULL
-        ORDER BY counted.rank
-        OFFSET \(offset) LIMIT \(count)
-        """
-    }
-
-    /// The placed rows of a list around several offsets, counted in one pass over the list.
-    func rows(of list: String, offsets: [Int], count: Int, last: Int) -> SQL {
-        """
-        SELECT counted.before, counted.item::text, counted.rank_num, counted.rank_den
-        FROM (
-            SELECT row_number() OVER (ORDER BY placed.rank) - 1 AS before, placed.\(itemColumn) AS item,
-                placed.rank_num, placed.rank_den
-            FROM \(table) AS placed
-            WHERE placed.\(listColumn) = (\(lists([list])))[1] AND placed.rank IS NOT NULL
-            ORDER BY placed.rank
-            LIMIT \(last + count)
-        ) AS counted
-        WHERE counted.before = ANY (\(offsets.flatMap { ($0..<($0 + count)) }))
-        """
+    /// Up to `count` placed rows of a list from each offset on, with the number of the offset, from 1.
+    ///
+    /// The list is counted through once, from each offset to the next, and in the index alone as far as its pages are
+    /// known to be visible to all.
+    func rows(of list: String, at offsets: AscendingOffsets, count: Int) -> SQL {
+        let list: SQL = "(\(lists([list])))[1]"
+        return """
+            WITH RECURSIVE counted (number, rank) AS (
+                (SELECT 1::bigint, placed.rank
+                FROM \(table) AS placed
+                WHERE placed.\(listColumn) = \(list) AND placed.rank IS NOT NULL
+                ORDER BY placed.rank OFFSET \(offsets.steps[0]) LIMIT 1)
+                UNION ALL
+                SELECT counted.number + 1, next.rank
+                FROM counted
+                CROSS JOIN LATERAL (
+                    SELECT placed.rank
+                    FROM \(table) AS placed
+                    WHERE placed.\(listColumn) = \(list) AND placed.rank >= counted.rank
+                    ORDER BY placed.rank OFFSET (\(offsets.steps))[counted.number + 1] LIMIT 1
+                ) AS next
+                WHERE counted.number < \(offsets.steps.count)
+            )
+            SELECT counted.number, found.\(itemColumn)::text, found.rank_num, found.rank_den
+            FROM counted
+            CROSS JOIN LATERAL (
+                SELECT placed.\(itemColumn), placed.rank_num, placed.rank_den
+                FROM \(table) AS placed
+                WHERE placed.\(listColumn) = \(list) AND placed.rank >= counted.rank
+                ORDER BY placed.rank
+                LIMIT \(count)
+            ) AS found
+            """
     }
 
     /// The keys, sort keys and exact ranks of the first placed rows beyond a rank.
@@ -183,6 +191,19 @@ struct OrderingStatements {
             \(lists(changes.compactMap(\.list))), \(items(changes.map(\.key))),
             \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator }))
         """
+    }
+}
+
+/// Numbers of rows that stand before others, in ascending order, each once.
+struct AscendingOffsets {
+    let offsets: [Int]
+    /// The first offset, and the distance of each other one from the one before.
+    let steps: [Int]
+
+    /// - Parameter offsets: one at least, none negative.
+    init(_ offsets: [Int]) {
+        self.offsets = Set(offsets).sorted()
+        steps = zip(self.offsets, [0] + self.offsets).map { $0 - $1 }
     }
 }
 
