@@ -73,10 +73,10 @@ struct QueueFixture {
         return lists
     }
 
-    /// The outcome of each request: nil for applied, else the code.
-    func outcomes() async throws -> [Int64: String?] {
+    /// The outcome of each request from this one on: nil for applied, else the code.
+    func outcomes(since first: Int64 = 0) async throws -> [Int64: String?] {
         var outcomes: [Int64: String?] = [:]
-        for row in try await connection.query("SELECT id, error_code FROM brocot.move_log") {
+        for row in try await connection.query("SELECT id, error_code FROM brocot.move_log WHERE id >= \(first)") {
             outcomes[try row.decode(0, as: Int64.self)] = try row.decode(1, as: String?.self)
         }
         return outcomes
