@@ -155,6 +155,37 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: decomposed) == ["a"])
     }
 
+    @Test("tables and their lists whose names Swift takes for the same, but the database does not, are two")
+    func canonicallyEquivalentTables() async throws {
+        let fixture = try await LibraryFixture()
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        for (name, item) in [(composed, "1"), (decomposed, "2")] {
+            try await fixture.connection.execute(
+                script: """
+                    CREATE TABLE "\(name)" (
+                        id bigint PRIMARY KEY, list text COLLATE "C", rank_num bigint, rank_den bigint,
+                        rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                        UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                    INSERT INTO brocot.ordered_tables VALUES ('\(name)', 'public', '\(name)', 'list', 'id', false);
+                    INSERT INTO "\(name)" (id, list) VALUES (\(item), '\(composed)');
+                    """)
+        }
+        try await LibraryFixture.withDaemon {
+            let requests = try await fixture.client.transaction { transaction in
+                try [(composed, "1"), (decomposed, "2")].map { table, item in
+                    try transaction.enqueuePlace(
+                        [item], .last, in: ListIdentifier(decomposed, of: table), from: composed)
+                }
+            }
+            for request in requests {
+                #expect(try await fixture.client.outcome(of: request) == .applied(rebalancedRows: 0))
+            }
+        }
+        for (name, item) in [(composed, "1"), (decomposed, "2")] {
+            #expect(try await fixture.client.page(of: ListIdentifier(decomposed, of: name)).items == [item])
+        }
+    }
+
     @Test("items whose keys Swift takes for the same, but the database does not, are two; alone and in a batch")
     func canonicallyEquivalentItems() async throws {
         let fixture = try await LibraryFixture()
