@@ -9,6 +9,9 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") }
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let bigInt = Target.Dependency.product(name: "BigInt", package: "BigInt")
 
@@ -25,6 +28,9 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/attaswift/BigInt", from: "6.0.1"),
     ],
     targets: [
@@ -39,13 +45,20 @@ let package = Package(
             plugins: ["EmbedMigrations"]),
         .target(name: "MoveQueue", dependencies: ["Ordering", "LibPQ", logging], swiftSettings: strict),
         .target(
-            name: "Brocot", dependencies: ["MoveQueue", "Ordering", "LibPQ", logging, serviceLifecycle],
+            name: "Brocot", dependencies: ["MoveQueue", "Ordering", "LibPQ", logging, metrics, serviceLifecycle],
             swiftSettings: strict),
+        .target(
+            name: "Operations", dependencies: ["Migrations", "MoveQueue", "LibPQ", logging], swiftSettings: strict),
+        .target(name: "PrometheusText", dependencies: [metrics], swiftSettings: strict),
+        .target(
+            name: "Supervision", dependencies: [logging, serviceLifecycle] + nio, swiftSettings: strict),
         .target(name: "LocalPostgres", dependencies: [subprocess, logging], swiftSettings: strict),
         .executableTarget(
             name: "BrocotCLI",
             dependencies: [
-                "Migrations", "Brocot", "MoveQueue", "LocalPostgres", argumentParser, serviceLifecycle, logging,
+                "Migrations", "Brocot", "MoveQueue", "Operations", "PrometheusText", "Supervision", "LocalPostgres",
+                argumentParser,
+                serviceLifecycle, logging, metrics, configuration,
             ],
             swiftSettings: strict),
 
@@ -103,6 +116,11 @@ let package = Package(
             name: "BrocotTests",
             dependencies: ["Brocot", "LibraryExample", "OrderingModel", "TestPostgres", subprocess],
             swiftSettings: strict),
+        .testTarget(
+            name: "OperationsTests", dependencies: ["Operations", "Migrations", "LibPQ", "TestPostgres"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests",
             dependencies: [

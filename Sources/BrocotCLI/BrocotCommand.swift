@@ -15,6 +15,8 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot daemon                apply move requests, until SIGTERM
               brocot show groceries        print a list in its order
               brocot check groceries       how much room its order has
+              brocot status                what is pending, applied, rejected and held
+              brocot grant requester app   let the role app ask for moves
 
               psql -c "SELECT brocot.move('groceries', 'milk', first => true)"
 
@@ -30,7 +32,7 @@ struct BrocotCommand: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            MigrateCommand.self, DaemonCommand.self, ShowCommand.self, CheckCommand.self, DevCommand.self,
-            DemoCommand.self,
+            MigrateCommand.self, GrantCommand.self, DaemonCommand.self, StatusCommand.self, ShowCommand.self,
+            CheckCommand.self, DevCommand.self, DemoCommand.self,
         ])
 }

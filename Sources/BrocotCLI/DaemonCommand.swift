@@ -2,7 +2,6 @@ import ArgumentParser
 import Brocot
 import LibPQ
 import Logging
-import Migrations
 import MoveQueue
 import ServiceLifecycle
 
@@ -101,19 +100,7 @@ struct DaemonCommand: AsyncParsableCommand {
                 "\(first.summary) is a standby, which can't be written to. Connect to the primary; with several hosts, "
                     + "add target_session_attrs=read-write")
         }
-        let status = try await Migrator(connection: first).status()
-        switch status.state {
-        case .missing, .behind:
-            throw CommandFailure(
-                .migrationsPending,
-                "\(first.summary) has \(status.state == .missing ? "no schema brocot" : "an older schema brocot"). "
-                    + "Run `brocot migrate up` first")
-        case .newer:
-            throw CommandFailure(
-                .databaseNewer, "The schema brocot of \(first.summary) is newer than this program. Update the program")
-        case .current, .drifted:
-            break
-        }
+        try await first.requireSchema()
         logger.info("connected", metadata: ["database": "\(first.summary)"])
         await first.close()
     }

@@ -1,0 +1,23 @@
+import LibPQ
+import Migrations
+
+extension Connection {
+    /// Makes sure that the database has the schema that this program knows.
+    ///
+    /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
+    nonisolated func requireSchema() async throws {
+        let status = try await Migrator(connection: self).status()
+        switch status.state {
+        case .missing, .behind:
+            throw CommandFailure(
+                .migrationsPending,
+                "\(summary) has \(status.state == .missing ? "no schema brocot" : "an older schema brocot"). "
+                    + "Run `brocot migrate up` first")
+        case .newer:
+            throw CommandFailure(
+                .databaseNewer, "The schema brocot of \(summary) is newer than this program. Update the program")
+        case .current, .drifted:
+            break
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import LibPQ
+import Operations
+
+struct GrantCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "grant",
+        abstract: "Give existing roles the least that they need.",
+        discussion: """
+            EXAMPLES:
+              brocot grant requester app
+              brocot grant reader reports analytics
+              brocot grant daemon brocot_daemon --dry-run
+
+            requester  asks for moves and sees what becomes of them. It may reorder every registered table, and see \
+            every request: where that is too much, let your application's server ask.
+            reader     reads ranks.
+            daemon     runs brocot daemon.
+
+            Run it as the owner of schema brocot. Ordered tables of your own count too: each of the three may read their \
+            list, key and rank columns, the daemon may also update list and rank. So repeat it after a table was \
+            attached, as a role that may grant these. What a role had before stays.
+            """)
+
+    @Argument(help: "What the roles do: requester, reader or daemon.")
+    var kind: AccessRole
+
+    @Argument(help: "Names of roles, exactly as the database has them.")
+    var roles: [String]
+
+    @Flag(help: "Print the SQL, and change nothing.")
+    var dryRun = false
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var logging: LoggingOptions
+
+    func run() async throws {
+        let database = try await connection.connect(logger: logging.makeLogger())
+        try await database.requireSchema()
+        let unknown = try await database.run { [roles] connection throws(PostgresError) in
+            try AccessGrants.unknownRoles(roles, on: connection)
+        }
+        guard unknown.isEmpty else {
+            let name = quoteIdentifier(unknown[0])
+            throw CommandFailure(
+                .usage,
+                "There is no role \(unknown.joined(separator: ", ")). Create it first: CREATE ROLE \(name) LOGIN")
+        }
+        try await dryRun ? printStatements(of: database) : grant(on: database)
+    }
+
+    private func printStatements(of database: Connection) async throws {
+        let statements = try await database.run { [kind, roles] connection throws(PostgresError) in
+            try AccessGrants.statements(kind, to: roles, on: connection)
+        }
+        Stream.output.print((["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";" }.joined(separator: "\n"))
+    }
+
+    private func grant(on database: Connection) async throws {
+        do {
+            let missing = try await database.run { [kind, roles] connection throws in
+                try AccessGrants.grant(kind, to: roles, on: connection)
+            }
+            guard missing.isEmpty else { throw refusal("\(database.summary) may not grant", missing) }
+        } catch SQLState.insufficientPrivilege {
+            throw refusal("\(database.summary) may not grant all of this", [])
+        } catch {
+            throw error
+        }
+        Stream.error.print("Granted: \(roles.joined(separator: ", ")) can be \(kind.rawValue).")
+    }
+
+    private func refusal(_ reason: String, _ missing: [String]) -> CommandFailure {
+        CommandFailure(
+            .failed,
+            """
+            \(([reason + (missing.isEmpty ? "." : ":")] + missing.map { "  " + $0 }).joined(separator: "\n"))
+            Nothing was granted. Run this as the owner of schema brocot and of the ordered tables, or let the owners run \
+            their part of what --dry-run prints.
+            """)
+    }
+}
+
+extension AccessRole: ExpressibleByArgument {}

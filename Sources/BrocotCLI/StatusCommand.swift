@@ -1,0 +1,41 @@
+import ArgumentParser
+import LibPQ
+import Operations
+
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show what is pending, and what was applied, rejected and held.",
+        discussion: """
+            EXAMPLES:
+              brocot status
+              brocot status --json | jq .pending
+
+            Cheap with any number of pending requests: beyond 10,000 their number is the server's estimate (~), beyond \
+            1,000 requests in a list, 1,000 lists or 200,000 applied requests it is a minimum (≥). The same stands in the \
+            views brocot.queue_status, pending_lists, pending_tables, throughput and rejections, and in the table \
+            brocot.held_lists.
+            """)
+
+    @Option(help: "How many lists to print, those that wait longest first. JSON has up to 1,000.")
+    var limit = 20
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var logging: LoggingOptions
+
+    func validate() throws {
+        guard limit >= 0 else { throw ValidationError("--limit is not negative.") }
+    }
+
+    func run() async throws {
+        let database = try await connection.connect(logger: logging.makeLogger())
+        try await database.requireSchema()
+        let status = try await database.run { connection throws(PostgresError) in
+            try QueueStatus.read(on: connection)
+        }
+        Stream.output.print(json ? try encoded(status) : StatusText(status, limit: limit).text)
+    }
+}

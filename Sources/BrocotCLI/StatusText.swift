@@ -1,0 +1,93 @@
+import Operations
+
+/// What `brocot status` prints for people.
+struct StatusText {
+    private let status: QueueStatus
+    private let limit: Int
+
+    init(_ status: QueueStatus, limit: Int) {
+        self.status = status
+        self.limit = limit
+    }
+
+    var text: String {
+        [summary, lists, rejections, heldLists].filter { !$0.isEmpty }
+            .map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
+    }
+
+    private var summary: [String] {
+        let pending = "\(status.pendingIsEstimate ? "~" : "")\(status.pending)"
+        let age = status.oldestAgeSeconds.map { ", the oldest for \(Self.age($0))" } ?? ""
+        let held = status.heldLists.count
+        let rows =
+            [["pending", pending + age]]
+            + status.throughput.map { period in
+                [
+                    "last \(period.period)",
+                    "\(period.isMinimum ? "≥" : "")\(period.applied) applied, \(period.rejected) rejected",
+                ]
+            }
+            + [["held lists", "\(held)"], ["daemons asleep", "\(status.sleepingDaemons)"]]
+        return rows.map { "\($0[0].padded(to: 16))\($0[1])" }
+    }
+
+    private var lists: [String] {
+        guard !status.lists.isEmpty, limit > 0 else { return [] }
+        let shown = status.lists.prefix(limit)
+        let table = ColumnText(
+            header: ["table", "list", "pending", "oldest"], alignments: [.left, .left, .right, .right],
+            rows: shown.map { list in
+                [
+                    Self.quoted(list.table), Self.quoted(list.list),
+                    "\(list.pendingIsMinimum ? "≥" : "")\(list.pending)", Self.age(list.oldestAgeSeconds),
+                ]
+            })
+        let more = status.lists.count - shown.count
+        let rest =
+            status.listsAreIncomplete
+            ? ["… and more: only the first \(status.lists.count) lists by name were looked up"]
+            : more > 0 ? ["… and \(more) more lists"] : []
+        return table.lines + rest
+    }
+
+    private var rejections: [String] {
+        guard !status.rejections.isEmpty else { return [] }
+        return ColumnText(
+            header: ["rejected in the last hour", "table", "requests", "last at"],
+            alignments: [.left, .left, .right, .left],
+            rows: status.rejections.map { [$0.errorCode, Self.quoted($0.table), "\($0.rejected)", $0.lastRejectedAt] }
+        ).lines
+    }
+
+    private var heldLists: [String] {
+        guard !status.heldLists.isEmpty else { return [] }
+        let table = ColumnText(
+            header: ["held list", "table", "request", "since", "because"],
+            alignments: [.left, .left, .right, .left, .left],
+            rows: status.heldLists.prefix(max(limit, 1)).map { list in
+                let state = list.sqlstate.map { " (\($0))" } ?? ""
+                return [
+                    Self.quoted(list.list), Self.quoted(list.table), "\(list.request)", list.heldAt,
+                    Self.quoted(list.error) + state,
+                ]
+            })
+        return table.lines + ["Mend what refuses the request, and then: SELECT brocot.release('list', 'table')"]
+    }
+
+    /// Names are the application's users': they stay on their line, and can't talk to a terminal.
+    static func quoted(_ text: String) -> String {
+        let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        return isPlain ? text : text.debugDescription
+    }
+
+    /// Seconds in the unit that fits: `0.2 s`, `12 s`, `3 min`, `5 h`, `2 d`.
+    static func age(_ seconds: Double) -> String {
+        switch seconds {
+        case ..<1: "\((seconds * 10).rounded(.down) / 10) s"
+        case ..<120: "\(Int(seconds)) s"
+        case ..<7_200: "\(Int(seconds / 60)) min"
+        case ..<172_800: "\(Int(seconds / 3_600)) h"
+        default: "\(Int(seconds / 86_400)) d"
+        }
+    }
+}

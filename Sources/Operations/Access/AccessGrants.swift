@@ -1,0 +1,75 @@
+import LibPQ
+
+/// Gives roles what they need.
+package enum AccessGrants {
+    /// The statements that give it, in the order in which they are run, without semicolons. They depend on the ordered
+    /// tables that are registered now.
+    package static func statements(
+        _ role: AccessRole, to names: [String], on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        try rights(of: role, on: connection).map { $0.grant(to: names) }
+    }
+
+    /// Those of the names that no role of the server has.
+    package static func unknownRoles(
+        _ names: [String], on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        var unknown: [String] = []
+        for row in try connection.query(AccessStatements.unknownRoles(names)) { unknown.append(try row.decode(0)) }
+        return unknown
+    }
+
+    /// Runs the statements in one transaction. Nothing is granted where one is refused.
+    ///
+    /// - Returns: What the roles lack all the same, since the present role had no right to give it; then nothing was
+    ///   granted either.
+    package static func grant(
+        _ role: AccessRole, to names: [String], on connection: isolated Connection
+    ) throws -> [String] {
+        do {
+            try connection.transaction { connection throws in
+                for statement in try statements(role, to: names, on: connection) {
+                    try connection.execute(script: statement)
+                }
+                // Where somebody has none of what they want to grant, the server only warns.
+                for name in names {
+                    let missing = try missing(role, for: name, on: connection)
+                    if !missing.isEmpty { throw Incomplete(missing: missing) }
+                }
+            }
+            return []
+        } catch let incomplete as Incomplete {
+            return incomplete.missing
+        }
+    }
+
+    /// What a role lacks, such as `SELECT on brocot.items`; nil: the present role. Rights that it has through another
+    /// role, or as a superuser, count.
+    package static func missing(
+        _ role: AccessRole, for name: String?, on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        let claims = AccessClaim.all(of: try rights(of: role, on: connection))
+        var missing: [String] = []
+        for row in try connection.query(AccessStatements.refusals(claims, for: name)) {
+            missing.append(claims[try row.decode(0, as: Int.self)].description)
+        }
+        return missing
+    }
+
+    private struct Incomplete: Error {
+        let missing: [String]
+    }
+
+    private static func rights(
+        of role: AccessRole, on connection: isolated Connection
+    ) throws(PostgresError) -> [AccessRight] {
+        var tables: [AccessRole.OwnTable] = []
+        for row in try connection.query(AccessStatements.ownTables) {
+            tables.append(
+                .init(
+                    schema: try row.decode(0), name: try row.decode(1), listColumn: try row.decode(2),
+                    itemColumn: try row.decode(3)))
+        }
+        return role.rights(ownTables: tables)
+    }
+}

@@ -1,0 +1,59 @@
+import LibPQ
+
+/// What a role may do with one object of the database.
+package struct AccessRight: Hashable, Sendable {
+    package enum Object: Hashable, Sendable {
+        case schema(String)
+        /// A table or view.
+        case table(schema: String, name: String)
+        /// A function or procedure, as its quoted name and the types of its arguments.
+        case routine(String)
+    }
+
+    /// One privilege, such as SELECT.
+    package struct Privilege: Hashable, Sendable {
+        let name: String
+        /// The columns that it is limited to; none: the whole table.
+        let columns: [String]
+
+        static func on(_ name: String, columns: [String] = []) -> Privilege { Privilege(name: name, columns: columns) }
+    }
+
+    let object: Object
+    let privileges: [Privilege]
+
+    static func use(schema: String) -> AccessRight { AccessRight(object: .schema(schema), privileges: [.on("USAGE")]) }
+
+    static func call(_ routine: String) -> AccessRight {
+        AccessRight(object: .routine(routine), privileges: [.on("EXECUTE")])
+    }
+
+    static func table(_ name: String, in schema: String = "brocot", _ privileges: Privilege...) -> AccessRight {
+        AccessRight(object: .table(schema: schema, name: name), privileges: privileges)
+    }
+
+    /// The object as SQL reads it back.
+    var quotedObject: String {
+        switch object {
+        case .schema(let name): quoteIdentifier(name)
+        case .table(let schema, let name): "\(quoteIdentifier(schema)).\(quoteIdentifier(name))"
+        case .routine(let signature): signature
+        }
+    }
+
+    /// The statement that gives this right, without its semicolon.
+    package func grant(to roles: [String]) -> String {
+        let list = privileges.map { privilege in
+            let columns = privilege.columns.map(quoteIdentifier).joined(separator: ", ")
+            return columns.isEmpty ? privilege.name : "\(privilege.name) (\(columns))"
+        }
+        let kind =
+            switch object {
+            case .schema: "SCHEMA "
+            case .table: "TABLE "
+            case .routine: "ROUTINE "
+            }
+        return "GRANT \(list.joined(separator: ", ")) ON \(kind)\(quotedObject) "
+            + "TO \(roles.map(quoteIdentifier).joined(separator: ", "))"
+    }
+}

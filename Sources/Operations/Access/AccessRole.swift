@@ -1,0 +1,94 @@
+import LibPQ
+
+/// What a database role has to do with Brocot: the least that it needs.
+package enum AccessRole: String, CaseIterable, Sendable {
+    /// Asks for moves, and sees what becomes of them; it may reorder every registered table. Reads ranks.
+    case requester
+    /// Reads ranks.
+    case reader
+    /// Runs `brocot daemon`.
+    case daemon
+
+    /// An ordered table of the user's own.
+    package struct OwnTable: Hashable, Sendable {
+        package let schema: String
+        package let name: String
+        package let listColumn: String
+        package let itemColumn: String
+
+        package init(schema: String, name: String, listColumn: String, itemColumn: String) {
+            self.schema = schema
+            self.name = name
+            self.listColumn = listColumn
+            self.itemColumn = itemColumn
+        }
+    }
+
+    /// Everything that the role needs, where these tables are registered beside `brocot.items`.
+    package func rights(ownTables: [OwnTable]) -> [AccessRight] {
+        let own = ownTables.flatMap(rights(on:))
+        return switch self {
+        case .reader: Self.reading + own
+        case .requester: Self.reading + Self.requesting + own
+        case .daemon: Self.applying + own
+        }
+    }
+
+    private static let statusViews: [AccessRight] = [
+        "queue_status", "pending_lists", "pending_tables", "throughput", "rejections",
+    ].map { .table($0, .on("SELECT")) }
+
+    private static let reading: [AccessRight] = [
+        .use(schema: "brocot"), .table("ordered_tables", .on("SELECT")), .table("items", .on("SELECT")),
+    ]
+
+    /// Not `id`: who chooses it could take one that was logged. Not `requested_at` either, which ages are told from.
+    private static let requestColumns = [
+        "ordered_table", "list", "items", "placement", "anchor", "position", "from_list", "idempotency_key",
+    ]
+
+    /// EXECUTE is everybody's unless an administrator took it away.
+    private static let requesting: [AccessRight] =
+        [
+            .table("move_requests", .on("SELECT"), .on("INSERT", columns: requestColumns)),
+            .table("move_log", .on("SELECT")),
+            .table("idempotency_keys", .on("SELECT")),
+            .table("sleeping_daemons", .on("SELECT")),
+            .table("held_lists", .on("SELECT")),
+        ] + statusViews
+        + [
+            "keys_are_distinct(text[])", "keys_are_1_to_1024_bytes(text[])", "list_lock_key(text, text)",
+            "enqueue(text, text, text[], text, text, bigint, text, text)",
+            "move(text, text[], text, text, bigint, boolean, boolean, text, text, text)",
+            "move(text, text, text, text, bigint, boolean, boolean, text, text, text)",
+            "remove(text, text[], text, text)", "remove(text, text, text, text)", "request_status(bigint)",
+            "wait_for(bigint, interval, text, text, text)",
+        ].map { .call("brocot.\($0)") }
+
+    /// UPDATE of the log is for an id that was logged before.
+    private static let applying: [AccessRight] =
+        [
+            .use(schema: "brocot"),
+            .table("schema_migrations", .on("SELECT")),
+            .table("ordered_tables", .on("SELECT")),
+            .table("items", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
+            .table("move_requests", .on("SELECT"), .on("DELETE")),
+            .table("move_log", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
+            .table("idempotency_keys", .on("SELECT"), .on("DELETE")),
+            .table("sleeping_daemons", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
+            .table("held_lists", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
+        ] + statusViews
+        + ["list_lock_key(text, text)", "release(text, text, boolean)"].map { .call("brocot.\($0)") }
+
+    private func rights(on table: OwnTable) -> [AccessRight] {
+        let ranks = ["rank_num", "rank_den"]
+        let read = AccessRight.Privilege.on("SELECT", columns: [table.listColumn, table.itemColumn] + ranks + ["rank"])
+        let right: AccessRight =
+            if self == .daemon {
+                .table(table.name, in: table.schema, read, .on("UPDATE", columns: ranks + [table.listColumn]))
+            } else {
+                .table(table.name, in: table.schema, read)
+            }
+        return [.use(schema: table.schema), right]
+    }
+}

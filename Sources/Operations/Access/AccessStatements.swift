@@ -1,0 +1,78 @@
+import LibPQ
+
+/// The statements about who may do what.
+enum AccessStatements {
+    /// The registered tables of the user's own, as far as they exist.
+    static let ownTables: SQL = """
+        SELECT registered.schema_name, registered.table_name, registered.list_column, registered.item_column
+        FROM brocot.ordered_tables AS registered
+        WHERE NOT registered.owns_rows
+            AND pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name)) IS NOT NULL
+        ORDER BY registered.name
+        """
+
+    /// Those of the names that no role has.
+    static func unknownRoles(_ names: [String]) -> SQL {
+        """
+        SELECT wanted.name FROM unnest(\(names)) AS wanted (name)
+        WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS role WHERE role.rolname = wanted.name)
+        ORDER BY wanted.name
+        """
+    }
+
+    /// The numbers of the claims that a role can't make, in their order. nil stands for the present role.
+    static func refusals(_ claims: [AccessClaim], for role: String?) -> SQL {
+        """
+        WITH claim AS (
+            SELECT * FROM unnest(
+                \(claims.map(\.kind)), \(claims.map(\.object)), \(claims.map(\.privilege)), \(claims.map(\.column)))
+                WITH ORDINALITY AS claim (kind, object, privilege, column_name, number)
+        ), subject AS (
+            SELECT coalesce(nullif(\(role ?? "")::text, '')::name, current_user) AS name
+        )
+        SELECT claim.number - 1
+        FROM claim CROSS JOIN subject
+        WHERE NOT CASE
+            WHEN claim.kind = 'schema' THEN
+                pg_catalog.has_schema_privilege(subject.name, claim.object::regnamespace, claim.privilege)
+            WHEN claim.kind = 'routine' THEN
+                pg_catalog.has_function_privilege(subject.name, claim.object::regprocedure, claim.privilege)
+            WHEN claim.column_name IS NOT NULL THEN
+                pg_catalog.has_column_privilege(
+                    subject.name, claim.object::regclass, claim.column_name, claim.privilege)
+            ELSE pg_catalog.has_table_privilege(subject.name, claim.object::regclass, claim.privilege)
+        END
+        ORDER BY claim.number
+        """
+    }
+}
+
+/// One question to the server: may somebody do this?
+struct AccessClaim: Sendable {
+    let kind: String
+    let object: String
+    let privilege: String
+    let column: String?
+
+    /// Every privilege of the rights, one column at a time.
+    static func all(of rights: [AccessRight]) -> [AccessClaim] {
+        rights.flatMap { right in
+            let kind =
+                switch right.object {
+                case .schema: "schema"
+                case .table: "table"
+                case .routine: "routine"
+                }
+            return right.privileges.flatMap { privilege in
+                let columns: [String?] = privilege.columns.isEmpty ? [nil] : privilege.columns
+                return columns.map { column in
+                    AccessClaim(kind: kind, object: right.quotedObject, privilege: privilege.name, column: column)
+                }
+            }
+        }
+    }
+
+    var description: String {
+        "\(privilege)\(column.map { " (\($0))" } ?? "") on \(object)"
+    }
+}

@@ -1,0 +1,129 @@
+import LibPQ
+
+/// What is going on in a queue: what `brocot status` prints.
+package struct QueueStatus: Sendable, Encodable {
+    /// Requests of one list.
+    package struct PendingList: Sendable, Encodable {
+        package let table: String
+        package let list: String
+        package let pending: Int
+        /// Whether there are more: only the first 1,000 are counted.
+        package let pendingIsMinimum: Bool
+        package let oldestAgeSeconds: Double
+    }
+
+    /// What was decided in a period that ends now.
+    package struct Throughput: Sendable, Encodable {
+        /// `minute` or `hour`.
+        package let period: String
+        package let applied: Int
+        package let rejected: Int
+        package let rebalancedRows: Int
+        /// Whether there may be more: only so many log rows are read.
+        package let isMinimum: Bool
+    }
+
+    /// Requests that were rejected in the last hour for one reason.
+    package struct Rejections: Sendable, Encodable {
+        package let table: String
+        package let errorCode: String
+        package let rejected: Int
+        /// ISO 8601.
+        package let lastRejectedAt: String
+    }
+
+    /// A list that waits for a person.
+    package struct HeldList: Sendable, Encodable {
+        package let table: String
+        package let list: String
+        package let request: Int
+        package let sqlstate: String?
+        package let error: String
+        /// ISO 8601.
+        package let heldAt: String
+    }
+
+    package let pending: Int
+    /// Whether `pending` is the server's estimate: beyond 10,000 nobody counts.
+    package let pendingIsEstimate: Bool
+    /// nil where nothing is pending.
+    package let oldestAgeSeconds: Double?
+    /// Daemons that say that they wait for requests. None also while all of them work.
+    package let sleepingDaemons: Int
+    /// Lists with pending requests, those that wait longest first.
+    package let lists: [PendingList]
+    /// Whether there are more lists: these are then the first ones by name.
+    package let listsAreIncomplete: Bool
+    package let throughput: [Throughput]
+    package let rejections: [Rejections]
+    package let heldLists: [HeldList]
+}
+
+extension QueueStatus {
+    /// No more lists than this are looked up.
+    package static let mostLists = 1_000
+
+    /// Reads it all at one moment, within bounds that do not depend on how many requests are pending.
+    package static func read(on connection: isolated Connection) throws(PostgresError) -> QueueStatus {
+        try connection.transaction(.repeatableReadOnly, settings: [("statement_timeout", "30s")]) {
+            connection throws(PostgresError) in
+            let queue = try connection.query(StatusStatements.queue).single()
+            var lists: [PendingList] = []
+            for row in try connection.query(StatusStatements.lists(limit: mostLists + 1)) {
+                lists.append(try PendingList(row))
+            }
+            return QueueStatus(
+                pending: try queue.decode(0), pendingIsEstimate: try queue.decode(1),
+                oldestAgeSeconds: try queue.decode(2, as: Int?.self).map { Double($0) / 1_000 },
+                sleepingDaemons: try queue.decode(3),
+                lists: lists.prefix(mostLists).sorted { $0.oldestAgeSeconds > $1.oldestAgeSeconds },
+                listsAreIncomplete: lists.count > mostLists,
+                throughput: try readThroughput(on: connection), rejections: try readRejections(on: connection),
+                heldLists: try readHeldLists(on: connection))
+        }
+    }
+
+    private static func readThroughput(on connection: isolated Connection) throws(PostgresError) -> [Throughput] {
+        var periods: [Throughput] = []
+        for row in try connection.query(StatusStatements.throughput) {
+            periods.append(
+                Throughput(
+                    period: try row.decode(0), applied: try row.decode(1), rejected: try row.decode(2),
+                    rebalancedRows: try row.decode(3), isMinimum: try row.decode(4)))
+        }
+        return periods
+    }
+
+    private static func readRejections(on connection: isolated Connection) throws(PostgresError) -> [Rejections] {
+        var reasons: [Rejections] = []
+        for row in try connection.query(StatusStatements.rejections) {
+            reasons.append(
+                Rejections(
+                    table: try row.decode(0), errorCode: try row.decode(1), rejected: try row.decode(2),
+                    lastRejectedAt: "\(try row.decode(3, as: Timestamp.self))"))
+        }
+        return reasons
+    }
+
+    private static func readHeldLists(on connection: isolated Connection) throws(PostgresError) -> [HeldList] {
+        var held: [HeldList] = []
+        for row in try connection.query(StatusStatements.held(limit: mostLists)) {
+            held.append(
+                HeldList(
+                    table: try row.decode(0), list: try row.decode(1), request: try row.decode(2),
+                    sqlstate: try row.decode(3), error: try row.decode(4),
+                    heldAt: "\(try row.decode(5, as: Timestamp.self))"))
+        }
+        return held
+    }
+}
+
+extension QueueStatus.PendingList {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        table = try row.decode(0)
+        list = try row.decode(1)
+        pending = try row.decode(2)
+        pendingIsMinimum = try row.decode(3)
+        oldestAgeSeconds = Double(try row.decode(4, as: Int.self)) / 1_000
+    }
+}

@@ -1,0 +1,111 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("grant", .database, .timeLimit(.minutes(10))) struct GrantCommandTests {
+    private var role: String { "daemon_of_\(TestDatabase.current.name)" }
+    private var url: String { TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@") }
+
+    @Test("daemon lets a role run the daemon, also over a table of the user's, and nothing less does")
+    func daemon() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await createCards(on: owner)
+        try await withRole(owner) {
+            let refused = try await BrocotProcess.run("daemon", "--drain", databaseURL: url)
+            #expect(refused.exitCode == 1)
+            #expect(refused.errors.contains("permission denied for schema brocot"))
+            #expect(try await BrocotProcess.run("grant", "daemon", role).exitCode == 0)
+
+            let exitCode = try await RunningBrocot.run(["daemon"], in: "/tmp", until: "connected", databaseURL: url) {
+                [role] daemon in
+                try await owner.execute(
+                    "SELECT brocot.move('l', '{a,b}'::text[], last => true, idempotency_key => 'k')")
+                try await owner.execute(
+                    "SELECT brocot.move('1', '{2,1}'::text[], last => true, ordered_table => 'public.cards')")
+                try await owner.execute(
+                    "SELECT brocot.move('2', '2', last => true, from_list => '1', ordered_table => 'public.cards')")
+                try await owner.execute("SELECT brocot.remove('l', 'a')")
+                while try await owner.query("SELECT FROM brocot.move_log").count < 4 {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                let users = try await owner.query(
+                    "SELECT DISTINCT usename FROM pg_stat_activity WHERE application_name = 'brocot' AND pid <> pg_backend_pid()"
+                )
+                #expect(try users.map { try $0.decode(0, as: String.self) } == [role])
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        let outcomes = try await owner.query("SELECT outcome, error FROM brocot.move_log ORDER BY id")
+        for row in outcomes {
+            let (outcome, error): (String, String?) = (try row.decode(0), try row.decode(1))
+            #expect(outcome == "applied", "\(error ?? "")")
+        }
+        #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
+        #expect(try await owner.query("SELECT FROM public.cards WHERE board = 2 AND rank IS NOT NULL").count == 1)
+    }
+
+    @Test("--dry-run prints SQL that does the same, and grants nothing")
+    func dryRun() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await createCards(on: owner)
+        try await withRole(owner) {
+            let printed = try await BrocotProcess.run("grant", "daemon", role, "--dry-run")
+            #expect(printed.exitCode == 0)
+            #expect(printed.output.contains(#"UPDATE ("rank_num", "rank_den", "board")"#))
+            #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: url).exitCode == 1)
+            try await owner.execute(script: printed.output)
+            #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: url).exitCode == 0)
+        }
+    }
+
+    @Test("names a role that there is not, and changes nothing")
+    func unknownRole() async throws {
+        let result = try await BrocotProcess.run("grant", "reader", #"no "such" role"#)
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains(#"CREATE ROLE "no ""such"" role" LOGIN"#))
+    }
+
+    @Test("by somebody who may not grant tells what to do, and exits with 1")
+    func notTheOwner() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await withRole(owner) {
+            #expect(try await BrocotProcess.run("grant", "daemon", role).exitCode == 0)
+            let result = try await BrocotProcess.run("grant", "requester", role, databaseURL: url)
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("Nothing was granted") && result.errors.contains("--dry-run"))
+        }
+    }
+
+    private func createCards(on owner: Connection) async throws {
+        try await owner.execute(
+            script: """
+                CREATE TABLE public.cards (
+                    id bigint PRIMARY KEY, board bigint NOT NULL, rank_num bigint, rank_den bigint,
+                    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                    UNIQUE (board, rank) DEFERRABLE
+                );
+                INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 2);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_column, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                """)
+    }
+
+    /// Roles are the whole server's, so the test's own has the database's name.
+    private func withRole(_ owner: Connection, _ body: () async throws -> Void) async throws {
+        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
+        do {
+            try await body()
+        } catch {
+            try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+            throw error
+        }
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+}

@@ -1,0 +1,50 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("status", .database, .timeLimit(.minutes(10))) struct StatusCommandTests {
+    @Test("prints tables for people, whatever lists are called")
+    func text() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move(\("red \u{1B}[31m\nlist"), 'a', last => true)")
+        try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+        try await connection.execute(
+            script: """
+                INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
+                VALUES ('items', 'stuck', 7, 'P0001', 'because', now())
+                """)
+        let result = try await BrocotProcess.run("status")
+        #expect(result.exitCode == 0)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("pending         2, the oldest for") })
+        #expect(lines.contains { $0.hasPrefix("last minute     0 applied, 0 rejected") })
+        #expect(lines.contains { $0.hasPrefix("items  l") })
+        #expect(lines.contains { $0.contains("stuck") && $0.contains("because (P0001)") })
+        #expect(!result.output.contains("\u{1B}"))
+    }
+
+    @Test("--json prints one object")
+    func json() async throws {
+        struct Printed: Decodable {
+            struct List: Decodable {
+                let list: String
+                let pending: Int
+            }
+            let pending: Int
+            let pending_is_estimate: Bool
+            let lists: [List]
+        }
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+        let result = try await BrocotProcess.run("status", "--json")
+        let printed = try JSONDecoder().decode(Printed.self, from: Data(result.output.utf8))
+        #expect(printed.pending == 1 && !printed.pending_is_estimate)
+        #expect(printed.lists.map(\.list) == ["l"] && printed.lists.map(\.pending) == [1])
+    }
+
+    @Test("without the schema exits with 3", .database(migrated: false))
+    func noSchema() async throws {
+        #expect(try await BrocotProcess.run("status").exitCode == 3)
+    }
+}

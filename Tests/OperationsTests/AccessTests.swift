@@ -1,0 +1,192 @@
+import LibPQ
+import Operations
+import TestPostgres
+import Testing
+
+@Suite("Of the roles that are granted", .database, .timeLimit(.minutes(10))) struct AccessTests {
+    @Test("a requester asks for moves in every way, sees what becomes of them, and reads ranks")
+    func requesterMay() async throws {
+        try await allows(
+            .requester,
+            [
+                "SELECT brocot.move('l', 'a', first => true)",
+                "SELECT brocot.move('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')",
+                "SELECT brocot.remove('l', 'a', idempotency_key => 'k')",
+                """
+                INSERT INTO brocot.move_requests
+                    (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key)
+                VALUES ('items', 'l', '{a}', 'before', 'b', NULL, 'm', 'other')
+                """,
+                "SELECT * FROM brocot.request_status(1)",
+                "CALL brocot.wait_for(1, '0 s')",
+                "SELECT * FROM brocot.move_requests", "SELECT * FROM brocot.move_log",
+                "SELECT list, item, rank_num, rank_den, rank FROM brocot.items",
+                "SELECT name FROM brocot.ordered_tables", "SELECT * FROM brocot.held_lists",
+                "SELECT * FROM brocot.queue_status", "SELECT * FROM brocot.pending_lists",
+                "SELECT * FROM brocot.pending_tables", "SELECT * FROM brocot.throughput",
+                "SELECT * FROM brocot.rejections",
+                #"SELECT "board id", id, rank_num, rank_den, rank FROM "the app"."Cards""#,
+            ])
+    }
+
+    @Test("a requester can't choose an id or an age, take requests back, or write anything else")
+    func requesterMayNot() async throws {
+        try await refuses(
+            .requester,
+            [
+                "INSERT INTO brocot.move_requests (id, items, placement) OVERRIDING SYSTEM VALUE VALUES (1, '{a}', 'last')",
+                "INSERT INTO brocot.move_requests (items, placement, requested_at) VALUES ('{a}', 'last', now())",
+                "COPY brocot.move_requests FROM STDIN",
+                "UPDATE brocot.move_requests SET list = 'x'", "DELETE FROM brocot.move_requests",
+                "TRUNCATE brocot.move_requests",
+                "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.idempotency_keys",
+                "INSERT INTO brocot.sleeping_daemons VALUES (gen_random_uuid(), now())",
+                "DELETE FROM brocot.sleeping_daemons", "DELETE FROM brocot.held_lists",
+                "DELETE FROM brocot.move_log", "UPDATE brocot.move_log SET outcome = 'applied'",
+            ] + Self.changesOfOrder + Self.changesOfSchema)
+    }
+
+    @Test("a reader reads ranks")
+    func readerMay() async throws {
+        try await allows(
+            .reader,
+            [
+                "SELECT list, item, rank_num, rank_den, rank FROM brocot.items",
+                "SELECT name FROM brocot.ordered_tables",
+                #"SELECT "board id", id, rank_num, rank_den, rank FROM "the app"."Cards" ORDER BY rank"#,
+            ])
+    }
+
+    @Test("a reader sees no requests, and can ask for none")
+    func readerMayNot() async throws {
+        try await refuses(
+            .reader,
+            [
+                "SELECT brocot.move('l', 'a', first => true)", "SELECT brocot.remove('l', 'a')",
+                "INSERT INTO brocot.move_requests (items, placement) VALUES ('{a}', 'last')",
+                "SELECT id FROM brocot.move_requests", "SELECT id FROM brocot.move_log",
+                "SELECT * FROM brocot.request_status(1)", "SELECT * FROM brocot.queue_status",
+                "SELECT * FROM brocot.pending_lists", "SELECT * FROM brocot.idempotency_keys",
+                "SELECT * FROM brocot.sleeping_daemons", "SELECT * FROM brocot.held_lists",
+                #"SELECT title FROM "the app"."Cards""#,
+            ] + Self.changesOfOrder + Self.changesOfSchema)
+    }
+
+    @Test("a daemon asks for no moves, and of a table of the user's it changes nothing but ranks and lists")
+    func daemonMayNot() async throws {
+        try await refuses(
+            .daemon,
+            [
+                "SELECT brocot.move('l', 'a', first => true)",
+                "INSERT INTO brocot.move_requests (items, placement) VALUES ('{a}', 'last')",
+                "UPDATE brocot.move_requests SET list = 'x'",
+                "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)",
+                "UPDATE brocot.ordered_tables SET owns_rows = true", "DELETE FROM brocot.schema_migrations",
+                #"SELECT title FROM "the app"."Cards""#, #"UPDATE "the app"."Cards" SET title = 'x'"#,
+                #"UPDATE "the app"."Cards" SET id = 1"#, #"DELETE FROM "the app"."Cards""#,
+                #"INSERT INTO "the app"."Cards" (id, "board id") VALUES (9, 9)"#,
+            ] + Self.changesOfSchema)
+    }
+
+    /// What the real process does, with a table of the user's too, is tested with the command line.
+    @Test("a daemon decides requests, and writes ranks")
+    func daemonMay() async throws {
+        try await allows(
+            .daemon,
+            [
+                "SELECT version FROM brocot.schema_migrations", "DELETE FROM brocot.move_requests",
+                "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1)", "UPDATE brocot.items SET rank_num = 2",
+                "DELETE FROM brocot.items", "DELETE FROM brocot.move_log", "DELETE FROM brocot.idempotency_keys",
+                "INSERT INTO brocot.sleeping_daemons VALUES (gen_random_uuid(), now())",
+                "DELETE FROM brocot.sleeping_daemons", "SELECT brocot.list_lock_key('items', 'l')",
+                "SELECT brocot.release('l')", "SELECT * FROM brocot.queue_status", "LISTEN brocot_move_requests",
+                #"UPDATE "the app"."Cards" SET rank_num = 1, rank_den = 1, "board id" = 2 WHERE id = 1"#,
+            ])
+    }
+
+    @Test("each has all that it needs, and whatever is taken away is told", arguments: AccessRole.allCases)
+    func missing(kind: AccessRole) async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await Cards.create(on: owner)
+        try await LoginRole.with(kind) { role, connection in
+            let complete = try await connection.run { connection throws in
+                try AccessGrants.missing(kind, for: nil, on: connection)
+            }
+            #expect(complete == [])
+            try await owner.execute("REVOKE SELECT ON brocot.items FROM \(identifier: role.name)")
+            try await owner.execute(
+                "REVOKE SELECT (id) ON TABLE \"the app\".\"Cards\" FROM \(identifier: role.name)")
+            let missing = try await owner.run { connection throws in
+                try AccessGrants.missing(kind, for: role.name, on: connection)
+            }
+            #expect(missing == [#"SELECT on "brocot"."items""#, #"SELECT (id) on "the app"."Cards""#])
+        }
+    }
+
+    @Test("none is granted in part: who may not give all gives nothing")
+    func allOrNothing() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await Cards.create(on: owner)
+        try await LoginRole.with(.reader) { granting, connection in
+            let other = "other of \(TestDatabase.current.name)"
+            try await owner.execute("CREATE ROLE \(identifier: other)")
+            // Enough to be only warned by the server about each GRANT.
+            let missing = try await connection.run { connection throws in
+                try AccessGrants.grant(.reader, to: [other], on: connection)
+            }
+            #expect(!missing.isEmpty)
+            let usage = try await owner.query("SELECT has_schema_privilege(\(other)::name, 'brocot', 'USAGE')").single()
+            #expect(try usage.decode(0, as: Bool.self) == false)
+            try await owner.execute("DROP ROLE \(identifier: other)")
+        }
+    }
+
+    // MARK: Steps
+
+    private static let changesOfOrder: [SQL] = [
+        "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1)", "UPDATE brocot.items SET rank_num = 1",
+        "DELETE FROM brocot.items", #"UPDATE "the app"."Cards" SET rank_num = 1, rank_den = 1"#,
+        "SELECT brocot.release('l')",
+    ]
+
+    private static let changesOfSchema: [SQL] = [
+        "INSERT INTO brocot.ordered_tables VALUES ('x', 'x', 'x', 'x', 'x', false)",
+        "DELETE FROM brocot.ordered_tables",
+        "TRUNCATE brocot.items", "CREATE TABLE brocot.mine ()", "DROP TABLE brocot.items",
+        "ALTER TABLE brocot.move_requests DISABLE TRIGGER ALL", "DROP SCHEMA brocot CASCADE",
+    ]
+
+    private func allows(_ kind: AccessRole, _ statements: [SQL]) async throws {
+        try await Cards.create(on: try await TestDatabase.current.connect())
+        try await LoginRole.with(kind) { _, connection in
+            for statement in statements {
+                do {
+                    try await connection.execute(statement)
+                } catch {
+                    Issue.record("\(statement.text): \(error)")
+                }
+            }
+        }
+    }
+
+    private func refuses(_ kind: AccessRole, _ statements: [SQL]) async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await Cards.create(on: owner)
+        // So that releasing a list has something to delete.
+        try await owner.execute(
+            "INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'l', 1, '', now())"
+        )
+        try await LoginRole.with(kind) { _, connection in
+            for statement in statements {
+                await #expect(throws: PostgresError.self, "\(statement.text)") {
+                    do {
+                        try await connection.execute(statement)
+                    } catch let error as PostgresError where error.sqlState != .insufficientPrivilege {
+                        Issue.record("\(statement.text): \(error)")
+                        throw error
+                    }
+                }
+            }
+        }
+    }
+}
