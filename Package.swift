@@ -57,8 +57,7 @@ let package = Package(
             name: "BrocotCLI",
             dependencies: [
                 "Migrations", "Brocot", "MoveQueue", "Operations", "PrometheusText", "Supervision", "LocalPostgres",
-                argumentParser,
-                serviceLifecycle, logging, metrics, configuration,
+                argumentParser, serviceLifecycle, logging, metrics, configuration,
             ],
             swiftSettings: strict),
 

@@ -7,10 +7,14 @@ import ServiceLifecycle
 package struct Daemon: Service {
     private let configuration: DaemonConfiguration
     private let logger: Logger
+    private let health: DaemonHealth
+    private let metrics = DaemonMetrics()
     private let statistics = DaemonStatistics()
 
-    package init(_ configuration: DaemonConfiguration, logger: Logger) {
+    /// The daemon keeps `health`, and tells its metrics to the backend that is chosen by now.
+    package init(_ configuration: DaemonConfiguration, health: DaemonHealth = DaemonHealth(), logger: Logger) {
         self.configuration = configuration
+        self.health = health
         self.logger = logger
     }
 
@@ -19,7 +23,9 @@ package struct Daemon: Service {
     ///
     /// - Throws: ``OnlyHeldWorkIsLeft`` with `drains`.
     package func run() async throws {
-        let lookout = Lookout(configuration, logger: logger)
+        // Who drains has no lookout: its health is nobody's business then.
+        let lookoutHealth = (configuration.drains ? DaemonHealth() : health).loop("the lookout", .lookout)
+        let lookout = Lookout(configuration, health: lookoutHealth, metrics: metrics, logger: logger)
         let isStopping = StopFlag()
         let ends = await withTaskCancellationOrGracefulShutdownHandler {
             await withTaskGroup(of: WorkerLoop.End?.self) { group in
@@ -33,7 +39,8 @@ package struct Daemon: Service {
                 for number in 1...max(1, configuration.workers) {
                     let worker = WorkerLoop(
                         configuration: configuration, doorbell: lookout.doorbell, isStopping: isStopping,
-                        statistics: statistics, logger: worker(number))
+                        statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
+                        logger: worker(number))
                     group.addTask { await worker.run() }
                 }
                 return await group.reduce(into: []) { ends, end in ends.append(end) }

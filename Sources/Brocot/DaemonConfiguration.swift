@@ -15,6 +15,14 @@ package struct DaemonConfiguration: Sendable {
     /// How long decided requests stay in the log; nil: for ever.
     package var logRetention: Duration? = .seconds(7 * 86_400)
 
+    /// Says why a database that was just connected to can't be worked on, such as a standby; nil: it can.
+    package typealias Fitness = @Sendable (Connection) async throws -> String?
+
+    /// Asked at each new connection of the lookout's; the answer is the daemon's readiness.
+    package var fitness: Fitness = { connection in
+        await connection.parameterStatus("in_hot_standby") == "on" ? "the server is a standby" : nil
+    }
+
     package init(connection: ConnectionParameters) {
         self.connection = connection
         self.connection.answerTimeout = queue.answerTimeout

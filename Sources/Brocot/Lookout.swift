@@ -17,24 +17,35 @@ final class Lookout: Sendable {
     let doorbell: Doorbell
     private let parameters: ConnectionParameters
     private let queue: QueueConfiguration
+    private let fitness: DaemonConfiguration.Fitness
+    private let health: DaemonHealth.Loop
+    private let metrics: DaemonMetrics
     private let logger: Logger
     private let daemon = UUID().uuidString.lowercased()
     private let interruption = LookoutInterruption()
+    /// Whether it was said that notifications don't arrive.
+    private let isSilenceKnown = StopFlag()
 
-    init(_ configuration: DaemonConfiguration, logger: Logger) {
+    init(_ configuration: DaemonConfiguration, health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger) {
         parameters = configuration.connection
         queue = configuration.queue
+        fitness = configuration.fitness
+        self.health = health
+        self.metrics = metrics
         self.logger = logger
         doorbell = Doorbell(workers: configuration.workers) { [interruption] in interruption.wakeUp() }
     }
 
     func run(until isStopping: StopFlag) async {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+        defer { health.ends() }
         while !isStopping.isSet, !Task.isCancelled {
             do {
+                health.turn()
                 let connection = try await Connection.connect(parameters, logger: logger)
                 interruption.set(connection)
                 defer { interruption.set(nil) }
+                health.isConnected(unfitness: try await fitness(connection))
                 try await connection.execute(SleepStatements.listen)
                 await checkDelivery(on: connection)
                 backoff.reset()
@@ -42,6 +53,8 @@ final class Lookout: Sendable {
                 return
             } catch {
                 guard !isStopping.isSet, !Task.isCancelled else { return }
+                health.lostConnection("\(error)")
+                metrics.lookoutLostConnection()
                 logger.warning("the lookout lost its connection; trying again", metadata: ["error": "\(error)"])
                 doorbell.ring()
                 try? await Task.sleep(for: backoff.pause())
@@ -58,8 +71,12 @@ final class Lookout: Sendable {
     private func look(on connection: Connection, until isStopping: StopFlag) async throws {
         var watch = Watch()
         var reading = QueueReading(queue)
+        var sampling = QueueSampling(metrics: metrics, logger: logger)
         while !isStopping.isSet, !Task.isCancelled {
+            health.turn()
+            try await sampling.takeIfDue(on: connection)
             let areAllWaiting = doorbell.areAllWaiting
+            metrics.sleeps(areAllWaiting)
             switch watch.next(areAllWaiting: areAllWaiting, at: .now) {
             case .fallAsleep:
                 try await connection.execute(SleepStatements.fallAsleep(daemon))
@@ -79,10 +96,20 @@ final class Lookout: Sendable {
         await connection.close()
     }
 
-    /// Notifies itself: through a pooler in transaction mode, nobody is told.
+    /// Has itself notified by another session: through a pooler in transaction mode, nobody is told. (Its own
+    /// notification comes with the answer to the statement, even there.)
     private func checkDelivery(on connection: Connection) async {
-        let isDelivered = try? await connection.run { [daemon] connection throws(PostgresError) in
-            _ = try connection.query(SleepStatements.probe(daemon))
+        guard let isDelivered = try? await isTold(on: connection), !isDelivered, !isSilenceKnown.isSet else { return }
+        isSilenceKnown.set()
+        logger.warning(
+            "notifications don't arrive, as through a pooler in transaction mode; the queue is looked at once a second")
+    }
+
+    private func isTold(on connection: Connection) async throws -> Bool {
+        let caller = try await Connection.connect(parameters, logger: logger)
+        _ = try await caller.query(SleepStatements.probe(daemon))
+        await caller.close()
+        return try await connection.run { [daemon] connection throws(PostgresError) in
             let deadline = ContinuousClock.now + .seconds(2)
             while ContinuousClock.now < deadline {
                 let notifications = try connection.notifications(waitingAtMost: deadline - .now)
@@ -90,8 +117,5 @@ final class Lookout: Sendable {
             }
             return false
         }
-        guard isDelivered == false else { return }
-        logger.warning(
-            "notifications don't arrive, as through a pooler in transaction mode; the queue is looked at once a second")
     }
 }

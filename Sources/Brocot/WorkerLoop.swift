@@ -9,6 +9,8 @@ struct WorkerLoop: Sendable {
     let doorbell: Doorbell
     let isStopping: StopFlag
     let statistics: DaemonStatistics
+    let health: DaemonHealth.Loop
+    let metrics: DaemonMetrics
     let logger: Logger
 
     /// Why a worker ended by itself.
@@ -19,14 +21,19 @@ struct WorkerLoop: Sendable {
     /// Nil: it was told to stop.
     func run() async -> End? {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+        defer { health.ends() }
         while mustGoOn {
             do {
+                health.turn()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
+                health.isConnected()
                 let end = try await work(on: connection, &backoff)
                 await connection.close()
                 return end
             } catch {
                 guard mustGoOn else { return nil }
+                health.lostConnection("\(error)")
+                metrics.workerLostConnection()
                 logger.warning("lost the connection; trying again", metadata: ["error": "\(error)"])
                 try? await Task.sleep(for: backoff.pause())
             }
@@ -51,12 +58,16 @@ struct WorkerLoop: Sendable {
         try await memory.worker.wander(on: connection)
         while mustGoOn {
             do {
+                health.turn()
+                let start = ContinuousClock.now
                 let progress = try await memory.worker.runBatch(on: connection)
+                if case .decided(let report) = progress { metrics.decided(report, in: .now - start) }
                 if let end = try await react(to: progress, &memory, &backoff, on: connection) { return end }
             } catch let error as QueueError {
                 guard await !connection.isLost, error.databaseError?.sqlState != .readOnlyTransaction else {
                     throw error
                 }
+                metrics.failedBatch()
                 logger.error("nothing was decided; trying again", metadata: ["error": "\(error)"])
                 try await Task.sleep(for: backoff.pause())
                 try await memory.worker.wander(on: connection)
@@ -76,6 +87,7 @@ struct WorkerLoop: Sendable {
             backoff.reset()
             try await watch(report.unavailable, &memory, on: connection)
         case .contended(let report):
+            metrics.missedLocks()
             try await watch(report.unavailable, &memory, on: connection)
             try await Task.sleep(for: memory.contention.pause())
             try await memory.worker.wander(on: connection)
@@ -84,6 +96,7 @@ struct WorkerLoop: Sendable {
             if case .held = progress { return .onlyHeldWork }
             return .drained
         case .idle, .held:
+            health.waits()
             await doorbell.wait()
             memory.contention.reset()
         }

@@ -2,6 +2,18 @@ import LibPQ
 import Migrations
 
 extension Connection {
+    /// Makes sure that the server is no standby.
+    ///
+    /// - Throws: ``CommandFailure`` `.cannotConnect`, with what to do.
+    func requireWritable() throws {
+        guard parameterStatus("in_hot_standby") != "on" else {
+            throw CommandFailure(
+                .cannotConnect,
+                "\(summary) is a standby, which can't be written to. Connect to the primary; with several hosts, "
+                    + "add target_session_attrs=read-write")
+        }
+    }
+
     /// Makes sure that the database has the schema that this program knows.
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.

@@ -2,8 +2,10 @@ import ArgumentParser
 import Brocot
 import LibPQ
 import Logging
+import Migrations
 import MoveQueue
 import ServiceLifecycle
+import Supervision
 
 struct DaemonCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,6 +15,7 @@ struct DaemonCommand: AsyncParsableCommand {
             EXAMPLES:
               brocot daemon
               brocot daemon --workers 4 --log-format json
+              brocot daemon --http 127.0.0.1:9187
               brocot daemon --drain            apply what is pending, then end
 
             Any number of daemons may run on one database. On SIGTERM each finishes its transaction and ends.
@@ -48,6 +51,17 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long decided requests stay in the log; 0: for ever.", valueName: "days"))
     var logRetention = 7
 
+    @Option(
+        help: ArgumentHelp(
+            "Answer HTTP on this address: /metrics for Prometheus, /healthz, /readyz.", valueName: "host:port"))
+    var http: ProbeAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a worker may take for one transaction before /healthz and systemd's watchdog call it stalled.",
+            valueName: "seconds"))
+    var stallAfter = 300
+
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var logging: LoggingOptions
 
@@ -58,6 +72,7 @@ struct DaemonCommand: AsyncParsableCommand {
         guard Self.retentionDays.contains(logRetention) else {
             throw ValidationError("--log-retention is from 0 to \(Self.retentionDays.upperBound) days.")
         }
+        guard stallAfter >= 1 else { throw ValidationError("--stall-after is at least 1.") }
         guard connectWait >= 0 else { throw ValidationError("--connect-wait is not negative.") }
         guard Self.idleTimeouts.contains(idleTimeout) else {
             throw ValidationError("--idle-timeout is from 1 to \(Self.idleTimeouts.upperBound).")
@@ -67,14 +82,26 @@ struct DaemonCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = logging.makeLogger()
         let parameters = try connection.parameters()
-        try await waitForSchema(parameters, logger: logger)
+        let supervision = try await DaemonSupervision.start(
+            http: http, stallAfter: .seconds(stallAfter), logger: logger)
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.workers = workers
         configuration.drains = drain
         configuration.queue.idleTimeout = .seconds(idleTimeout)
         configuration.queue.poisonPolicy = onPoison
         configuration.logRetention = logRetention == 0 ? nil : .seconds(logRetention * 86_400)
-        try await ServiceRunner.run(Daemon(configuration, logger: logger), logger: logger)
+        configuration.fitness = { connection in
+            do {
+                try await connection.requireWritable()
+                try await connection.requireSchema()
+                return nil
+            } catch let failure as CommandFailure {
+                return failure.description
+            }
+        }
+        try await waitForSchema(parameters, logger: logger)
+        let daemon = Daemon(configuration, health: supervision.health, logger: logger)
+        try await ServiceRunner.run(supervision.services(around: daemon), logger: logger)
     }
 
     /// Waits for a server that can be written to, with a schema that this program knows. It may go away meanwhile.
@@ -94,12 +121,7 @@ struct DaemonCommand: AsyncParsableCommand {
     }
 
     private func checkSchema(on first: Connection, logger: Logger) async throws {
-        guard await first.parameterStatus("in_hot_standby") != "on" else {
-            throw CommandFailure(
-                .cannotConnect,
-                "\(first.summary) is a standby, which can't be written to. Connect to the primary; with several hosts, "
-                    + "add target_session_attrs=read-write")
-        }
+        try await first.requireWritable()
         try await first.requireSchema()
         logger.info("connected", metadata: ["database": "\(first.summary)"])
         await first.close()
@@ -107,3 +129,7 @@ struct DaemonCommand: AsyncParsableCommand {
 }
 
 extension PoisonPolicy: ExpressibleByArgument {}
+
+extension ProbeAddress: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}

@@ -45,7 +45,7 @@ struct DevCommand: AsyncParsableCommand {
         var configuration = DaemonConfiguration(connection: database.parameters)
         configuration.workers = workers
         try await ServiceRunner.run(
-            PrivateServerService(cluster: database.cluster), Daemon(configuration, logger: logger), logger: logger)
+            [PrivateServerService(cluster: database.cluster), Daemon(configuration, logger: logger)], logger: logger)
     }
 
     private func introduction(to database: PrivateDatabase) async -> String {

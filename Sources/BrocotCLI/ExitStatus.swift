@@ -3,6 +3,7 @@ import LibPQ
 import LocalPostgres
 import Migrations
 import Ordering
+import Supervision
 
 /// What `brocot` says to the program that started it. The numbers are part of its interface.
 enum ExitStatus: Int32, Sendable {
@@ -33,6 +34,7 @@ enum ExitStatus: Int32, Sendable {
         case let error as OrderingError: self = Self.status(of: error)
         case let error as LocalPostgresError: self = Self.status(of: error)
         case is OnlyHeldWorkIsLeft: self = .needsRepair
+        case is ProbeServerError: self = .failed
         default: return nil
         }
     }

@@ -7,7 +7,7 @@ enum ServiceRunner {
     private static let longestShutdown = Duration.seconds(8)
 
     /// Shuts the services down in the opposite order, each after the one before has ended.
-    static func run(_ services: any Service..., logger: Logger) async throws {
+    static func run(_ services: [any Service], logger: Logger) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services.map { service in
                 .init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)

@@ -35,8 +35,10 @@ import Testing
                     try await Task.sleep(for: .milliseconds(10))
                 }
                 let users = try await owner.query(
-                    "SELECT DISTINCT usename FROM pg_stat_activity WHERE application_name = 'brocot' AND pid <> pg_backend_pid()"
-                )
+                    """
+                    SELECT DISTINCT usename FROM pg_stat_activity
+                    WHERE application_name = 'brocot' AND datname = current_database()
+                    """)
                 #expect(try users.map { try $0.decode(0, as: String.self) } == [role])
                 daemon.send(SIGTERM)
             }

@@ -1,0 +1,93 @@
+import Metrics
+import MoveQueue
+
+/// What a daemon tells the metrics backend that the process has chosen (`MetricsSystem.bootstrap`).
+struct DaemonMetrics: Sendable {
+    private let applied: Counter
+    private let rejected: Counter
+    private let batches: Counter
+    private let batchDuration: Timer
+    private let rebalances: Counter
+    private let rebalancedRows: Counter
+    private let lockMisses: Counter
+    private let failedBatches: Counter
+    private let heldLists: Counter
+    private let workerConnectionLosses: Counter
+    private let lookoutConnectionLosses: Counter
+    private let asleep: Gauge
+    private let pending: Gauge
+    private let oldestAge: Gauge
+    private let listsHeld: Gauge
+
+    init(_ factory: any MetricsFactory = MetricsSystem.factory) {
+        func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
+            let counter = Counter(label: "brocot_\(name)_total", dimensions: dimensions, factory: factory)
+            counter.increment(by: 0)
+            return counter
+        }
+        func gauge(_ name: String) -> Gauge { Gauge(label: "brocot_\(name)", factory: factory) }
+        applied = counter("requests", [("outcome", "applied")])
+        rejected = counter("requests", [("outcome", "rejected")])
+        batches = counter("batches")
+        batchDuration = Timer(label: "brocot_batch_duration_seconds", factory: factory)
+        rebalances = counter("rebalances")
+        rebalancedRows = counter("rebalanced_rows")
+        lockMisses = counter("lock_misses")
+        failedBatches = counter("failed_batches")
+        heldLists = counter("lists_held")
+        workerConnectionLosses = counter("connections_lost", [("by", "worker")])
+        lookoutConnectionLosses = counter("connections_lost", [("by", "lookout")])
+        asleep = gauge("asleep")
+        pending = gauge("pending_requests")
+        oldestAge = gauge("oldest_request_age_seconds")
+        listsHeld = gauge("held_lists")
+    }
+
+    func decided(_ report: BatchReport, in duration: Duration) {
+        applied.increment(by: report.applied)
+        rejected.increment(by: report.rejected)
+        batches.increment()
+        batchDuration.recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        rebalances.increment(by: report.rebalances.count)
+        rebalancedRows.increment(by: report.rebalances.reduce(0) { $0 + $1.rows })
+        heldLists.increment(by: report.newlyHeld.count)
+    }
+
+    func missedLocks() { lockMisses.increment() }
+    func failedBatch() { failedBatches.increment() }
+    func workerLostConnection() { workerConnectionLosses.increment() }
+    func lookoutLostConnection() { lookoutConnectionLosses.increment() }
+    func sleeps(_ isAsleep: Bool) { asleep.record(isAsleep ? 1 : 0) }
+
+    func sampled(_ sample: QueueSample) {
+        pending.record(sample.pending)
+        oldestAge.record(sample.oldestAge / .seconds(1))
+        listsHeld.record(sample.heldLists)
+    }
+}
+
+extension DaemonMetrics {
+    /// A sentence for each name.
+    static let help = [
+        "brocot_requests_total": "Move requests decided by this process, by outcome.",
+        "brocot_batches_total": "Transactions that decided requests.",
+        "brocot_batch_duration_seconds": "How long they took, from the search for lists to the end of COMMIT.",
+        "brocot_rebalances_total": "Moves that found no room before other items got new ranks.",
+        "brocot_rebalanced_rows_total": "Other items that got new ranks.",
+        "brocot_lock_misses_total": "Times that a worker found requests only in lists that somebody else had locked.",
+        "brocot_failed_batches_total":
+            "Transactions that were rolled back and decided nothing, such as for a full disk.",
+        "brocot_lists_held_total": "Lists that were held for a person, since the database refused a request.",
+        "brocot_connections_lost_total": "Connections that broke or could not be opened, by who had them.",
+        "brocot_asleep": "1 while all workers wait for requests, else 0.",
+        "brocot_pending_requests": "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 s.",
+        "brocot_oldest_request_age_seconds":
+            "Age of the oldest pending request, 0 where there is none. Sampled every 15 s.",
+        "brocot_held_lists": "Lists that wait for a person. Sampled every 15 s.",
+    ]
+}
+
+extension Daemon {
+    /// What each of the daemon's metrics means, by its name.
+    package static var metricsHelp: [String: String] { DaemonMetrics.help }
+}

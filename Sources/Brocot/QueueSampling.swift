@@ -1,0 +1,35 @@
+import LibPQ
+import Logging
+import MoveQueue
+
+/// Takes a sample of the queue now and then, for the gauges.
+struct QueueSampling {
+    private static let interval = Duration.seconds(15)
+
+    let metrics: DaemonMetrics
+    let logger: Logger
+    private var next = ContinuousClock.now
+    private var isRefused = false
+
+    init(metrics: DaemonMetrics, logger: Logger) {
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// Takes one if it is time. What the server refuses, such as to a role without the right, is told once: the daemon
+    /// can do its work without.
+    mutating func takeIfDue(on connection: Connection) async throws(PostgresError) {
+        guard .now >= next, !isRefused else { return }
+        next = .now + Self.interval
+        do throws(PostgresError) {
+            metrics.sampled(
+                try await connection.run { connection throws(PostgresError) in
+                    try QueueSample.take(on: connection)
+                })
+        } catch {
+            guard error.code == .server, !error.isConnectionLost else { throw error }
+            isRefused = true
+            logger.warning("the queue can't be sampled for metrics", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Brocot
+import FoundationEssentials
+import Logging
+import Metrics
+import PrometheusText
+import ServiceLifecycle
+import Supervision
+
+/// What tells others how a daemon fares: HTTP probes, metrics, systemd.
+struct DaemonSupervision {
+    let health: DaemonHealth
+    private let stallAfter: Duration
+    private let server: ProbeServer?
+
+    /// Answers HTTP from now on, where an address is given: also while the daemon waits for its database.
+    static func start(http: ProbeAddress?, stallAfter: Duration, logger: Logger) async throws -> DaemonSupervision {
+        let health = DaemonHealth()
+        guard let http else { return DaemonSupervision(health: health, stallAfter: stallAfter, server: nil) }
+        let metrics = PrometheusMetrics(help: Daemon.metricsHelp)
+        MetricsSystem.bootstrap(metrics)
+        let server = try await ProbeServer.start(
+            at: http,
+            routes: [
+                "/metrics": { ProbeAnswer(contentType: PrometheusMetrics.contentType, body: metrics.text) },
+                "/healthz": {
+                    let stalled = health.stalled(longerThan: stallAfter)
+                    return stalled.isEmpty
+                        ? ProbeAnswer(body: "ok\n")
+                        : ProbeAnswer(status: 503, body: stalled.joined(separator: "\n") + "\n")
+                },
+                "/readyz": {
+                    health.unreadiness.map { ProbeAnswer(status: 503, body: "not ready: \($0)\n") }
+                        ?? ProbeAnswer(body: "ready\n")
+                },
+            ], logger: logger)
+        logger.info("answering HTTP", metadata: ["address": "\(http.host)", "port": "\(server.port)"])
+        return DaemonSupervision(health: health, stallAfter: stallAfter, server: server)
+    }
+
+    /// The daemon and what supervises it, in the order in which they are started. They stop in the opposite one: systemd
+    /// is told first, and HTTP is answered to the end.
+    func services(around daemon: Daemon) -> [any Service] {
+        let notifier = SystemdNotifier(
+            environment: ProcessInfo.processInfo.environment,
+            probe: .init(
+                isReady: { [health] in health.unreadiness == nil },
+                isAlive: { [health, stallAfter] in health.stalled(longerThan: stallAfter).isEmpty },
+                status: { [health] in health.unreadiness.map { "Not ready: \($0)" } ?? "Applying requests" }))
+        let services: [(any Service)?] = [server, daemon, notifier]
+        return services.compactMap(\.self)
+    }
+}

@@ -1,0 +1,68 @@
+import CoreMetrics
+import Synchronization
+
+/// The values of one metric with certain labels.
+protocol Series: AnyObject, Sendable {
+    /// The lines of the text format, each with its line feed. `labels` stand without their braces.
+    func lines(_ name: String, _ labels: String) -> String
+}
+
+/// A number: a counter's or a gauge's.
+final class ValueSeries: Series, CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
+    private let value = Mutex(0.0)
+
+    func increment(by amount: Int64) { increment(by: Double(amount)) }
+    func increment(by amount: Double) { value.withLock { $0 += amount } }
+    func decrement(by amount: Double) { value.withLock { $0 -= amount } }
+    func set(_ new: Int64) { set(Double(new)) }
+    func set(_ new: Double) { value.withLock { $0 = new } }
+    func record(_ new: Int64) { set(Double(new)) }
+    func record(_ new: Double) { set(new) }
+    func reset() { set(0.0) }
+
+    func lines(_ name: String, _ labels: String) -> String {
+        "\(name)\(braced(labels)) \(number(value.withLock { $0 }))\n"
+    }
+}
+
+/// How many values fell below each of some bounds.
+final class HistogramSeries: Series, TimerHandler, RecorderHandler {
+    private struct State {
+        /// How many were at most the bound of the same index, and above the one before.
+        var counts: [Int]
+        var total = 0
+        var sum = 0.0
+    }
+
+    private let bounds: [Double]
+    private let state: Mutex<State>
+
+    init(_ bounds: [Double]) {
+        self.bounds = bounds
+        state = Mutex(State(counts: Array(repeating: 0, count: bounds.count)))
+    }
+
+    func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
+    func record(_ value: Int64) { record(Double(value)) }
+    func record(_ value: Double) {
+        state.withLock { state in
+            if let index = bounds.firstIndex(where: { value <= $0 }) { state.counts[index] += 1 }
+            state.total += 1
+            state.sum += value
+        }
+    }
+
+    func lines(_ name: String, _ labels: String) -> String {
+        let state = state.withLock { $0 }
+        let before = labels.isEmpty ? "" : labels + ","
+        var below = 0
+        var lines = ""
+        for (bound, count) in zip(bounds, state.counts) {
+            below += count
+            lines += "\(name)_bucket{\(before)le=\"\(number(bound))\"} \(below)\n"
+        }
+        lines += "\(name)_bucket{\(before)le=\"+Inf\"} \(state.total)\n"
+        lines += "\(name)_sum\(braced(labels)) \(number(state.sum))\n"
+        return lines + "\(name)_count\(braced(labels)) \(state.total)\n"
+    }
+}

@@ -1,0 +1,33 @@
+/// The name with an underscore for each character that the format has no room for.
+func metricName(_ text: String) -> String { name(text, alsoColons: true) }
+
+func labelName(_ text: String) -> String { name(text, alsoColons: false) }
+
+private func name(_ text: String, alsoColons: Bool) -> String {
+    let characters = text.unicodeScalars.map { scalar -> Character in
+        let isAllowed =
+            scalar.isASCII
+            && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || scalar == "_"
+                || (alsoColons && scalar == ":"))
+        return isAllowed ? Character(scalar) : "_"
+    }
+    guard let first = characters.first else { return "_" }
+    return (first.isNumber ? "_" : "") + String(characters)
+}
+
+func escapedHelp(_ text: String) -> String {
+    text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+}
+
+func escapedLabel(_ text: String) -> String {
+    escapedHelp(text).replacing("\"", with: "\\\"")
+}
+
+func braced(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }
+
+/// A whole number without a decimal point; infinities as the format wants them.
+func number(_ value: Double) -> String {
+    if value.isNaN { return "NaN" }
+    guard value.isFinite else { return value < 0 ? "-Inf" : "+Inf" }
+    return Int64(exactly: value).map(String.init) ?? "\(value)"
+}

@@ -1,0 +1,95 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+
+/// What a probe is answered with.
+package struct ProbeAnswer: Sendable {
+    package let status: Int
+    package let contentType: String
+    package let body: String
+
+    package init(status: Int = 200, contentType: String = "text/plain; charset=utf-8", body: String) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+}
+
+/// A small HTTP server for health probes and metrics: GET and HEAD of fixed paths, on a thread of its own, so that it
+/// answers however busy everything else is.
+package final class ProbeServer: Service {
+    /// What answers each path. It is called on the server's thread, and must not wait.
+    package typealias Routes = [String: @Sendable () -> ProbeAnswer]
+
+    /// The port that it listens on.
+    package let port: Int
+    private let channel: any Channel
+    private let group: MultiThreadedEventLoopGroup
+
+    /// Listens at once; port 0 is any that is free.
+    ///
+    /// - Throws: ``ProbeServerError`` where it can't.
+    package static func start(
+        at address: ProbeAddress, routes: Routes, logger: Logger
+    ) async throws -> ProbeServer {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let connections = ConnectionCount()
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 64)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                guard connections.admit(channel) else { return channel.close() }
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
+                    try channel.pipeline.syncOperations.addHandlers(
+                        IdleStateHandler(allTimeout: .seconds(30)), ProbeHandler(routes))
+                }
+            }
+        do {
+            let channel = try await bootstrap.bind(host: address.host, port: address.port).get()
+            return ProbeServer(channel: channel, group: group)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw ProbeServerError(address: address, reason: "\(error)")
+        }
+    }
+
+    private init(channel: any Channel, group: MultiThreadedEventLoopGroup) {
+        self.channel = channel
+        self.group = group
+        port = channel.localAddress?.port ?? 0
+    }
+
+    /// Answers until it is told to stop.
+    package func run() async throws {
+        // Throws when it is cancelled, which is a request too.
+        try? await gracefulShutdown()
+        try? await channel.close()
+        try await group.shutdownGracefully()
+    }
+}
+
+/// Where a ``ProbeServer`` can't listen.
+package struct ProbeServerError: Error, CustomStringConvertible {
+    let address: ProbeAddress
+    let reason: String
+
+    package var description: String {
+        "can't listen on \(address.host):\(address.port) for HTTP: \(reason). Choose another address with --http"
+    }
+}
+
+/// Bounds how many connections are open at once, since each takes a descriptor.
+private final class ConnectionCount: Sendable {
+    private static let most = 64
+    private let count = Atomic(0)
+
+    func admit(_ channel: any Channel) -> Bool {
+        let number = count.add(1, ordering: .relaxed).newValue
+        channel.closeFuture.whenComplete { [self] _ in count.subtract(1, ordering: .relaxed) }
+        return number <= Self.most
+    }
+}

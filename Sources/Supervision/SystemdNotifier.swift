@@ -1,0 +1,75 @@
+import Logging
+import ServiceLifecycle
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Tells systemd when the service is ready, that it is alive, what it does, and when it stops.
+///
+/// Does nothing where the process was not started by systemd as `Type=notify`.
+package struct SystemdNotifier: Service {
+    /// What there is to tell. Called every few seconds at most.
+    package struct Probe: Sendable {
+        /// Whether requests are being applied.
+        let isReady: @Sendable () -> Bool
+        /// Whether everything turns: else the watchdog is not fed, and systemd restarts the service.
+        let isAlive: @Sendable () -> Bool
+        /// One line for people.
+        let status: @Sendable () -> String
+
+        package init(
+            isReady: @escaping @Sendable () -> Bool, isAlive: @escaping @Sendable () -> Bool,
+            status: @escaping @Sendable () -> String
+        ) {
+            self.isReady = isReady
+            self.isAlive = isAlive
+            self.status = status
+        }
+    }
+
+    private let socket: NotifySocket
+    private let watchdog: Duration?
+    private let probe: Probe
+
+    /// Nil where nobody wants to be told. `environment` is the process's.
+    package init?(environment: [String: String], probe: Probe) {
+        guard let socket = environment["NOTIFY_SOCKET"].flatMap(NotifySocket.init) else { return nil }
+        self.socket = socket
+        self.probe = probe
+        watchdog = Self.watchdog(environment)
+    }
+
+    /// How long systemd waits for a sign of life; nil where it does not, or not of this process.
+    private static func watchdog(_ environment: [String: String]) -> Duration? {
+        guard let limit = environment["WATCHDOG_USEC"].flatMap({ Int($0) }), limit > 0 else { return nil }
+        if let process = environment["WATCHDOG_PID"], process != "\(getpid())" { return nil }
+        return .microseconds(limit)
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var (isReady, status) = (false, "")
+            while !Task.isCancelled {
+                var message = ""
+                if !isReady, probe.isReady() {
+                    isReady = true
+                    message = "READY=1\n"
+                }
+                let now = probe.status()
+                if now != status {
+                    status = now
+                    message += "STATUS=\(now.replacing("\n", with: " "))\n"
+                }
+                if watchdog != nil, probe.isAlive() { message += "WATCHDOG=1\n" }
+                if !message.isEmpty { socket.send(message) }
+                // Three times in the time that systemd waits; at the start soon, since others wait for readiness.
+                let pause = min(watchdog.map { $0 / 3 } ?? .seconds(5), .seconds(5))
+                try? await Task.sleep(for: isReady ? pause : .milliseconds(50))
+            }
+        }
+        socket.send("STOPPING=1\nSTATUS=Stopping\n")
+    }
+}

@@ -1,0 +1,121 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("daemon --http", .timeLimit(.minutes(10))) struct ProbeTests {
+    @Test("serves metrics of what the daemon did, each with its meaning, and documented", .database)
+    func metrics() async throws {
+        try await withDaemon { daemon, port in
+            let connection = try await TestDatabase.current.connect()
+            try await connection.execute("SELECT brocot.move('letters', '{a,b}'::text[], last => true)")
+            try await connection.execute("SELECT brocot.move('letters', 'c', before => 'nobody')")
+            let probe = try await HTTPProbe.wait(for: "/metrics", port: port) { probe in
+                probe.body.contains("brocot_requests_total{outcome=\"applied\"} 1\n")
+                    && probe.body.contains("brocot_requests_total{outcome=\"rejected\"} 1\n")
+                    && probe.body.contains("brocot_asleep 1\n") && probe.body.contains("brocot_pending_requests 0\n")
+            }
+            #expect(probe.status == 200)
+            #expect(!probe.body.contains("brocot_batches_total 0\n"))
+            #expect(!probe.body.contains("brocot_batch_duration_seconds_count 0\n"))
+            let types = probe.body.matches(of: #/# TYPE (\w+) /#).map { String($0.1) }
+            let documentation = try String(contentsOfFile: Self.documentation, encoding: .utf8)
+            for name in types {
+                #expect(probe.body.contains("# HELP \(name) "), "\(name)")
+                #expect(documentation.contains("`\(name)"), "\(name) is not in docs/operations.md")
+            }
+            #expect(types.count >= 13)
+        }
+    }
+
+    @Test("tells that it is not ready while the server is away, and alive all the time", .database(on: .own()))
+    func readiness() async throws {
+        try await withDaemon { daemon, port in
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            let cluster = TestDatabase.current.cluster
+            await cluster.stop()
+            let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
+            #expect(away.body.hasPrefix("not ready: the lookout: "))
+            #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
+            try await cluster.start()
+            let back = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            #expect(back.body == "ready\n")
+            let lost = try await HTTPProbe.get("/metrics", port: port).body
+            #expect(!lost.contains("brocot_connections_lost_total{by=\"lookout\"} 0\n"))
+        }
+    }
+
+    @Test("answers before there is a server, and tells that it waits", .database)
+    func waitsForServer() async throws {
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp", until: "waiting for the server",
+            databaseURL: "postgresql://127.0.0.1:1/app"
+        ) { daemon in
+            let port = try Self.port(of: daemon)
+            #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
+            #expect(try await HTTPProbe.get("/readyz", port: port).status == 503)
+            daemon.send(SIGKILL)
+        }
+        #expect(exitCode == nil)
+    }
+
+    @Test("tells that it is stalled where a transaction takes too long, and well when that is over", .database)
+    func stalled() async throws {
+        try await withDaemon("--stall-after", "1") { daemon, port in
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            let hostile = try await TestDatabase.current.connect()
+            try await hostile.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
+            let stalled = try await HTTPProbe.wait(for: "/healthz", port: port) { $0.status == 503 }
+            #expect(stalled.body.contains("has not turned for"))
+            try await hostile.execute(script: "ROLLBACK")
+            _ = try await HTTPProbe.wait(for: "/healthz", port: port) { $0.status == 200 }
+        }
+    }
+
+    @Test("answers nothing else", .database)
+    func otherRequests() async throws {
+        try await withDaemon { daemon, port in
+            #expect(try await HTTPProbe.get("/", port: port).status == 404)
+            #expect(try await HTTPProbe.get("/metrics", port: port, method: "POST").status == 405)
+            let head = try await HTTPProbe.get("/healthz?verbose", port: port, method: "HEAD")
+            #expect(head.status == 200 && head.body == "")
+        }
+    }
+
+    @Test("exits with 1 where the address is taken, and with 2 where it is none", .database)
+    func wrongAddress() async throws {
+        try await withDaemon { daemon, port in
+            let taken = try await BrocotProcess.run("daemon", "--http", "127.0.0.1:\(port)")
+            #expect(taken.exitCode == 1 && taken.errors.contains("can't listen on 127.0.0.1:\(port)"))
+        }
+        #expect(try await BrocotProcess.run("daemon", "--http", "9187").exitCode == 2)
+    }
+
+    // MARK: Steps
+
+    private static let documentation = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "docs/operations.md").path
+
+    private func withDaemon(
+        _ arguments: String..., body: @escaping @Sendable (RunningBrocot, UInt16) async throws -> Void
+    ) async throws {
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"] + arguments, in: "/tmp",
+            until: #""message":"connected""#, databaseURL: TestDatabase.current.url
+        ) { daemon in
+            try await body(daemon, try Self.port(of: daemon))
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
+    private static func port(of daemon: RunningBrocot) throws -> UInt16 {
+        try #require(daemon.output.firstMatch(of: /"port":"(\d+)"/).flatMap { UInt16($0.1) })
+    }
+}

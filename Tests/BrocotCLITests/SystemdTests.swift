@@ -1,0 +1,95 @@
+import FoundationEssentials
+import LibPQ
+import Subprocess
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("systemd", .timeLimit(.minutes(10))) struct SystemdTests {
+    @Test(
+        "is told of readiness, life and the end, at a path and in the abstract namespace", .database,
+        arguments: ["/", "@"])
+    func lifecycle(kind: String) async throws {
+        try await withTemporaryFolder { folder in
+            let receiver = try NotifyReceiver(at: kind == "/" ? "\(folder)/notify" : "@\(folder)")
+            let exitCode = try await run(receiver, in: folder) { daemon in
+                #expect(try await receiver.wait(for: "READY=1").contains("STATUS=Applying requests"))
+                _ = try await receiver.wait(for: "WATCHDOG=1")
+                _ = try await receiver.wait(for: "WATCHDOG=1")
+                daemon.send(SIGTERM)
+                _ = try await receiver.wait(for: "STOPPING=1")
+            }
+            #expect(exitCode == 0)
+        }
+    }
+
+    @Test("gets no sign of life while a loop stands still, and again when it turns", .database)
+    func watchdog() async throws {
+        try await withTemporaryFolder { folder in
+            let receiver = try NotifyReceiver(at: "\(folder)/notify")
+            _ = try await run(receiver, in: folder) { daemon in
+                _ = try await receiver.wait(for: "WATCHDOG=1")
+                let hostile = try await TestDatabase.current.connect()
+                try await hostile.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
+                while true {
+                    _ = receiver.received()
+                    try await Task.sleep(for: .seconds(1))
+                    if !receiver.received().contains("WATCHDOG=1") { break }
+                }
+                try await hostile.execute(script: "ROLLBACK")
+                _ = try await receiver.wait(for: "WATCHDOG=1")
+                daemon.send(SIGTERM)
+            }
+        }
+    }
+
+    @Test("is told by a status line that the server is away", .database(on: .own()))
+    func status() async throws {
+        try await withTemporaryFolder { folder in
+            let receiver = try NotifyReceiver(at: "\(folder)/notify")
+            _ = try await run(receiver, in: folder) { daemon in
+                _ = try await receiver.wait(for: "READY=1")
+                await TestDatabase.current.cluster.stop()
+                _ = try await receiver.wait(for: "STATUS=Not ready: the lookout")
+                try await TestDatabase.current.cluster.start()
+                _ = try await receiver.wait(for: "STATUS=Applying requests")
+                daemon.send(SIGTERM)
+            }
+        }
+    }
+
+    @Test(
+        "finds no fault with the unit that is deployed",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: verifier)))
+    func unit() async throws {
+        let unit = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "deploy/brocot.service").path
+        let text = try String(contentsOfFile: unit, encoding: .utf8)
+        try await withTemporaryFolder { folder in
+            // The program is not installed here.
+            let copy = "\(folder)/brocot.service"
+            try text.replacing("/usr/local/bin/brocot", with: "/bin/true").write(
+                toFile: copy, atomically: true, encoding: .utf8)
+            let result = try await Subprocess.run(
+                .path(.init(Self.verifier)), arguments: ["verify", copy], output: .string(limit: 1 << 16),
+                error: .string(limit: 1 << 16))
+            #expect(!result.standardError.contains("brocot.service"), "\(result.standardError)")
+            #expect(result.terminationStatus.isSuccess)
+        }
+    }
+
+    private static let verifier = "/usr/bin/systemd-analyze"
+
+    private func run(
+        _ receiver: NotifyReceiver, in folder: String, _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
+    ) async throws -> Int32? {
+        try await RunningBrocot.run(
+            ["daemon", "--stall-after", "1"], in: folder, until: "connected", databaseURL: TestDatabase.current.url,
+            environment: ["NOTIFY_SOCKET": receiver.address, "WATCHDOG_USEC": "300000"], body)
+    }
+}
