@@ -131,5 +131,6 @@ struct DaemonCommand: AsyncParsableCommand {
 extension PoisonPolicy: ExpressibleByArgument {}
 
 extension ProbeAddress: ExpressibleByArgument {
+    /// Such as `127.0.0.1:9187`.
     public init?(argument: String) { self.init(argument) }
 }

@@ -29,7 +29,7 @@ import Testing
             "constraint items_list_rank_key on brocot.items"
         ),
         ("ALTER TABLE brocot.move_log DROP COLUMN sqlstate", "column brocot.move_log.sqlstate"),
-        ("DROP TABLE brocot.sleeping_daemons", "table brocot.sleeping_daemons"),
+        ("DROP TABLE brocot.idempotency_keys", "table brocot.idempotency_keys"),
         ("DROP FUNCTION brocot.remove(text, text, text, text)", "function brocot.remove(text,text,text,text)"),
     ])
     func namesWhatIsMissing(change: String, object: String) async throws {
@@ -44,7 +44,7 @@ import Testing
             "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
             "trigger skip_duplicate_request on brocot.move_requests"
         ),
-        ("ALTER TABLE brocot.sleeping_daemons SET LOGGED", "table brocot.sleeping_daemons"),
+        ("ALTER TABLE brocot.idempotency_keys SET LOGGED", "table brocot.idempotency_keys"),
         (
             "ALTER FUNCTION brocot.enqueue RESET search_path",
             "function brocot.enqueue(text,text,text[],text,text,bigint,text,text)"
