@@ -44,7 +44,7 @@ import Testing
             "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
             "trigger skip_duplicate_request on brocot.move_requests"
         ),
-        ("ALTER TABLE brocot.idempotency_keys SET LOGGED", "table brocot.idempotency_keys"),
+        ("ALTER TABLE brocot.sleeping_daemons SET LOGGED", "table brocot.sleeping_daemons"),
         (
             "ALTER FUNCTION brocot.enqueue RESET search_path",
             "function brocot.enqueue(text,text,text[],text,text,bigint,text,text)"
