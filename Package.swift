@@ -80,9 +80,11 @@ let package = Package(
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
         .executableTarget(
-            name: "Comparison", dependencies: ["LocalPostgres", subprocess, argumentParser],
+            name: "Comparison", dependencies: ["LibPQ", "LocalPostgres", subprocess, argumentParser, logging],
             path: "Benchmarks/Comparison",
-            exclude: ["set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql"],
+            exclude: [
+                "set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql", "enqueue.sql",
+            ],
             swiftSettings: strict),
 
         .target(

@@ -1,6 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
+import LibPQ
 import LocalPostgres
+import Logging
 import Subprocess
 
 /// A throwaway server with Brocot's schema. It is durable: every commit waits for the disk.
@@ -26,10 +28,13 @@ struct BenchmarkServer {
         try result.get()
     }
 
+    private var program: String {
+        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "brocot").path
+    }
+
     /// Runs the `brocot` that was built beside this program, and returns how long it took in seconds.
     @discardableResult
     func brocot(_ arguments: String...) async throws -> Double {
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "brocot").path
         let clock = ContinuousClock()
         let start = clock.now
         let status = try await Subprocess.run(
@@ -38,6 +43,51 @@ struct BenchmarkServer {
         ).terminationStatus
         try check(status, arguments.joined(separator: " "))
         return (clock.now - start) / .seconds(1)
+    }
+
+    /// Runs `body` beside a daemon, and returns the most memory that the daemon had resident, in kilobytes.
+    @discardableResult
+    func daemon(_ arguments: String..., body: @escaping @Sendable () async throws -> Void) async throws -> Int {
+        let result = try await Subprocess.run(
+            .path(.init(program)), arguments: .init(["daemon"] + arguments),
+            environment: .inherit.updating(["DATABASE_URL": url]), input: .none, output: .discarded, error: .discarded
+        ) { execution in
+            let memory: Int
+            do {
+                try await body()
+                memory = try peakMemory(of: execution.processIdentifier.value)
+            } catch {
+                try execution.send(signal: .terminate)
+                throw error
+            }
+            try execution.send(signal: .terminate)
+            return memory
+        }
+        try check(result.terminationStatus, "daemon")
+        return result.closureResult
+    }
+
+    private func peakMemory(of process: Int32) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+        return Int(line.filter(\.isNumber)) ?? 0
+    }
+
+    func connect() async throws -> Connection {
+        try await Connection.connect(
+            ConnectionParameters(url: url), logger: Logger(label: "Comparison") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Runs a file of this folder in so many sessions, and returns transactions per second.
+    func pgbench(file: String, sessions: Int, seconds: Int) async throws -> Double {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: file).path
+        let result = try await Subprocess.run(
+            .path(.init(cluster.installation.program("pgbench"))),
+            arguments: ["-n", "-M", "prepared", "-c", "\(sessions)", "-j", "2", "-T", "\(seconds)", "-f", path, url],
+            output: .string(limit: 1 << 16), error: .discarded)
+        try check(result.terminationStatus, "pgbench")
+        let line = result.standardOutput.split(separator: "\n").first { $0.hasPrefix("tps = ") } ?? ""
+        return String(line.dropFirst(6)).number
     }
 
     /// Runs a file of this folder, or a statement, with variables, and returns the last line that it prints.
@@ -63,3 +113,8 @@ struct BenchmarkServer {
 
 /// A number with two decimals, for people.
 func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }
+
+extension String {
+    /// The number that the text begins with; NaN: none.
+    var number: Double { Double(prefix { $0.isNumber || $0 == "." || $0 == "-" }) ?? .nan }
+}

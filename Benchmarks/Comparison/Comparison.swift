@@ -4,5 +4,8 @@ import ArgumentParser
 @main
 struct Comparison: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "Comparison", subcommands: [Draining.self, Positions.self, ListSizes.self])
+        commandName: "Comparison",
+        subcommands: [
+            Draining.self, Positions.self, ListSizes.self, WakingUp.self, HeldHorizon.self, Fairness.self, Memory.self,
+        ])
 }

@@ -38,8 +38,11 @@ package struct QueueReading: Sendable {
     private static let longestStep = 5_000
 
     private mutating func readOn(to id: Int64, on connection: Connection) async throws(PostgresError) {
+        let settings = configuration.settings + QueueStatements.readOnSettings
         let rows = try await connection.run { [progress] connection throws(PostgresError) in
-            try connection.query(QueueStatements.readOn(to: id, limit: Self.longestStep, progress))
+            try connection.transaction(settings: settings) { connection throws(PostgresError) in
+                try connection.query(QueueStatements.readOn(to: id, limit: Self.longestStep, progress))
+            }
         }
         var firstPending: [ListIdentifier: Int64] = [:]
         for row in rows {

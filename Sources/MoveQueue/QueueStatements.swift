@@ -34,13 +34,9 @@ enum QueueStatements {
                 SELECT recent.ordered_table, recent.list FROM recent
                 UNION
                 SELECT remembered.ordered_table, remembered.list
-                FROM remembered
+                FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first
                 WHERE (remembered.ordered_table, remembered.list)
-                        > (\(start.orderedTable)::text, \(start.list)::text)
-                    AND EXISTS (
-                        SELECT FROM brocot.move_requests AS request
-                        WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
-                            AND request.id > remembered.floor)
+                    > (\(start.orderedTable)::text, \(start.list)::text)
             ) AS with_requests
             WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
             ORDER BY number LIMIT \(lists)::bigint
@@ -70,6 +66,15 @@ enum QueueStatements {
             )
             """
     }
+
+    /// For LATERAL beside `remembered`. The LIMIT keeps the planner from turning the join round.
+    private static let firstOfRemembered: SQL = """
+        SELECT request.id
+        FROM brocot.move_requests AS request
+        WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
+            AND request.id > remembered.floor
+        ORDER BY request.id LIMIT 1
+        """
 
     /// Number 0 marks the lists that were added for their changes of list.
     private static func tryLocks(partners: Int, _ progress: ReadProgress) -> SQL {
@@ -134,14 +139,14 @@ enum QueueStatements {
             ) AS wanted (ordered_table, list, floor)
         ), candidate AS (
             SELECT as_target.* FROM wanted CROSS JOIN LATERAL (
-                SELECT request.* FROM brocot.move_requests AS request
+                SELECT request.*, request.ctid AS location FROM brocot.move_requests AS request
                 WHERE request.ordered_table = wanted.ordered_table AND request.list = wanted.list
                     AND request.id > wanted.floor
                 ORDER BY request.id LIMIT \(limit)::bigint
             ) AS as_target
             UNION ALL
             SELECT as_source.* FROM wanted CROSS JOIN LATERAL (
-                SELECT request.* FROM brocot.move_requests AS request
+                SELECT request.*, request.ctid AS location FROM brocot.move_requests AS request
                 WHERE request.ordered_table = wanted.ordered_table AND request.from_list = wanted.list
                     AND request.id > wanted.floor
                 ORDER BY request.id LIMIT \(limit)::bigint
@@ -154,7 +159,7 @@ enum QueueStatements {
             WINDOW earlier AS (ORDER BY candidate.id ROWS UNBOUNDED PRECEDING)
         )
         SELECT weighed.id, weighed.ordered_table, weighed.list, weighed.items, weighed.placement, weighed.anchor,
-            weighed.position, weighed.from_list, moment.now
+            weighed.position, weighed.from_list, moment.now, weighed.location::text
         FROM weighed CROSS JOIN moment
         WHERE (weighed.bytes <= \(bytes)::bigint AND weighed.number <= \(total)::bigint) OR weighed.number = 1
         """
@@ -164,25 +169,28 @@ enum QueueStatements {
     ///
     /// An id that was logged before, chosen by somebody who may, must not stop the queue: the newer outcome replaces
     /// the older one.
+    ///
+    /// The rows are deleted where they were read, and only then joined with the decisions, both by ``finishSettings``:
+    /// vacuum often finds the queue empty, and a planner that takes it for empty would rather read all of it each time.
+    /// A row that somebody changed since stands elsewhere, and so is missed in the counts.
     static func finish(_ decided: DecidedRequests, at time: Timestamp) -> SQL {
         """
         WITH decided AS (
             DELETE FROM brocot.move_requests AS request
-            USING unnest(
-                \(decided.ids), \(decided.outcomes), \(decided.errorCodes), \(decided.sqlStates), \(decided.errors),
-                \(decided.rebalancedRows)
-            ) AS decision (id, outcome, error_code, sqlstate, error, rebalanced_rows)
-            WHERE request.id = decision.id
-            RETURNING request.*, decision.outcome, decision.error_code, decision.sqlstate, decision.error,
-                decision.rebalanced_rows
+            WHERE request.ctid = ANY (\(decided.locations)::text[]::tid[])
+            RETURNING request.*
         ), logged AS (
             INSERT INTO brocot.move_log AS log (
                 id, ordered_table, list, items, placement, anchor, position, from_list, idempotency_key, requested_at,
                 outcome, error_code, sqlstate, error, applied_at, rebalanced_rows)
             SELECT decided.id, decided.ordered_table, decided.list, decided.items, decided.placement, decided.anchor,
-                decided.position, decided.from_list, decided.idempotency_key, decided.requested_at, decided.outcome,
-                decided.error_code, decided.sqlstate, decided.error, \(time), decided.rebalanced_rows
+                decided.position, decided.from_list, decided.idempotency_key, decided.requested_at, decision.outcome,
+                decision.error_code, decision.sqlstate, decision.error, \(time), decision.rebalanced_rows
             FROM decided
+            JOIN unnest(
+                \(decided.ids), \(decided.outcomes), \(decided.errorCodes), \(decided.sqlStates), \(decided.errors),
+                \(decided.rebalancedRows)
+            ) AS decision (id, outcome, error_code, sqlstate, error, rebalanced_rows) ON decision.id = decided.id
             ON CONFLICT (id) DO UPDATE SET
                 (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key, requested_at,
                     outcome, error_code, sqlstate, error, applied_at, rebalanced_rows)
@@ -195,6 +203,11 @@ enum QueueStatements {
         SELECT (SELECT count(*) FROM decided), (SELECT count(*) FROM logged)
         """
     }
+
+    static let finishSettings = """
+        SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_nestloop = off;
+        SET LOCAL enable_hashjoin = on
+        """
 
     /// Makes lists wait for a person.
     static func hold(_ holds: [HeldList], at time: Timestamp) -> SQL {
@@ -233,13 +246,13 @@ enum QueueStatements {
         """
         WITH \(remembered(progress))
         SELECT
-            EXISTS (SELECT FROM brocot.move_requests AS request WHERE request.id > \(progress.floor))
-            OR EXISTS (
-                SELECT FROM remembered
-                WHERE EXISTS (
+            EXISTS (
+                SELECT FROM (
                     SELECT FROM brocot.move_requests AS request
-                    WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
-                        AND request.id > remembered.floor)),
+                    WHERE request.id > \(progress.floor)
+                    ORDER BY request.id LIMIT 1
+                ) AS first)
+            OR EXISTS (SELECT FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first),
             (SELECT last_value FROM brocot.move_requests_id_seq),
             ARRAY(
                 SELECT writer.virtualtransaction
@@ -251,6 +264,9 @@ enum QueueStatements {
         """
     }
 
+    /// A planner that takes the queue for empty would sort all of it rather than read it in order.
+    static let readOnSettings = [("enable_sort", "off")]
+
     /// Reads the queue from the floor on, up to `last` or so many requests: up to where it was read, and the first
     /// pending request of each list in it and of each remembered one.
     static func readOn(to last: Int64, limit: Int, _ progress: ReadProgress) -> SQL {
@@ -258,10 +274,11 @@ enum QueueStatements {
         WITH \(remembered(progress)), recent AS MATERIALIZED (
             SELECT request.id, request.ordered_table, request.list, request.from_list
             FROM brocot.move_requests AS request
-            WHERE request.id > \(progress.floor) AND request.id <= \(last)
+            WHERE request.id > \(progress.floor)
             ORDER BY request.id LIMIT \(limit)::bigint
         ), extent AS (
-            SELECT CASE WHEN count(*) < \(limit)::bigint THEN \(last) ELSE max(recent.id) END AS read_to FROM recent
+            SELECT CASE WHEN count(*) < \(limit)::bigint THEN \(last) ELSE least(max(recent.id), \(last)) END AS read_to
+            FROM recent
         ), involved AS (
             SELECT recent.ordered_table, recent.list, recent.id FROM recent
             UNION ALL
@@ -270,11 +287,7 @@ enum QueueStatements {
             SELECT remembered.ordered_table, remembered.list, oldest.id
             FROM remembered
             CROSS JOIN LATERAL (
-                (SELECT request.id
-                FROM brocot.move_requests AS request
-                WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
-                    AND request.id > remembered.floor
-                ORDER BY request.id LIMIT 1)
+                (\(firstOfRemembered))
                 UNION ALL
                 (SELECT request.id
                 FROM brocot.move_requests AS request
@@ -293,6 +306,7 @@ enum QueueStatements {
 /// Decided requests, one element for each in every array.
 struct DecidedRequests {
     var ids: [Int64] = []
+    var locations: [String] = []
     var outcomes: [String] = []
     var errorCodes: [String?] = []
     var sqlStates: [String?] = []
@@ -302,6 +316,7 @@ struct DecidedRequests {
     init(_ requests: [(PendingRequest, MoveOutcome)]) {
         for (request, outcome) in requests {
             ids.append(request.id)
+            locations.append(request.location)
             switch outcome {
             case .applied(let rebalancedRows): append("applied", nil, rebalancedRows)
             case .rejected(let rejection): append("rejected", rejection, 0)

@@ -194,6 +194,7 @@ package struct QueueTransaction: Sendable {
         }
         guard !decisions.decided.isEmpty else { return }
         let decided = decisions.decided.count
+        try connection.execute(script: QueueStatements.finishSettings)
         let rows = try connection.query(QueueStatements.finish(DecidedRequests(decisions.decided), at: time))
         let deleted = try rows[0].decode(0, as: Int.self)
         let logged = try rows[0].decode(1, as: Int.self)
@@ -204,9 +205,10 @@ package struct QueueTransaction: Sendable {
 }
 
 extension PendingRequest {
-    /// From the first eight columns of ``QueueStatements/pending(in:limit:total:bytes:_:)``.
+    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:_:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
+        location = try row.decode(9, as: String.self)
         let orderedTable = try row.decode(1, as: String.self)
         let anchor = try row.decode(5, as: String?.self)
         let position = try row.decode(6, as: Int?.self)

@@ -1,0 +1,68 @@
+import ArgumentParser
+import LibPQ
+
+/// Draining speed while a long transaction keeps vacuum from the queue, as a ratio to the speed before.
+///
+/// The requests come in chunks while the daemon runs. The speed is that from the commit of a chunk to its last request.
+struct HeldHorizon: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "held-horizon", abstract: "Draining while a long transaction holds the horizon, and after.")
+
+    @Option(help: "Lists.") var lists = 1000
+    @Option(help: "Items in each list.") var items = 100
+    @Option(help: "Moves in all; a transaction is open during the second third of them.") var requests = 1_000_000
+    @Option(help: "Moves that are queued at once.") var chunk = 10_000
+
+    func run() async throws {
+        print("\(requests) random moves in \(lists) lists of \(items) items, \(chunk) at once")
+        try await BenchmarkServer.run { server in
+            try await server.psql(file: "random-moves.sql", ["lists": lists, "items": items, "requests": 0])
+            try await server.daemon {
+                let connection = try await server.connect()
+                // Its caches are warm and its plans made.
+                _ = try await drain(5 * chunk, on: connection)
+                let before = try await drain(requests / 3, on: connection)
+                let holder = try await server.connect()
+                try await holder.execute(
+                    script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM brocot.move_requests")
+                let during = try await drain(requests / 3, on: connection)
+                try await holder.execute(script: "COMMIT")
+                let after = try await drain(requests / 3, on: connection)
+                print(
+                    "requests/s: before \(Int(before)), while the horizon is held \(Int(during)),",
+                    "ratio \(rounded(during / before)), after \(Int(after)), ratio \(rounded(after / before))")
+            }
+        }
+    }
+
+    /// Queues so many moves in chunks, each when the one before is done, and returns requests per second.
+    private func drain(_ count: Int, on connection: Connection) async throws -> Double {
+        var seconds = 0.0
+        for _ in 0..<(count / chunk) { seconds += try await drainChunk(on: connection) }
+        return Double(count / chunk * chunk) / seconds
+    }
+
+    private func drainChunk(on connection: Connection) async throws -> Double {
+        let first = try await connection.query(
+            "SELECT last_value FROM brocot.move_requests_id_seq"
+        ).single().decode(0, as: Int64.self)
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_requests (list, items, placement, anchor)
+            SELECT 'l' || list, ARRAY['i' || item], 'after', 'i' || 1 + (item + hop) % \(items)::bigint
+            FROM (
+                SELECT 1 + floor(random() * \(lists)::bigint)::int AS list, floor(random() * \(items)::bigint)::int AS item,
+                    floor(random() * (\(items)::bigint - 1))::int AS hop
+                FROM generate_series(1, \(chunk)::bigint)
+            ) AS random_move
+            """)
+        let committed = try await connection.query("SELECT clock_timestamp()").single().decode(0, as: Timestamp.self)
+        let isPending: SQL = "SELECT EXISTS (SELECT FROM brocot.move_requests WHERE id > \(first))"
+        while try await connection.query(isPending).single().decode(0, as: Bool.self) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return try await connection.query(
+            "SELECT extract(epoch FROM max(applied_at) - \(committed))::text FROM brocot.move_log WHERE id > \(first)"
+        ).single().decode(0, as: String.self).number
+    }
+}
