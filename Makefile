@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test test-model test-traces memory-check benchmark simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-model test-traces test-faults memory-check benchmark simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ test-model: dependencies ## Compare the queue with plain arrays, over REQUESTS=1
 
 test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRACES is their folder
 	BROCOT_ALL_TRACES=1 swift test --filter TraceReplayTests
+
+FAULTS ?= 300
+FAULT_REQUESTS ?= 100000
+test-faults: dependencies ## Break daemons, servers and connections FAULTS=300 times, and check that no move suffered; SEED=n
+	BROCOT_FAULTS=$(FAULTS) BROCOT_FAULT_REQUESTS=$(FAULT_REQUESTS) $(if $(SEED),BROCOT_FAULT_SEED=$(SEED)) \
+		swift test --filter FaultRunTests
 
 benchmark: dependencies ## Measure draining, moves and list sizes, as ratios to what else PostgreSQL could do
 	swift build -c release

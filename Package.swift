@@ -105,6 +105,12 @@ let package = Package(
             name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
+            name: "FaultTests",
+            dependencies: [
+                "BrocotCLI", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "TestPostgres", subprocess,
+            ],
+            path: "Tests/FaultTests", swiftSettings: strict),
+        .testTarget(
             name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "TestPostgres"], swiftSettings: strict),
         .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "TestPostgres"], swiftSettings: strict),
         .testTarget(

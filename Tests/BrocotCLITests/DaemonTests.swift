@@ -1,4 +1,5 @@
 import FaultHarness
+import FoundationEssentials
 import LibPQ
 import TestPostgres
 import Testing
@@ -61,5 +62,18 @@ import Testing
         while try await connection.query("SELECT FROM brocot.items").isEmpty {
             try await Task.sleep(for: .milliseconds(5))
         }
+    }
+}
+
+@Suite("daemon on a standby", .timeLimit(.minutes(10))) struct DaemonOnStandbyTests {
+    @Test("is refused with 6, and the remedy", .database(on: .own()))
+    func standby() async throws {
+        let cluster = TestDatabase.current.cluster
+        await cluster.stop()
+        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
+        try await cluster.start()
+        let result = try await BrocotProcess.run("daemon")
+        #expect(result.exitCode == 6)
+        #expect(result.errors.contains("target_session_attrs=read-write"))
     }
 }

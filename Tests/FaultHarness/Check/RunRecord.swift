@@ -1,0 +1,43 @@
+import LibPQ
+
+/// What is left of a run: what was asked for, and what the database has.
+package struct RunRecord: Sendable {
+    /// A row of `brocot.move_log`.
+    struct Outcome: Sendable {
+        let identifier: Int64
+        let key: String?
+        let columns: RequestColumns
+        /// Nil: applied.
+        let errorCode: String?
+    }
+
+    let asked: [AskedRequest]
+    /// In the order of `(applied_at, id)`.
+    let outcomes: [Outcome]
+    /// The items of each list, in order.
+    let lists: [String: [String]]
+    let pendingCount: Int
+
+    /// Reads the database. Rows of the log with negative ids are nobody's.
+    package static func read(_ asked: [AskedRequest], on connection: Connection) async throws -> RunRecord {
+        let log = try await connection.query(
+            """
+            SELECT id, idempotency_key, list, items, placement, anchor, position, from_list, error_code
+            FROM brocot.move_log WHERE id > 0 ORDER BY applied_at, id
+            """)
+        let outcomes = try log.map { row in
+            Outcome(
+                identifier: try row.decode(0), key: try row.decode(1),
+                columns: RequestColumns(
+                    list: try row.decode(2), items: try row.decode(3), placement: try row.decode(4),
+                    anchor: try row.decode(5), position: try row.decode(6), source: try row.decode(7)),
+                errorCode: try row.decode(8))
+        }
+        var lists: [String: [String]] = [:]
+        for row in try await connection.query("SELECT list, item FROM brocot.items ORDER BY list, rank") {
+            lists[try row.decode(0), default: []].append(try row.decode(1))
+        }
+        let pending: Int = try await connection.query("SELECT count(*) FROM brocot.move_requests")[0].decode(0)
+        return RunRecord(asked: asked, outcomes: outcomes, lists: lists, pendingCount: pending)
+    }
+}

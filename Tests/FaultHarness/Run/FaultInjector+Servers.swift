@@ -1,0 +1,101 @@
+import Glibc
+import LibPQ
+import OrderingModel
+
+extension FaultInjector {
+    func injectIntoServers(
+        _ fault: FaultPlan.Fault, _ link: StoppedLink?, _ generator: inout SeededGenerator
+    ) async throws {
+        switch fault.kind {
+        case .serverCrashed: try await servers.crash()
+        case .serverProcessKilled: try await killServerProcess(link?.serverProcess)
+        case .writeAheadLogFailed: try await failWriteAheadLog()
+        case .diskFull: try await fillDisk(link)
+        case .listsLocked: try await lockLists(&generator)
+        case .tableLocked: try await lockTable(&generator)
+        case .standbyPromoted:
+            try await servers.promote()
+            link?.proceed()
+            try await servers.replaceStandby()
+        default: try await poolers[servers.primaryPlace].restart()
+        }
+    }
+
+    private func killServerProcess(_ process: Int32?) async throws {
+        try await withAdministrator { administrator in
+            let sessions = try await administrator.query(
+                """
+                SELECT session.pid FROM pg_stat_activity AS session
+                WHERE session.backend_type = 'client backend' AND session.pid <> pg_backend_pid()
+                ORDER BY session.pid <> \(process ?? 0), session.state = 'idle' LIMIT 1
+                """)
+            guard let session: Int32 = try sessions.first?.decode(0) else { return }
+            kill(session, SIGKILL)
+        }
+        try await waitUntilRecovered()
+    }
+
+    private func failWriteAheadLog() async throws {
+        try await withAdministrator { administrator in
+            try await servers.failWriteAheadLog()
+            do {
+                _ = try await administrator.query("SELECT pg_logical_emit_message(true, 'brocot', 'lost')")
+            } catch let error as PostgresError where error.isConnectionLost {
+                return
+            } catch {
+                throw error
+            }
+            throw FaultFailure(description: "the server wrote its log, which it could not")
+        }
+        try await waitUntilRecovered()
+    }
+
+    /// Until somebody was refused, and a moment longer.
+    private func fillDisk(_ link: StoppedLink?) async throws {
+        try await withAdministrator { administrator in
+            let size: Int = try await administrator.query("SELECT pg_relation_size('brocot.move_log')")[0].decode(0)
+            // In the middle of a page, as where a disk is full.
+            try await servers.limitFileSizes(to: size + 4_096)
+        }
+        link?.proceed()
+        let refusals = await servers.count(of: "could not extend file")
+        for _ in 0..<100 {
+            guard await servers.count(of: "could not extend file") == refusals else { break }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await Task.sleep(for: .milliseconds(500))
+        try await servers.limitFileSizes(to: nil)
+    }
+
+    private func lockLists(_ generator: inout SeededGenerator) async throws {
+        let count = Int.random(in: 1...(lists.count / 2), using: &generator)
+        let chosen = Array(lists.shuffled(using: &generator).prefix(count))
+        try await hold(
+            "SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', list)) FROM unnest(\(chosen)) AS list")
+    }
+
+    private func lockTable(_ generator: inout SeededGenerator) async throws {
+        let tables: [SQL] = ["brocot.items", "brocot.move_log", "brocot.move_requests"]
+        try await hold("LOCK TABLE \(tables.randomElement(using: &generator) ?? tables[0]) IN ACCESS EXCLUSIVE MODE")
+    }
+
+    /// In a transaction that does nothing else, for half as long as the server waits for an idle one.
+    private func hold(_ locking: SQL) async throws {
+        try await withAdministrator { administrator in
+            try await administrator.execute(script: "BEGIN")
+            try await administrator.execute(locking)
+            try await Task.sleep(for: idleTimeout / 2)
+            try await administrator.execute(script: "ROLLBACK")
+        }
+    }
+
+    private func waitUntilRecovered() async throws {
+        try await Task.sleep(for: .milliseconds(100))
+        try await withAdministrator { administrator in _ = try await administrator.query("SELECT 1") }
+    }
+}
+
+/// A fault that could not be injected.
+struct FaultFailure: Error, CustomStringConvertible {
+    let description: String
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import Glibc
+import LibPQ
+import OrderingModel
+import TestPostgres
+
+/// A fault that was injected.
+package struct InjectedFault: Sendable {
+    package let kind: FaultKind
+    /// Where a connection had been stopped for it; nil: at no chosen moment.
+    package let phase: FaultProxy.Phase?
+    /// The SQL of the statement at which it had been.
+    package let statement: String?
+
+    package var isDuringCommit: Bool { statement == "COMMIT" }
+}
+
+/// Makes things go wrong, each at its moment.
+struct FaultInjector: Sendable {
+    let servers: ReplicatedServers
+    let daemons: [DaemonUnderFaults]
+    /// Before each server; empty where PgBouncer is not installed.
+    let poolers: [PgBouncer]
+    let enqueuerProxy: FaultProxy
+    let lists: [String]
+    /// After so long, the server ends a transaction that says nothing.
+    let idleTimeout: Duration
+
+    /// How long to wait for a moment before the fault is injected anyway.
+    private static let patience = Duration.seconds(2)
+
+    func inject(_ fault: FaultPlan.Fault) async throws -> InjectedFault {
+        var generator = SeededGenerator(seed: fault.seed)
+        if fault.kind.lane == .enqueuers { return await cutEnqueuer(&generator) }
+        let link = await reach(fault.moment, daemons[fault.daemon].proxy)
+        do {
+            if fault.kind.lane == .daemons {
+                try await injectIntoDaemon(fault, link, &generator)
+            } else {
+                try await injectIntoServers(fault, link, &generator)
+                link?.proceed()
+            }
+        } catch {
+            link?.proceed()
+            throw error
+        }
+        return InjectedFault(kind: fault.kind, phase: link?.phase, statement: link?.statement.text)
+    }
+
+    private func reach(_ moment: FaultPlan.Moment, _ proxy: FaultProxy) async -> StoppedLink? {
+        switch moment {
+        case .anytime: nil
+        case .statement(let ordinal, let phase):
+            await proxy.stop(phase, within: Self.patience) { $0.ordinal == ordinal && $0.text != "COMMIT" }
+        case .commit(let phase):
+            await proxy.stop(phase, within: Self.patience) { $0.text == "COMMIT" }
+        }
+    }
+
+    private func cutEnqueuer(_ generator: inout SeededGenerator) async -> InjectedFault {
+        let phase = FaultProxy.Phase.allCases.randomElement(using: &generator) ?? .underWay
+        let link = await enqueuerProxy.stop(phase, within: Self.patience) { statement in
+            statement.text.contains("move_requests") || statement.text.contains("brocot.enqueue")
+        }
+        link?.cut()
+        return InjectedFault(kind: .enqueuerCut, phase: link?.phase, statement: link?.statement.text)
+    }
+
+    // MARK: Daemons
+
+    private func injectIntoDaemon(
+        _ fault: FaultPlan.Fault, _ link: StoppedLink?, _ generator: inout SeededGenerator
+    ) async throws {
+        let daemon = daemons[fault.daemon]
+        switch fault.kind {
+        case .daemonKilled:
+            try await daemon.killAndStart()
+            // What had not been sent never will be.
+            if link?.phase == .beforeRequest { link?.cut() } else { link?.proceed() }
+        case .daemonStopped:
+            await daemon.send(SIGSTOP)
+            link?.proceed()
+            try await Task.sleep(for: idleTimeout * Double.random(in: 1.1...1.6, using: &generator))
+            await daemon.send(SIGCONT)
+        case .sessionTerminated:
+            try await terminateSession(of: daemon, link?.serverProcess)
+            link?.proceed()
+        case .connectionFrozen:
+            freeze(link ?? daemon.proxy.stopAnywhere(Int.random(in: 0..<100, using: &generator)), &generator)
+        default:
+            (link ?? daemon.proxy.stopAnywhere(Int.random(in: 0..<100, using: &generator)))?.cut()
+        }
+    }
+
+    /// Behind a pooler, the process is nobody's: then any of the daemon's sessions.
+    private func terminateSession(of daemon: DaemonUnderFaults, _ process: Int32?) async throws {
+        try await withAdministrator { administrator in
+            _ = try await administrator.query(
+                """
+                SELECT pg_terminate_backend(session.pid)
+                FROM pg_stat_activity AS session
+                WHERE session.backend_type = 'client backend' AND session.application_name = \(daemon.name)
+                ORDER BY session.pid <> \(process ?? 0), session.state = 'idle', session.pid LIMIT 1
+                """)
+        }
+    }
+
+    /// For good, or until after everybody has given up.
+    private func freeze(_ link: StoppedLink?, _ generator: inout SeededGenerator) {
+        guard Bool.random(using: &generator) else { return }
+        Task { [idleTimeout] in
+            try await Task.sleep(for: idleTimeout * 4)
+            link?.proceed()
+        }
+    }
+
+    /// A session of the superuser's at the primary, which may be on its way up or elsewhere.
+    func withAdministrator(_ body: (Connection) async throws -> Void) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            do {
+                let administrator = try await servers.connect()
+                try await body(administrator)
+                await administrator.close()
+                return
+            } catch let error as PostgresError where error.isConnectionLost && .now < deadline {
+                try await Task.sleep(for: .milliseconds(50))
+            } catch {
+                throw error
+            }
+        }
+    }
+}

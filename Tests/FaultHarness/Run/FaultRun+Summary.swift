@@ -1,0 +1,23 @@
+extension FaultRun.Report {
+    /// For people: how often what was broken, and when.
+    package var summary: String {
+        var lines = ["fault | at once | at a statement | in COMMIT | in all"]
+        for kind in FaultKind.allCases {
+            let faults = injected.filter { $0.kind == kind }
+            let counts = [
+                faults.count { $0.phase == nil }, faults.count { $0.phase != nil && !$0.isDuringCommit },
+                faults.count(where: \.isDuringCommit), faults.count,
+            ]
+            lines.append("\(kind.rawValue) | " + counts.map(String.init).joined(separator: " | "))
+        }
+        lines.append("")
+        for phase in FaultProxy.Phase.allCases {
+            lines.append("\(phase.rawValue): \(injected.count { $0.phase == phase })")
+        }
+        lines += serverMessages.map { "servers' logs: \($0.text): \($0.count)" }
+        lines.append(
+            "\(injected.count) faults in \(duration), \(requests) requests, \(repetitions) statements sent again, "
+                + "drained \(drainDuration) after the last fault, \(violations.count) violations")
+        return lines.joined(separator: "\n")
+    }
+}

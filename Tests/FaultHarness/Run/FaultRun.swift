@@ -1,0 +1,217 @@
+import FoundationEssentials
+import LibPQ
+import Ordering
+import OrderingModel
+import Synchronization
+import TestPostgres
+
+/// Daemons, enqueuers and servers at work while faults are injected, and what was left in the end.
+package struct FaultRun: Sendable {
+    package struct Configuration: Sendable {
+        package var seed: UInt64
+        package var faults: Int
+        package var requests: Int
+        package var lists = 200
+        package var daemons = 4
+        package var enqueuers = 3
+        /// What the daemons are told, in seconds.
+        package var idleTimeout = 2
+
+        package init(seed: UInt64, faults: Int, requests: Int) {
+            self.seed = seed
+            self.faults = faults
+            self.requests = requests
+        }
+    }
+
+    package struct Report: Sendable {
+        package var injected: [InjectedFault] = []
+        package var requests = 0
+        /// How often an enqueuer had to send a statement again.
+        package var repetitions = 0
+        package var duration = Duration.zero
+        /// From the last fault until nothing was pending.
+        package var drainDuration = Duration.zero
+        /// What the servers said of it, and how often.
+        package var serverMessages: [(text: String, count: Int)] = []
+        package var violations: [String] = []
+        package var daemonLogs: [String] = []
+    }
+
+    private static let serverMessages = [
+        "was terminated by signal 6", "was terminated by signal 9", "database system was interrupted",
+        "database system was not properly shut down",
+        "received promote request", "could not extend file", "due to administrator command",
+        "due to idle-in-transaction timeout", "due to lock timeout", "due to statement timeout",
+    ]
+
+    private let configuration: Configuration
+    private let injector: FaultInjector
+    private let progress: Progress
+    private var servers: ReplicatedServers { injector.servers }
+
+    /// How far the faults are, for the enqueuers to keep pace.
+    private final class Progress: Sendable {
+        private let injected = Mutex<[InjectedFault]>([])
+
+        var faults: [InjectedFault] { injected.withLock { $0 } }
+
+        func note(_ fault: InjectedFault) { injected.withLock { $0.append(fault) } }
+    }
+
+    /// Runs it all, and checks what is left.
+    package static func run(_ configuration: Configuration) async throws -> Report {
+        let servers = try await ReplicatedServers()
+        var poolers: [PgBouncer] = []
+        do {
+            if PgBouncer.isInstalled {
+                for place in 0..<2 {
+                    poolers.append(try await PgBouncer.start(.transaction, before: servers.url(of: place)))
+                }
+            }
+            let run = try await FaultRun(configuration, servers, poolers)
+            let report = try await run.run()
+            await shutDown(servers, poolers)
+            return report
+        } catch {
+            await shutDown(servers, poolers)
+            throw error
+        }
+    }
+
+    private static func shutDown(_ servers: ReplicatedServers, _ poolers: [PgBouncer]) async {
+        for pooler in poolers { await pooler.shutDown() }
+        await servers.shutDown()
+    }
+
+    private init(_ configuration: Configuration, _ servers: ReplicatedServers, _ poolers: [PgBouncer]) async throws {
+        self.configuration = configuration
+        progress = Progress()
+        let serverPorts = servers.ports
+        // One daemon works through PgBouncer.
+        let daemons = try (0..<configuration.daemons).map { number in
+            let isPooled = number == 0 && !poolers.isEmpty
+            let proxy = try FaultProxy(serverPorts: isPooled ? poolers.map(\.port) : serverPorts)
+            let name = "daemon\(number)"
+            return DaemonUnderFaults(
+                name: name, proxy: proxy, url: servers.url(ports: proxy.ports, applicationName: name),
+                arguments: ["--idle-timeout", "\(configuration.idleTimeout)"])
+        }
+        injector = FaultInjector(
+            servers: servers, daemons: daemons, poolers: poolers,
+            enqueuerProxy: try FaultProxy(serverPorts: serverPorts),
+            lists: (1...configuration.lists).map { "list \($0)" }, idleTimeout: .seconds(configuration.idleTimeout))
+    }
+
+    private func run() async throws -> Report {
+        let start = ContinuousClock.now
+        try await fillLog()
+        for daemon in injector.daemons { try await daemon.start() }
+        async let enqueuing = enqueue()
+        try await injectFaults()
+        let enqueuers = try await enqueuing
+        var report = Report()
+        let drainStart = ContinuousClock.now
+        try await waitUntilDrained()
+        report.drainDuration = drainStart.duration(to: .now)
+        for daemon in injector.daemons { await daemon.stop() }
+        report.injected = progress.faults
+        report.repetitions = enqueuers.reduce(0) { $0 + $1.repetitions }
+        report.requests = enqueuers.reduce(0) { $0 + $1.asked.count }
+        for text in Self.serverMessages { report.serverMessages.append((text, await servers.count(of: text))) }
+        let record = try await RunRecord.read(enqueuers.flatMap(\.asked), on: servers.connect())
+        report.violations = record.violations()
+        for daemon in injector.daemons {
+            report.violations += await daemon.failures
+            report.daemonLogs += daemon.latestLog
+            daemon.proxy.close()
+        }
+        injector.enqueuerProxy.close()
+        report.duration = start.duration(to: .now)
+        return report
+    }
+
+    /// So that the log is longer than any other file of the server: a limit that stops it stops nothing else. The rows
+    /// leave no page with room for another.
+    private func fillLog() async throws {
+        try await servers.connect().execute(
+            """
+            INSERT INTO brocot.move_log
+                (id, ordered_table, list, items, placement, requested_at, outcome, error_code, error, applied_at)
+            SELECT -number, 'items', 'filler', '{filler}', 'first', now(), 'rejected', 'failed',
+                (SELECT left(string_agg(md5(number::text || part), ''), 1864) FROM generate_series(1, 59) AS part), now()
+            FROM generate_series(1, 10000) AS number
+            """)
+    }
+
+    private func injectFaults() async throws {
+        let kinds = FaultKind.allCases.filter { $0 != .poolerRestarted || !injector.poolers.isEmpty }
+        let plan = FaultPlan(
+            seed: configuration.seed, faults: configuration.faults, daemons: configuration.daemons, kinds: kinds)
+        var lanes: [[FaultPlan.Fault]] = [
+            plan.faults.filter { $0.kind.lane == .servers }, plan.faults.filter { $0.kind.lane == .enqueuers },
+        ]
+        for daemon in 0..<configuration.daemons {
+            lanes.append(plan.faults.filter { $0.kind.lane == .daemons && $0.daemon == daemon })
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in lanes {
+                group.addTask {
+                    for fault in lane { progress.note(try await injector.inject(fault)) }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func waitUntilDrained() async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        var isPending = true
+        while isPending, .now < deadline {
+            try await injector.withAdministrator { administrator in
+                isPending = try await administrator.query("SELECT EXISTS (SELECT FROM brocot.move_requests)")[0].decode(
+                    0)
+            }
+            if isPending { try await Task.sleep(for: .milliseconds(20)) }
+        }
+    }
+
+    // MARK: Enqueuing
+
+    private func enqueue() async throws -> [Enqueuer] {
+        try await withThrowingTaskGroup(of: Enqueuer.self) { group in
+            for number in 0..<configuration.enqueuers { group.addTask { try await enqueue(number) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func enqueue(_ number: Int) async throws -> Enqueuer {
+        let name = "enqueuer\(number)"
+        let own = configuration.requests / configuration.enqueuers
+        var generator = SeededGenerator(seed: configuration.seed &+ UInt64(number) &+ 1)
+        var moves = RandomMoves(
+            generator: generator, orderedTable: "items", lists: skewedLists, items: (1...40).map(String.init),
+            longestBlock: 5)
+        var enqueuer = Enqueuer(
+            name: name, url: servers.url(ports: injector.enqueuerProxy.ports, applicationName: name))
+        while enqueuer.asked.count < own || progress.faults.count < configuration.faults {
+            let share = min(1, Double(progress.faults.count + configuration.daemons) / Double(configuration.faults))
+            let allowed = Int(share * Double(own)) - enqueuer.asked.count
+            // Small statements mostly, and now and then a large one.
+            let largest = Int.random(in: 0..<20, using: &generator) == 0 ? 400 : 20
+            let size = max(1, min(allowed, Int.random(in: 1...largest, using: &generator)))
+            try await enqueuer.ask(for: (0..<size).map { _ in moves.next() })
+            // Whoever is ahead of the faults goes on slowly, so that there is something to do at every one.
+            let longestPause = allowed > 0 ? 10 : 100
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...longestPause, using: &generator)))
+        }
+        return enqueuer
+    }
+
+    /// Each list as often as it is to be chosen: the n-th an n-th as often as the first.
+    private var skewedLists: [String] {
+        injector.lists.enumerated().flatMap { number, list in
+            Array(repeating: list, count: max(1, configuration.lists / (number + 1)))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import LibPQ
+import LocalPostgres
+import Logging
+import Migrations
+import TestPostgres
+
+/// A primary and its synchronous standby, which change places when the primary is lost.
+///
+/// What was acknowledged to a client is on both, so that a promotion loses nothing of it.
+package actor ReplicatedServers {
+    static let database = "faults"
+    static let logger = Logger(label: "FaultHarness") { _ in SwiftLogNoOpLogHandler() }
+
+    /// Crash-safe as far as the machine itself stays up; and quick to notice what a test does to it.
+    private static let settings = [
+        "fsync": "off", "jit": "off", "max_connections": "200", "synchronous_commit": "on",
+        "wal_retrieve_retry_interval": "100ms", "hot_standby": "on", "max_wal_senders": "8", "wal_keep_size": "256MB",
+        "checkpoint_timeout": "30s",
+    ]
+
+    private let clusters: [LocalCluster]
+    private var primaryIndex = 0
+    /// Whether a standby has all that was acknowledged.
+    package private(set) var hasSynchronousStandby = false
+
+    /// The ports of both, which stay the same.
+    package let ports: [UInt16]
+    private let firstURL: ConnectionParameters
+
+    package init() async throws {
+        let installation = try await PostgresInstallation.locate()
+        let configuration = LocalCluster.Configuration(settings: Self.settings)
+        clusters = [
+            try await LocalCluster(configuration, installation: installation),
+            try await LocalCluster(configuration, installation: installation),
+        ]
+        try await clusters[0].start()
+        let administrator = try await Self.connect(to: clusters[0], database: "postgres")
+        try await administrator.execute("CREATE DATABASE \(identifier: Self.database) TEMPLATE template0")
+        let owner = try await Self.connect(to: clusters[0], database: Self.database)
+        _ = try await Migrator(connection: owner).up()
+        try await Self.copy(clusters[0], to: clusters[1])
+        try await clusters[1].start()
+        ports = [await clusters[0].tcpPort, await clusters[1].tcpPort]
+        // The copy has the password of the first.
+        firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
+        try await requireStandby()
+    }
+
+    /// The address of both servers behind other ports. It holds the password: never print it.
+    package nonisolated func url(ports: [UInt16], applicationName: String) -> String {
+        let hosts = ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
+        let user = firstURL["user"] ?? "", password = firstURL["password"] ?? ""
+        return "postgresql://\(user):\(password)@\(hosts)/\(Self.database)?target_session_attrs=read-write"
+            + "&sslmode=disable&gssencmode=disable&application_name=\(applicationName)"
+    }
+
+    /// The address of one server on TCP, for a pooler.
+    package nonisolated func url(of index: Int) -> String {
+        let user = firstURL["user"] ?? "", password = firstURL["password"] ?? ""
+        return "postgresql://\(user):\(password)@127.0.0.1:\(ports[index])/\(Self.database)"
+    }
+
+    /// A session at the present primary, as the superuser.
+    package func connect() async throws -> Connection {
+        try await Self.connect(to: primary, database: Self.database)
+    }
+
+    /// The present primary's place among ``ports``.
+    package var primaryPlace: Int { primaryIndex }
+
+    /// How many lines of both servers' logs say so.
+    package func count(of text: String) -> Int {
+        let logs = clusters.map { (try? String(contentsOfFile: $0.logFile, encoding: .utf8)) ?? "" }
+        return logs.reduce(0) { $0 + $1.split(separator: "\n").count { $0.contains(text) } }
+    }
+
+    private var primary: LocalCluster { clusters[primaryIndex] }
+    private var standby: LocalCluster { clusters[1 - primaryIndex] }
+
+    package func shutDown() async {
+        for cluster in clusters { await cluster.shutDown() }
+    }
+
+    // MARK: Faults
+
+    /// Ends the primary as a crash does, and starts it again.
+    package func crash() async throws {
+        try await primary.restart(.immediate)
+    }
+
+    /// Ends the primary as a crash does, and makes the standby the primary.
+    package func promote() async throws {
+        try await waitForStandby()
+        await primary.stop(.immediate)
+        let connection = try await Self.connect(to: standby, database: "postgres")
+        _ = try await connection.query("SELECT pg_promote(true, 60)")
+        primaryIndex = 1 - primaryIndex
+        hasSynchronousStandby = false
+    }
+
+    /// Makes the former primary a standby of the present one.
+    package func replaceStandby() async throws {
+        try await Self.copy(primary, to: standby)
+        try await standby.start()
+        try await requireStandby()
+    }
+
+    /// Lets no process of the primary make a file longer than this, as if the disk were full; nil: as long as it likes.
+    /// New processes take it over.
+    package func limitFileSizes(to bytes: Int?) async throws {
+        guard let server = await primary.serverProcess else { return }
+        for process in [server] + childProcesses(of: server) { try await Self.limitFileSizes(of: process, to: bytes) }
+    }
+
+    /// Lets the processes that the primary has now write nothing, so that the next one that writes its log crashes them
+    /// all; those that the server starts then can.
+    package func failWriteAheadLog() async throws {
+        guard let server = await primary.serverProcess else { return }
+        for process in childProcesses(of: server) { try await Self.limitFileSizes(of: process, to: 0) }
+    }
+
+    private static func limitFileSizes(of process: Int32, to bytes: Int?) async throws {
+        do {
+            try await ServerCommand.run(
+                "prlimit", ["--pid", "\(process)", "--fsize=\(bytes.map(String.init) ?? "unlimited"):"])
+        } catch {
+            // One that has ended meanwhile needs no limit.
+            guard kill(process, 0) != 0 else { throw error }
+        }
+    }
+
+    private func childProcesses(of parent: Int32) -> [Int32] {
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return entries.compactMap(Int32.init).filter { process in
+            let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+            // After the name, which may hold anything in parentheses: the state, and the parent.
+            let fields = status?.split(separator: ")").last?.split(separator: " ") ?? []
+            return fields.count > 1 && fields[1] == "\(parent)"
+        }
+    }
+
+    // MARK: Replication
+
+    private static func connect(to cluster: LocalCluster, database: String) async throws -> Connection {
+        try await Connection.connect(ConnectionParameters(url: await cluster.url(database: database)), logger: logger)
+    }
+
+    private static func copy(_ source: LocalCluster, to copy: LocalCluster) async throws {
+        let data = "\(copy.directory)/data"
+        if FileManager.default.fileExists(atPath: data) { try FileManager.default.removeItem(atPath: data) }
+        try await ServerCommand.run(
+            copy.installation.program("pg_basebackup"),
+            [
+                "--dbname", await source.url(database: "postgres"), "--pgdata", data, "--write-recovery-conf",
+                "--checkpoint=fast", "--no-sync",
+            ])
+    }
+
+    /// From here on a COMMIT is acknowledged once the standby has it too.
+    private func requireStandby() async throws {
+        let connection = try await Self.connect(to: primary, database: "postgres")
+        try await connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        _ = try await connection.query("SELECT pg_reload_conf()")
+        try await waitForStandby()
+        hasSynchronousStandby = true
+    }
+
+    /// Waits until the standby has all that is committed now.
+    private func waitForStandby() async throws {
+        let connection = try await Self.connect(to: primary, database: "postgres")
+        let position: String = try await connection.query("SELECT pg_current_wal_flush_lsn()::text")[0].decode(0)
+        for _ in 0..<3_000 {
+            let rows = try await connection.query(
+                "SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND flush_lsn >= (\(position)::text)::pg_lsn"
+            )
+            if !rows.isEmpty { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw ServerCommand.Failure(description: "the standby did not follow within a minute")
+    }
+}

@@ -1,0 +1,24 @@
+import FaultHarness
+import Foundation
+import Testing
+
+@Suite("Whatever breaks, no request is lost, applied twice or out of order", .timeLimit(.minutes(30)))
+struct FaultRunTests {
+    private static let environment = ProcessInfo.processInfo.environment
+
+    /// BROCOT_FAULTS sets how many faults there are, BROCOT_FAULT_REQUESTS how many requests, BROCOT_FAULT_SEED which.
+    private static func number(_ name: String) -> Int? { environment[name].flatMap(Int.init) }
+
+    @Test("every kind of fault, while four daemons work")
+    func everyFault() async throws {
+        let seed = Self.number("BROCOT_FAULT_SEED") ?? Int.random(in: 0..<1_000_000)
+        let faults = Self.number("BROCOT_FAULTS") ?? FaultKind.allCases.count
+        let requests = Self.number("BROCOT_FAULT_REQUESTS") ?? 3_000
+        print("seed \(seed), \(faults) faults, \(requests) requests")
+        let report = try await FaultRun.run(.init(seed: UInt64(seed), faults: faults, requests: requests))
+        print(report.summary)
+        #expect(report.injected.count == faults)
+        if !report.violations.isEmpty { print(report.daemonLogs.joined(separator: "\n")) }
+        #expect(report.violations.prefix(20) == [], "seed \(seed)")
+    }
+}
