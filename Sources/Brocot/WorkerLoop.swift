@@ -20,14 +20,14 @@ struct WorkerLoop: Sendable {
 
     /// Nil: it was told to stop.
     func run() async -> End? {
-        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+        var tries = Tries()
         defer { health.ends() }
         while mustGoOn {
             do {
                 health.turn()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 health.isConnected()
-                let end = try await work(on: connection, &backoff)
+                let end = try await work(on: connection, &tries)
                 await connection.close()
                 return end
             } catch {
@@ -35,13 +35,19 @@ struct WorkerLoop: Sendable {
                 health.lostConnection("\(error)")
                 metrics.workerLostConnection()
                 logger.warning("lost the connection; trying again", metadata: ["error": "\(error)"])
-                try? await Task.sleep(for: backoff.pause())
+                try? await Task.sleep(for: tries.backoff.pause())
             }
         }
         return nil
     }
 
     private var mustGoOn: Bool { !isStopping.isSet && !Task.isCancelled }
+
+    /// What failures teach, whatever the connection.
+    private struct Tries {
+        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+        var share = BatchShare()
+    }
 
     /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
     private struct Memory {
@@ -53,23 +59,23 @@ struct WorkerLoop: Sendable {
     /// Works until it is told to stop, or drained.
     ///
     /// - Throws: the error that cost the connection.
-    private func work(on connection: Connection, _ backoff: inout Backoff) async throws -> End? {
+    private func work(on connection: Connection, _ tries: inout Tries) async throws -> End? {
         var memory = Memory(worker: QueueWorker(configuration.queue))
         try await memory.worker.wander(on: connection)
         while mustGoOn {
             do {
                 health.turn()
+                memory.worker.take(tries.share)
                 let start = ContinuousClock.now
                 let progress = try await memory.worker.runBatch(on: connection)
                 if case .decided(let report) = progress { metrics.decided(report, in: .now - start) }
-                if let end = try await react(to: progress, &memory, &backoff, on: connection) { return end }
+                if let end = try await react(to: progress, &memory, &tries, on: connection) { return end }
             } catch let error as QueueError {
-                guard await !connection.isLost, error.databaseError?.sqlState != .readOnlyTransaction else {
-                    throw error
-                }
+                tries.share.noteFailure()
+                guard await !connection.isLost, !error.saysStandby else { throw error }
                 metrics.failedBatch()
                 logger.error("nothing was decided; trying again", metadata: ["error": "\(error)"])
-                try await Task.sleep(for: backoff.pause())
+                try await Task.sleep(for: tries.backoff.pause())
                 try await memory.worker.wander(on: connection)
             }
         }
@@ -77,14 +83,15 @@ struct WorkerLoop: Sendable {
     }
 
     private func react(
-        to progress: QueueWorker.Progress, _ memory: inout Memory, _ backoff: inout Backoff, on connection: Connection
+        to progress: QueueWorker.Progress, _ memory: inout Memory, _ tries: inout Tries, on connection: Connection
     ) async throws -> End? {
         switch progress {
         case .decided(let report):
             note(report)
             doorbell.ring()
             memory.contention.reset()
-            backoff.reset()
+            tries.backoff.reset()
+            tries.share.noteSuccess()
             try await watch(report.unavailable, &memory, on: connection)
         case .contended(let report):
             metrics.missedLocks()

@@ -37,6 +37,15 @@ package struct QueueConfiguration: Sendable {
         ] + MoveApplication.plannerSettings
     }
 
+    /// The same for smaller batches.
+    func reduced(to share: BatchShare) -> QueueConfiguration {
+        var reduced = self
+        reduced.requestsPerBatch = max(1, requestsPerBatch / share.divisor)
+        reduced.requestsPerList = max(1, requestsPerList / share.divisor)
+        reduced.bytesPerBatch = max(1, bytesPerBatch / share.divisor)
+        return reduced
+    }
+
     /// How long to wait for an answer: the server says sooner that a statement took too long.
     package var answerTimeout: Duration { statementTimeout + idleTimeout / 2 }
 

@@ -18,6 +18,11 @@ package enum QueueError: Error, Sendable {
         }
     }
 
+    /// Whether the server is, or has become, one that only reads. The transaction's BEGIN says it in words of its own.
+    package var saysStandby: Bool {
+        databaseError?.sqlState == .readOnlyTransaction || databaseError?.sqlState == .featureNotSupported
+    }
+
     /// Takes in what a transaction threw.
     init(_ error: any Error) {
         switch error {

@@ -17,8 +17,9 @@ package struct QueueWorker: Sendable {
         case decided(BatchReport)
     }
 
-    private let configuration: QueueConfiguration
-    private let transaction: QueueTransaction
+    private let fullConfiguration: QueueConfiguration
+    private var configuration: QueueConfiguration
+    private var transaction: QueueTransaction
     private static let beginning = ListIdentifier(orderedTable: "", list: "")
     private var place = beginning
     /// What was found since the round began; nil: it began somewhere in the middle.
@@ -35,10 +36,17 @@ package struct QueueWorker: Sendable {
     }
 
     package init(_ configuration: QueueConfiguration = QueueConfiguration()) {
+        fullConfiguration = configuration
         self.configuration = configuration
         depth = Double(configuration.requestsPerBatch) / 8
         transaction = QueueTransaction(configuration)
         reading = QueueReading(configuration)
+    }
+
+    /// Takes on only a part of what it usually would.
+    package mutating func take(_ share: BatchShare) {
+        configuration = fullConfiguration.reduced(to: share)
+        transaction = QueueTransaction(configuration)
     }
 
     /// Goes to a list that some random request is for.

@@ -43,6 +43,23 @@ import Testing
         #expect(exitCode == 0)
     }
 
+    @Test("a batch that takes longer than the server allows is done in parts")
+    func slowBatch() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION sleep() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN PERFORM pg_sleep(0.005); RETURN NULL; END';
+                CREATE TRIGGER sleep AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION sleep();
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'numbers', ARRAY[number::text], 'last' FROM generate_series(1, 600) AS number ORDER BY number
+                """)
+        #expect(try await BrocotProcess.run("daemon", "--drain", "--idle-timeout", "1").exitCode == 0)
+        let items = try await connection.query("SELECT item FROM brocot.items ORDER BY rank")
+        #expect(try items.map { try $0.decode(0, as: String.self) } == (1...600).map(String.init))
+    }
+
     @Test("applies requests as they come, and ends with 0 on a signal", arguments: [SIGTERM, SIGINT])
     func runsUntilSignal(signal: Int32) async throws {
         let database = TestDatabase.current

@@ -18,7 +18,7 @@ struct FaultRunTests {
         let report = try await FaultRun.run(.init(seed: UInt64(seed), faults: faults, requests: requests))
         print(report.summary)
         #expect(report.injected.count == faults)
-        if !report.violations.isEmpty { print(report.daemonLogs.joined(separator: "\n")) }
+        if !report.violations.isEmpty || !report.slowDrain.isEmpty { print(report.daemonLogs.joined(separator: "\n")) }
         #expect(report.violations.prefix(20) == [], "seed \(seed)")
     }
 }

@@ -35,6 +35,7 @@ package final class FaultProxy: Sendable {
     }
 
     private struct State {
+        var serverPorts: [UInt16]
         var links: [LinkIdentifier: ProxyLink] = [:]
         var lastLink: LinkIdentifier = 0
         var stops: [Stop] = []
@@ -47,9 +48,8 @@ package final class FaultProxy: Sendable {
     /// Where clients connect to, one for each server.
     package let ports: [UInt16]
     private let listeners: [Int32]
-    private let serverPorts: [UInt16]
     private let wakeUp: (readEnd: Int32, writeEnd: Int32)
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Begins to pass on: what comes to each of ``ports`` goes to the server at the same place in `serverPorts`.
     package init(serverPorts: [UInt16]) throws {
@@ -64,7 +64,7 @@ package final class FaultProxy: Sendable {
         wakeUp = (ends[0], ends[1])
         ports = opened.map(\.port)
         listeners = opened.map(\.descriptor)
-        self.serverPorts = serverPorts
+        state = Mutex(State(serverPorts: serverPorts))
         Thread.detachNewThread { [self] in carry() }
     }
 
@@ -72,6 +72,11 @@ package final class FaultProxy: Sendable {
     package func close() {
         state.withLock { $0.isClosed = true }
         signal()
+    }
+
+    /// Leads new connections to other servers.
+    package func redirect(to serverPorts: [UInt16]) {
+        state.withLock { $0.serverPorts = serverPorts }
     }
 
     /// Passes nothing on any more, in either direction and on no connection, and takes new ones without a word.
@@ -174,7 +179,7 @@ extension FaultProxy {
             drainSignals()
             let isClosed = state.withLock { state in
                 for (offset, listener) in listeners.enumerated() where descriptors[offset + 1].revents != 0 {
-                    accept(listener, serverPorts[offset], &state)
+                    accept(listener, state.serverPorts[offset], &state)
                 }
                 for (offset, link) in links.enumerated() {
                     let place = 1 + listeners.count + 2 * offset

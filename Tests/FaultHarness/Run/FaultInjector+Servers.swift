@@ -17,7 +17,7 @@ extension FaultInjector {
             try await servers.promote()
             link?.proceed()
             try await servers.replaceStandby()
-        default: try await poolers[servers.primaryPlace].restart()
+        default: try await pooler?.restart()
         }
     }
 

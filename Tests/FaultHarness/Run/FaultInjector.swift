@@ -19,8 +19,8 @@ package struct InjectedFault: Sendable {
 struct FaultInjector: Sendable {
     let servers: ReplicatedServers
     let daemons: [DaemonUnderFaults]
-    /// Before each server; empty where PgBouncer is not installed.
-    let poolers: [PgBouncer]
+    /// Between one daemon and the primary; nil where PgBouncer is not installed.
+    let pooler: PgBouncer?
     let enqueuerProxy: FaultProxy
     let lists: [String]
     /// After so long, the server ends a transaction that says nothing.

@@ -15,6 +15,7 @@ extension FaultRun.Report {
             lines.append("\(phase.rawValue): \(injected.count { $0.phase == phase })")
         }
         lines += serverMessages.map { "servers' logs: \($0.text): \($0.count)" }
+        lines += slowDrain
         lines.append(
             "\(injected.count) faults in \(duration), \(requests) requests, \(repetitions) statements sent again, "
                 + "drained \(drainDuration) after the last fault, \(violations.count) violations")

@@ -32,6 +32,8 @@ package struct FaultRun: Sendable {
         package var duration = Duration.zero
         /// From the last fault until nothing was pending.
         package var drainDuration = Duration.zero
+        /// What the servers' sessions did while that took long.
+        package var slowDrain: [String] = []
         /// What the servers said of it, and how often.
         package var serverMessages: [(text: String, count: Int)] = []
         package var violations: [String] = []
@@ -62,43 +64,34 @@ package struct FaultRun: Sendable {
     /// Runs it all, and checks what is left.
     package static func run(_ configuration: Configuration) async throws -> Report {
         let servers = try await ReplicatedServers()
-        var poolers: [PgBouncer] = []
+        var pooler: PgBouncer?
         do {
-            if PgBouncer.isInstalled {
-                for place in 0..<2 {
-                    poolers.append(try await PgBouncer.start(.transaction, before: servers.url(of: place)))
-                }
-            }
-            let run = try await FaultRun(configuration, servers, poolers)
-            let report = try await run.run()
-            await shutDown(servers, poolers)
+            if PgBouncer.isInstalled { pooler = try await PgBouncer.start(.transaction, before: servers.primaryURL) }
+            let report = try await FaultRun(configuration, servers, pooler).run()
+            await pooler?.shutDown()
+            await servers.shutDown()
             return report
         } catch {
-            await shutDown(servers, poolers)
+            await pooler?.shutDown()
+            await servers.shutDown()
             throw error
         }
     }
 
-    private static func shutDown(_ servers: ReplicatedServers, _ poolers: [PgBouncer]) async {
-        for pooler in poolers { await pooler.shutDown() }
-        await servers.shutDown()
-    }
-
-    private init(_ configuration: Configuration, _ servers: ReplicatedServers, _ poolers: [PgBouncer]) async throws {
+    private init(_ configuration: Configuration, _ servers: ReplicatedServers, _ pooler: PgBouncer?) throws {
         self.configuration = configuration
         progress = Progress()
         let serverPorts = servers.ports
         // One daemon works through PgBouncer.
         let daemons = try (0..<configuration.daemons).map { number in
-            let isPooled = number == 0 && !poolers.isEmpty
-            let proxy = try FaultProxy(serverPorts: isPooled ? poolers.map(\.port) : serverPorts)
+            let proxy = try FaultProxy(serverPorts: number == 0 ? pooler.map { [$0.port] } ?? serverPorts : serverPorts)
             let name = "daemon\(number)"
             return DaemonUnderFaults(
                 name: name, proxy: proxy, url: servers.url(ports: proxy.ports, applicationName: name),
                 arguments: ["--idle-timeout", "\(configuration.idleTimeout)"])
         }
         injector = FaultInjector(
-            servers: servers, daemons: daemons, poolers: poolers,
+            servers: servers, daemons: daemons, pooler: pooler,
             enqueuerProxy: try FaultProxy(serverPorts: serverPorts),
             lists: (1...configuration.lists).map { "list \($0)" }, idleTimeout: .seconds(configuration.idleTimeout))
     }
@@ -112,7 +105,7 @@ package struct FaultRun: Sendable {
         let enqueuers = try await enqueuing
         var report = Report()
         let drainStart = ContinuousClock.now
-        try await waitUntilDrained()
+        report.slowDrain = try await waitUntilDrained()
         report.drainDuration = drainStart.duration(to: .now)
         for daemon in injector.daemons { await daemon.stop() }
         report.injected = progress.faults
@@ -145,7 +138,7 @@ package struct FaultRun: Sendable {
     }
 
     private func injectFaults() async throws {
-        let kinds = FaultKind.allCases.filter { $0 != .poolerRestarted || !injector.poolers.isEmpty }
+        let kinds = FaultKind.allCases.filter { $0 != .poolerRestarted || injector.pooler != nil }
         let plan = FaultPlan(
             seed: configuration.seed, faults: configuration.faults, daemons: configuration.daemons, kinds: kinds)
         var lanes: [[FaultPlan.Fault]] = [
@@ -164,16 +157,22 @@ package struct FaultRun: Sendable {
         }
     }
 
-    private func waitUntilDrained() async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
+    /// - Returns: what the servers were doing, should it take long.
+    private func waitUntilDrained() async throws -> [String] {
+        let start = ContinuousClock.now
         var isPending = true
-        while isPending, .now < deadline {
+        var activity: [String] = []
+        while isPending, start.duration(to: .now) < .seconds(120) {
+            if activity.isEmpty, start.duration(to: .now) > .seconds(20) {
+                try await injector.withAdministrator { _ in activity = try await servers.activity() }
+            }
             try await injector.withAdministrator { administrator in
                 isPending = try await administrator.query("SELECT EXISTS (SELECT FROM brocot.move_requests)")[0].decode(
                     0)
             }
             if isPending { try await Task.sleep(for: .milliseconds(20)) }
         }
+        return activity
     }
 
     // MARK: Enqueuing

@@ -27,6 +27,8 @@ package actor ReplicatedServers {
     /// The ports of both, which stay the same.
     package let ports: [UInt16]
     private let firstURL: ConnectionParameters
+    /// Leads to the primary, as an address does that moves along.
+    private nonisolated let address: FaultProxy
 
     package init() async throws {
         let installation = try await PostgresInstallation.locate()
@@ -45,6 +47,7 @@ package actor ReplicatedServers {
         ports = [await clusters[0].tcpPort, await clusters[1].tcpPort]
         // The copy has the password of the first.
         firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
+        address = try FaultProxy(serverPorts: [ports[0]])
         try await requireStandby()
     }
 
@@ -56,19 +59,30 @@ package actor ReplicatedServers {
             + "&sslmode=disable&gssencmode=disable&application_name=\(applicationName)"
     }
 
-    /// The address of one server on TCP, for a pooler.
-    package nonisolated func url(of index: Int) -> String {
-        let user = firstURL["user"] ?? "", password = firstURL["password"] ?? ""
-        return "postgresql://\(user):\(password)@127.0.0.1:\(ports[index])/\(Self.database)"
-    }
+    /// An address of the primary alone, whichever that is.
+    package nonisolated var primaryURL: String { url(ports: address.ports, applicationName: "primary") }
 
     /// A session at the present primary, as the superuser.
     package func connect() async throws -> Connection {
         try await Self.connect(to: primary, database: Self.database)
     }
 
-    /// The present primary's place among ``ports``.
-    package var primaryPlace: Int { primaryIndex }
+    /// What the primary's sessions are doing, a line each.
+    package func activity() async throws -> [String] {
+        let sessions = try await connect().query(
+            """
+            SELECT concat_ws(' | ', pid, application_name, client_port, state, wait_event_type, wait_event,
+                now() - state_change, pg_blocking_pids(pid), left(query, 100))
+            FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+            UNION ALL SELECT concat_ws(' | ', 'replication', pid, state, sync_state, sent_lsn, flush_lsn)
+            FROM pg_stat_replication
+            UNION ALL SELECT concat_ws(' | ', count(*), 'requests pending from', min(id), 'to', max(id))
+            FROM brocot.move_requests
+            UNION ALL SELECT concat_ws(' | ', 'held', list, error) FROM brocot.held_lists
+            UNION ALL SELECT 'sync ' || setting FROM pg_settings WHERE name = 'synchronous_standby_names'
+            """)
+        return try sessions.map { try $0.decode(0) }
+    }
 
     /// How many lines of both servers' logs say so.
     package func count(of text: String) -> Int {
@@ -80,6 +94,7 @@ package actor ReplicatedServers {
     private var standby: LocalCluster { clusters[1 - primaryIndex] }
 
     package func shutDown() async {
+        address.close()
         for cluster in clusters { await cluster.shutDown() }
     }
 
@@ -97,6 +112,7 @@ package actor ReplicatedServers {
         let connection = try await Self.connect(to: standby, database: "postgres")
         _ = try await connection.query("SELECT pg_promote(true, 60)")
         primaryIndex = 1 - primaryIndex
+        address.redirect(to: [ports[primaryIndex]])
         hasSynchronousStandby = false
     }
 

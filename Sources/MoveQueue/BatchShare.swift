@@ -1,0 +1,14 @@
+/// How much of a usual batch is taken on: less after each failure, since it may be that the batch takes longer than the
+/// server's time-outs allow, and more again after each success. Pure.
+package struct BatchShare: Equatable, Sendable {
+    private static let largestDivisor = 1 << 12
+
+    /// 1: all of it.
+    package private(set) var divisor = 1
+
+    package init() {}
+
+    package mutating func noteFailure() { divisor = min(divisor * 2, Self.largestDivisor) }
+
+    package mutating func noteSuccess() { divisor = max(divisor / 2, 1) }
+}

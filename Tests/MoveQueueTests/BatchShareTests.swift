@@ -1,0 +1,23 @@
+import MoveQueue
+import Testing
+
+@Suite("The share of a batch that is taken on") struct BatchShareTests {
+    @Test("halves with each failure, and doubles with each success")
+    func halvesAndDoubles() {
+        var share = BatchShare()
+        #expect(share.divisor == 1)
+        for _ in 0..<3 { share.noteFailure() }
+        #expect(share.divisor == 8)
+        share.noteSuccess()
+        #expect(share.divisor == 4)
+    }
+
+    @Test("stays within a whole batch and a single request")
+    func bounds() {
+        var share = BatchShare()
+        share.noteSuccess()
+        #expect(share.divisor == 1)
+        for _ in 0..<100 { share.noteFailure() }
+        #expect(share.divisor == 4_096)
+    }
+}
