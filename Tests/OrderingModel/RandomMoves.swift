@@ -8,15 +8,19 @@ package struct RandomMoves {
     let items: [String]
     /// The most items in one move.
     let longestBlock: Int
+    /// Of a hundred moves, how many take items from another list: at most 88.
+    let changesOfList: Int
 
     package init(
-        generator: SeededGenerator, orderedTable: String, lists: [String], items: [String], longestBlock: Int
+        generator: SeededGenerator, orderedTable: String, lists: [String], items: [String], longestBlock: Int,
+        changesOfList: Int = 30
     ) {
         self.generator = generator
         self.orderedTable = orderedTable
         self.lists = lists
         self.items = items
         self.longestBlock = longestBlock
+        self.changesOfList = changesOfList
     }
 
     package mutating func next() -> Move {
@@ -41,7 +45,7 @@ package struct RandomMoves {
             case 3: .after(anchor)
             default: .at(Int.random(in: 0...(items.count + 3), using: &generator))
             }
-        let source = kind >= 70 ? lists.filter { $0 != list }.randomElement(using: &generator) : nil
+        let source = kind >= 100 - changesOfList ? lists.filter { $0 != list }.randomElement(using: &generator) : nil
         return .place(placement, from: source)
     }
 }

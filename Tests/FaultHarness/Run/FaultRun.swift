@@ -162,8 +162,8 @@ package struct FaultRun: Sendable {
         let start = ContinuousClock.now
         var isPending = true
         var activity: [String] = []
-        while isPending, start.duration(to: .now) < .seconds(120) {
-            if activity.isEmpty, start.duration(to: .now) > .seconds(20) {
+        while isPending, start.duration(to: .now) < .seconds(300) {
+            if activity.isEmpty, start.duration(to: .now) > .seconds(60) {
                 try await injector.withAdministrator { _ in activity = try await servers.activity() }
             }
             try await injector.withAdministrator { administrator in
@@ -190,7 +190,7 @@ package struct FaultRun: Sendable {
         var generator = SeededGenerator(seed: configuration.seed &+ UInt64(number) &+ 1)
         var moves = RandomMoves(
             generator: generator, orderedTable: "items", lists: skewedLists, items: (1...40).map(String.init),
-            longestBlock: 5)
+            longestBlock: 5, changesOfList: 5)
         var enqueuer = Enqueuer(
             name: name, url: servers.url(ports: injector.enqueuerProxy.ports, applicationName: name))
         while enqueuer.asked.count < own || progress.faults.count < configuration.faults {
