@@ -1,5 +1,7 @@
 import ArgumentParser
 import Brocot
+import Configuration
+import FoundationEssentials
 import LibPQ
 import Logging
 import Migrations
@@ -16,40 +18,40 @@ struct DaemonCommand: AsyncParsableCommand {
               brocot daemon
               brocot daemon --workers 4 --log-format json
               brocot daemon --http 127.0.0.1:9187
+              brocot daemon --config /etc/brocot.json --dump-config
               brocot daemon --drain            apply what is pending, then end
 
             Any number of daemons may run on one database. On SIGTERM each finishes its transaction and ends.
             """)
 
-    /// Each worker is a connection; a server rarely accepts more.
-    static let workerCounts = 1...256
-    /// In seconds: up to a day.
-    static let idleTimeouts = 1...86_400
-    static let retentionDays = 0...36_500
-
     @Flag(help: "End as soon as no request is pending.")
     var drain = false
 
-    @Option(help: "How many connections apply requests.")
-    var workers = 2
+    @Option(help: "How many connections apply requests. (default: 2)")
+    var workers: Int?
 
-    @Option(help: ArgumentHelp("How long to try to connect at the start.", valueName: "seconds"))
-    var connectWait = 60
-
-    @Option(
-        help: ArgumentHelp(
-            "How long the server lets a transaction idle. A statement has twice as long, a lock a sixth of it.",
-            valueName: "seconds"))
-    var idleTimeout = 60
+    @Option(help: ArgumentHelp("How long to try to connect at the start. (default: 60)", valueName: "seconds"))
+    var connectWait: Int?
 
     @Option(
         help: ArgumentHelp(
-            "What to do with a request that the database refuses: skip it, or hold its list (unless its table says).",
-            valueName: "skip|hold"))
-    var onPoison = PoisonPolicy.skip
+            """
+            How long the server lets a transaction idle. A statement has twice as long, a lock a sixth of it. \
+            (default: 60)
+            """, valueName: "seconds"))
+    var idleTimeout: Int?
 
-    @Option(help: ArgumentHelp("How long decided requests stay in the log; 0: for ever.", valueName: "days"))
-    var logRetention = 7
+    @Option(
+        help: ArgumentHelp(
+            """
+            What to do with a request that the database refuses: skip it, or hold its list (unless its table says). \
+            (default: skip)
+            """, valueName: "skip|hold"))
+    var onPoison: PoisonPolicy?
+
+    @Option(
+        help: ArgumentHelp("How long decided requests stay in the log; 0: for ever. (default: 7)", valueName: "days"))
+    var logRetention: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -58,38 +60,39 @@ struct DaemonCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long a worker may take for one transaction before /healthz and systemd's watchdog call it stalled.",
-            valueName: "seconds"))
-    var stallAfter = 300
+            """
+            How long a worker may take for one transaction before /healthz and systemd's watchdog call it stalled. \
+            (default: 300)
+            """, valueName: "seconds"))
+    var stallAfter: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            A JSON file of settings, such as {"workers": 4}; else BROCOT_CONFIG names it. Stronger are the environment \
+            (BROCOT_WORKERS) and options.
+            """, valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Print each setting and where it comes from, without secrets, and end.")
+    var dumpConfig = false
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var logging: LoggingOptions
 
-    func validate() throws {
-        guard Self.workerCounts.contains(workers) else {
-            throw ValidationError("--workers is from 1 to \(Self.workerCounts.upperBound).")
-        }
-        guard Self.retentionDays.contains(logRetention) else {
-            throw ValidationError("--log-retention is from 0 to \(Self.retentionDays.upperBound) days.")
-        }
-        guard stallAfter >= 1 else { throw ValidationError("--stall-after is at least 1.") }
-        guard connectWait >= 0 else { throw ValidationError("--connect-wait is not negative.") }
-        guard Self.idleTimeouts.contains(idleTimeout) else {
-            throw ValidationError("--idle-timeout is from 1 to \(Self.idleTimeouts.upperBound).")
-        }
-    }
-
     func run() async throws {
-        let logger = logging.makeLogger()
-        let parameters = try connection.parameters()
+        CoreDumps.forbid()
+        let settings = try settings()
+        let parameters = try settings.parameters()
+        if dumpConfig { return Stream.output.print(settings.table(parameters).lines.joined(separator: "\n")) }
+        let logger = settings.makeLogger()
+        if case .option = settings.databaseURL.source {
+            ConnectionOptions.warn(ofPasswordIn: parameters, logger: logger)
+        }
         let supervision = try await DaemonSupervision.start(
-            http: http, stallAfter: .seconds(stallAfter), logger: logger)
-        var configuration = DaemonConfiguration(connection: parameters)
-        configuration.workers = workers
+            http: settings.http.value, stallAfter: .seconds(settings.stallAfter.value), logger: logger)
+        var configuration = settings.configuration(parameters)
         configuration.drains = drain
-        configuration.queue.idleTimeout = .seconds(idleTimeout)
-        configuration.queue.poisonPolicy = onPoison
-        configuration.logRetention = logRetention == 0 ? nil : .seconds(logRetention * 86_400)
         configuration.fitness = { connection in
             do {
                 try await connection.requireWritable()
@@ -99,14 +102,34 @@ struct DaemonCommand: AsyncParsableCommand {
                 return failure.description
             }
         }
-        try await waitForSchema(parameters, logger: logger)
+        try await waitForSchema(parameters, atMost: .seconds(settings.connectWait.value), logger: logger)
         let daemon = Daemon(configuration, health: supervision.health, logger: logger)
         try await ServiceRunner.run(supervision.services(around: daemon), logger: logger)
     }
 
+    /// Options first, then the environment, then the file.
+    private func settings() throws -> DaemonSettings {
+        let environment = ProcessInfo.processInfo.environment
+        let path = [config, environment["BROCOT_CONFIG"]].compactMap(\.self).first { !$0.isEmpty }
+        let file = try path.map { try ConfigurationFile(path: $0, knownKeys: DaemonSettings.keys) }
+        let texts = [
+            "database_url": connection.databaseURL, "on_poison": onPoison?.rawValue, "http": http?.description,
+            "log_format": logging.logFormat?.rawValue, "log_level": logging.logLevel?.rawValue,
+        ]
+        let numbers = [
+            "workers": workers, "connect_wait": connectWait, "idle_timeout": idleTimeout, "log_retention": logRetention,
+            "stall_after": stallAfter,
+        ]
+        let options = texts.compactMapValues { $0.map { ConfigValue(.string($0), isSecret: true) } }
+            .merging(numbers.compactMapValues { $0.map { ConfigValue(.int($0), isSecret: false) } }) { $1 }
+        return try DaemonSettings(SettingsReader(options: options, environment: environment, file: file))
+    }
+
     /// Waits for a server that can be written to, with a schema that this program knows. It may go away meanwhile.
-    private func waitForSchema(_ parameters: ConnectionParameters, logger: Logger) async throws {
-        let deadline = ContinuousClock.now + .seconds(connectWait)
+    private func waitForSchema(
+        _ parameters: ConnectionParameters, atMost limit: Duration, logger: Logger
+    ) async throws {
+        let deadline = ContinuousClock.now + limit
         while true {
             do {
                 let first = try await Connection.connect(

@@ -28,8 +28,8 @@ struct DevCommand: AsyncParsableCommand {
     @OptionGroup var logging: LoggingOptions
 
     func validate() throws {
-        guard DaemonCommand.workerCounts.contains(workers) else {
-            throw ValidationError("--workers is from 1 to \(DaemonCommand.workerCounts.upperBound).")
+        guard DaemonSettings.workerCounts.contains(workers) else {
+            throw ValidationError("--workers is from 1 to \(DaemonSettings.workerCounts.upperBound).")
         }
         guard port != 0 else { throw ValidationError("--port is from 1 to 65535.") }
     }

@@ -3,14 +3,20 @@ import Logging
 
 /// How much is logged, and in which form. Logs go to standard error.
 struct LoggingOptions: ParsableArguments {
-    @Option(help: "The form of log lines: text for people, json for programs (one object per line).")
-    var logFormat: LogFormat = .text
+    @Option(help: "The form of log lines: text for people, json for programs (one object per line). (default: text)")
+    var logFormat: LogFormat?
 
-    @Option(help: "The least severe level that is logged: trace, debug, info, notice, warning, error, critical.")
-    var logLevel: Logger.Level = .info
+    @Option(
+        help: """
+            The least severe level that is logged: trace, debug, info, notice, warning, error, critical. (default: info)
+            """)
+    var logLevel: Logger.Level?
 
-    func makeLogger() -> Logger {
-        Logger(label: "brocot") { _ in LineLogHandler(format: logFormat, logLevel: logLevel) }
+    func makeLogger() -> Logger { Self.makeLogger(format: logFormat, level: logLevel) }
+
+    /// Without a format it is text, without a level it is info.
+    static func makeLogger(format: LogFormat?, level: Logger.Level?) -> Logger {
+        Logger(label: "brocot") { _ in LineLogHandler(format: format ?? .text, logLevel: level ?? .info) }
     }
 }
 

@@ -1,0 +1,132 @@
+import FoundationEssentials
+import TestPostgres
+import Testing
+
+@Suite("The daemon's configuration", .timeLimit(.minutes(10))) struct ConfigurationTests {
+    @Test("comes from options, else the environment, else a file, else it is the default; --dump-config tells")
+    func precedence() async throws {
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/brocot.json"
+            try write(
+                #"{"workers": 3, "connect_wait": 4, "idle_timeout": 5, "log_level": "debug", "on_poison": "hold"}"#,
+                to: file)
+            let result = try await dump(
+                ["--config", file, "--workers", "9", "--log-format", "json"],
+                ["BROCOT_WORKERS": "8", "BROCOT_CONNECT_WAIT": "7", "BROCOT_HTTP": "[::1]:9187"])
+            #expect(result.exitCode == 0)
+            let lines = result.output.split(separator: "\n").dropFirst()
+                .map { $0.split(separator: "  ").map { $0.trimmingPrefix { $0 == " " } }.map(String.init) }
+            #expect(
+                lines.dropFirst() == [
+                    ["workers", "9", "--workers"], ["connect_wait", "7 s", "BROCOT_CONNECT_WAIT"],
+                    ["idle_timeout", "5 s", file], ["on_poison", "hold", file], ["log_retention", "7 days", "default"],
+                    ["http", "[::1]:9187", "BROCOT_HTTP"], ["stall_after", "300 s", "default"],
+                    ["log_format", "json", "--log-format"], ["log_level", "debug", file],
+                ])
+        }
+    }
+
+    @Test("names the file by BROCOT_CONFIG too, and the option is stronger")
+    func variable() async throws {
+        try await withTemporaryFolder { folder in
+            try write(#"{"workers": 3}"#, to: "\(folder)/a.json")
+            try write(#"{"workers": 4}"#, to: "\(folder)/b.json")
+            let variable = try await dump([], ["BROCOT_CONFIG": "\(folder)/a.json"])
+            #expect(variable.output.contains(/workers +3 +\S+a\.json/))
+            let option = try await dump(["--config", "\(folder)/b.json"], ["BROCOT_CONFIG": "\(folder)/a.json"])
+            #expect(option.output.contains(/workers +4 +\S+b\.json/))
+        }
+    }
+
+    @Test(
+        "tells the database without its password, and where that comes from",
+        arguments: [
+            ("BROCOT_DATABASE_URL", "DATABASE_URL"), ("DATABASE_URL", "DATABASE_URL in the file"),
+            ("the file", "nothing"),
+        ])
+    func database(source: String, weaker: String) async throws {
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/brocot.json"
+            try write(#"{"database_url": "postgresql://app:geheim@from.file/app"}"#, to: file)
+            var environment: [String: String] = [:]
+            if source == "BROCOT_DATABASE_URL" { environment[source] = "postgresql://app:geheim@from.own/app" }
+            if source != "the file" { environment["DATABASE_URL"] = "postgresql://app:geheim@from.usual/app" }
+            let result = try await dump(["--config", file], environment)
+            let place = ["BROCOT_DATABASE_URL": "from.own", "DATABASE_URL": "from.usual", "the file": "from.file"]
+            #expect(result.exitCode == 0)
+            let line = try #require(result.output.split(separator: "\n").first { $0.hasPrefix("database_url") })
+            #expect(line.contains(#"database "app" at \#(place[source] ?? ""):5432 as user "app""#))
+            #expect(line.hasSuffix(source == "the file" ? file : source))
+            #expect(!result.output.contains("geheim") && !result.errors.contains("geheim"))
+        }
+    }
+
+    @Test(
+        "is refused with 2 where a value is wrong, with its source",
+        arguments: [
+            (["--workers", "0"], [:], "--workers is from 1 to 256, and not 0"),
+            ([], ["BROCOT_WORKERS": "300"], "BROCOT_WORKERS is from 1 to 256, and not 300"),
+            ([], ["BROCOT_WORKERS": "many"], "BROCOT_WORKERS is not a whole number"),
+            (
+                [], ["BROCOT_LOG_LEVEL": "loud"],
+                #"BROCOT_LOG_LEVEL is trace, debug, info, notice, warning, error or critical, and not "loud""#
+            ),
+            ([], ["BROCOT_HTTP": "9187"], "BROCOT_HTTP is an address such as 127.0.0.1:9187"),
+        ] as [([String], [String: String], String)])
+    func wrongValue(options: [String], environment: [String: String], complaint: String) async throws {
+        let result = try await dump(options, environment)
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains(complaint), "\(result.errors)")
+    }
+
+    @Test(
+        "is refused with 2 where the file is wrong, with what is wrong in it",
+        arguments: [
+            (#"{"wokers": 3}"#, #"There is no setting "wokers", which is in "#),
+            (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "is from 1 to 256, and not 0"),
+            (#"{"workers": [3]}"#, "workers in "), (#"{"workers": true}"#, "workers in "),
+            (#"{"on_poison": "maybe"}"#, #"is skip or hold, and not "maybe""#),
+            ("[3]", "is not a JSON object"), ("{", "is not a JSON object"), ("", "is not a JSON object"),
+        ])
+    func wrongFile(text: String, complaint: String) async throws {
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/brocot.json"
+            try write(text, to: file)
+            let result = try await dump(["--config", file], [:])
+            #expect(result.exitCode == 2)
+            #expect(result.errors.contains(complaint) && result.errors.contains(file), "\(result.errors)")
+        }
+    }
+
+    @Test("is refused with 2 where there is no such file")
+    func missingFile() async throws {
+        let result = try await dump(["--config", "/nowhere/brocot.json"], [:])
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("/nowhere/brocot.json can't be read"))
+    }
+
+    @Test("is what the daemon runs with", .database)
+    func isUsed() async throws {
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/brocot.json"
+            try write(#"{"database_url": "\#(TestDatabase.current.url)", "log_format": "json"}"#, to: file)
+            let result = try await BrocotProcess.run(
+                ["daemon", "--drain"], databaseURL: "", environment: ["BROCOT_CONFIG": .init(file), "DATABASE_URL": ""])
+            #expect(result.exitCode == 0)
+            #expect(result.errors.contains(#""message":"connected""#))
+        }
+    }
+
+    private func write(_ text: String, to file: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: file))
+    }
+
+    private func dump(_ options: [String], _ environment: [String: String]) async throws -> BrocotProcess {
+        var variables = environment
+        for name in ["DATABASE_URL", "BROCOT_CONFIG"] where variables[name] == nil { variables[name] = "" }
+        let url = variables.removeValue(forKey: "BROCOT_DATABASE_URL") ?? ""
+        return try await BrocotProcess.run(
+            ["daemon", "--dump-config"] + options, databaseURL: url,
+            environment: Dictionary(uniqueKeysWithValues: variables.map { (.init(stringLiteral: $0.key), $0.value) }))
+    }
+}
