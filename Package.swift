@@ -131,7 +131,7 @@ let package = Package(
         .testTarget(
             name: "BrocotCLITests",
             dependencies: [
-                "BrocotCLI", "FaultHarness", "LibPQ", "MoveQueue", "TestPostgres", subprocess, logging,
+                "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "TestPostgres", subprocess, logging,
             ],
             swiftSettings: strict),
     ]

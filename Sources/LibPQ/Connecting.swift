@@ -136,7 +136,7 @@ func connectionFailure(_ account: String, at parameters: ConnectionParameters) -
     return PostgresError(
         fields: .init(
             code: .connectionFailed, message: message.isEmpty ? "the server closed the connection" : message,
-            connectionFailure: reason, sqlState: sqlState, hint: hint(for: reason, parameters),
+            connectionFailure: reason, sqlState: sqlState, hint: hint(for: reason, message, parameters),
             isConnectionLost: true))
 }
 
@@ -189,12 +189,19 @@ private let telltales: [(text: String, failure: PostgresError.ConnectionFailure)
     ("Connection timed out", .unreachable),
 ]
 
-private func hint(for reason: PostgresError.ConnectionFailure, _ parameters: ConnectionParameters) -> String? {
+private func hint(
+    for reason: PostgresError.ConnectionFailure, _ message: String, _ parameters: ConnectionParameters
+) -> String? {
     switch reason {
     case .unreachable: "Is the server running, and are host and port right? Tried: \(parameters.summary)."
     case .authenticationFailed: "Check user and password (URL, PGPASSWORD or ~/.pgpass), and the server's pg_hba.conf."
     case .noSuchDatabase: "Create the database, or name another. Tried: \(parameters.summary)."
     case .standby: "Connect to the primary server: a standby can't be written to."
+    case .other where message.contains("certificate"):
+        """
+        With sslmode=verify-full, sslrootcert is the file of the authority that signed the server's certificate, and the \
+        certificate has to name the host as the URL does.
+        """
     case .timedOut, .notAccepting, .other: nil
     }
 }

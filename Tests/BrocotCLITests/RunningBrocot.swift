@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Subprocess
+import Synchronization
 import TestPostgres
 import Testing
 
@@ -8,6 +9,15 @@ import Testing
 #else
     import Darwin
 #endif
+
+/// All that a program prints, for a look at it after its end.
+final class PrintedText: Sendable {
+    private let state = Mutex("")
+
+    var text: String { state.withLock { $0 } }
+
+    fileprivate func append(_ more: String) { state.withLock { $0 += more } }
+}
 
 /// The program while it runs, such as the daemon.
 struct RunningBrocot {
@@ -23,7 +33,7 @@ struct RunningBrocot {
     /// sends a signal. What `body` throws is thrown on. The result is what a shell has in `$?`; nil where a signal ended it.
     static func run(
         _ arguments: [String], in directory: String, until text: String, databaseURL: String = "",
-        environment: [Environment.Key: String] = [:],
+        environment: [Environment.Key: String] = [:], printing printed: PrintedText = PrintedText(),
         _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
     ) async throws -> Int32? {
         let result = try await Subprocess.run(
@@ -36,6 +46,7 @@ struct RunningBrocot {
             var hasRun = false
             for try await line in execution.standardOutput.strings() {
                 output += line
+                printed.append(line + "\n")
                 guard !hasRun, output.contains(text) else { continue }
                 hasRun = true
                 let running = RunningBrocot(processIdentifier: execution.processIdentifier.value, output: output)

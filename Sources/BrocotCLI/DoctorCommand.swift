@@ -1,0 +1,72 @@
+import ArgumentParser
+import LibPQ
+import Operations
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look for what keeps Brocot from working well, and say what to do.",
+        discussion: """
+            EXAMPLES:
+              brocot doctor
+              brocot doctor --role requester --json
+
+            Run it with the connection that the daemon uses: it checks connection, version, replica, pooler, \
+            notifications, schema, privileges, tables, autovacuum, held lists, the queue, and what keeps vacuum from \
+            dead rows. It changes nothing.
+
+            Exit status: 0 nothing fails (there may be warnings) · 3 migrations pending · 4 schema changed by hand · \
+            6 no connection, or only a standby · 7 something else needs repair · 8 the database is newer
+            """)
+
+    @Option(help: "Whose rights to check: daemon, requester or reader.")
+    var role = AccessRole.daemon
+
+    @Option(
+        help: ArgumentHelp(
+            "From how long on a transaction is told that keeps vacuum from its work.", valueName: "seconds"))
+    var oldTransaction = 900
+
+    @Flag(help: "Print one JSON array.")
+    var json = false
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var logging: LoggingOptions
+
+    func validate() throws {
+        guard oldTransaction >= 0 else { throw ValidationError("--old-transaction is not negative.") }
+    }
+
+    func run() async throws {
+        let logger = logging.makeLogger()
+        let doctor = Doctor(
+            parameters: try connection.parameters(logger: logger), role: role, oldTransaction: oldTransaction,
+            logger: logger)
+        let findings = await doctor.examine()
+        Stream.output.print(json ? try encoded(findings) : text(of: findings))
+        let faults = findings.compactMap(\.fault)
+        guard let first = faults.first else { return }
+        throw CommandFailure(
+            ExitStatus(of: first), "\(faults.count == 1 ? "1 check fails" : "\(faults.count) checks fail"), see above.")
+    }
+
+    private func text(of findings: [Finding]) -> String {
+        findings.map { finding in
+            let line = "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(finding.message)"
+            return finding.advice.map { "\(line)\n\("".padded(to: 18))→ \($0)" } ?? line
+        }.joined(separator: "\n")
+    }
+}
+
+extension ExitStatus {
+    fileprivate init(of fault: Finding.Fault) {
+        self =
+            switch fault {
+            case .cannotConnect: .cannotConnect
+            case .schemaMissing: .migrationsPending
+            case .schemaChanged: .drift
+            case .schemaNewer: .databaseNewer
+            case .needsRepair: .needsRepair
+            }
+    }
+}

@@ -1,0 +1,112 @@
+import LibPQ
+
+/// The checks that need Brocot's schema, and those of what the whole server does.
+extension Doctor {
+    func privileges(_ connection: Connection) async -> Finding {
+        await attempt("privileges", connection) { [role] connection throws(PostgresError) in
+            let missing = try AccessGrants.missing(role, for: nil, on: connection)
+            guard !missing.isEmpty else { return .ok("privileges", "all that a \(role.rawValue) needs") }
+            return .failure(
+                "privileges", "a \(role.rawValue) also needs \(missing.joined(separator: ", "))",
+                advice: "As the owner: brocot grant \(role.rawValue) ROLE. Or check another role with --role.")
+        }
+    }
+
+    func tables(_ connection: Connection) async -> Finding {
+        await attempt("tables", connection) { connection throws(PostgresError) in
+            var (missing, hidden): ([String], [String]) = ([], [])
+            for row in try connection.query(DoctorStatements.troubledTables) {
+                let name = try row.decode(0, as: String.self)
+                if try row.decode(1, as: Bool.self) { missing.append(name) } else { hidden.append(name) }
+            }
+            if !missing.isEmpty {
+                return .failure(
+                    "tables", "registered, but not there: \(missing.joined(separator: ", "))",
+                    advice: "Create the table anew, or delete its row from brocot.ordered_tables.")
+            }
+            guard hidden.isEmpty else {
+                return .failure(
+                    "tables", "row-level security hides rows of \(hidden.joined(separator: ", ")) from this role",
+                    advice: "Give the daemon's role a policy that lets it see and update every row, or BYPASSRLS.")
+            }
+            return .ok("tables", "every registered table is there")
+        }
+    }
+
+    /// More dead rows than this, in a queue that is vacuumed after 2,000, say that it isn't.
+    private static let tooManyDeadRows = 200_000
+
+    func vacuum(_ connection: Connection) async -> Finding {
+        await attempt("autovacuum", connection) { connection throws(PostgresError) in
+            var off: [String] = []
+            for row in try connection.query(DoctorStatements.vacuumSettings) { off.append(try row.decode(0)) }
+            guard off.isEmpty else {
+                return .failure(
+                    "autovacuum", "off on this server: \(off.joined(separator: ", "))",
+                    advice: "Turn it on: the queue grows by a dead row with each request, and gets slow.")
+            }
+            var full: [String] = []
+            for row in try connection.query(DoctorStatements.vacuumedTables) {
+                let (name, isEnabled, dead): (String, Bool, Int) = (
+                    try row.decode(0), try row.decode(1), try row.decode(2)
+                )
+                if !isEnabled { off.append(name) }
+                if name == "move_requests", dead > Self.tooManyDeadRows { full.append("\(name) has \(dead) dead rows") }
+            }
+            guard off.isEmpty else {
+                return .failure(
+                    "autovacuum", "off for \(off.joined(separator: ", "))",
+                    advice: "ALTER TABLE brocot.… RESET (autovacuum_enabled).")
+            }
+            guard full.isEmpty else {
+                return .warning(
+                    "autovacuum", full.joined(separator: ", "),
+                    advice: "See horizon below; else autovacuum is too slow: raise autovacuum_max_workers.")
+            }
+            return .ok("autovacuum", "on for every table of the queue")
+        }
+    }
+
+    func heldLists(_ connection: Connection) async -> Finding {
+        await attempt("held lists", connection) { connection throws(PostgresError) in
+            let count = try connection.query(DoctorStatements.heldLists).single().decode(0, as: Int.self)
+            guard count > 0 else { return .ok("held lists", "none") }
+            return .failure(
+                "held lists", "\(count) wait for a person",
+                advice: "See brocot status. Mend what refuses the request, then SELECT brocot.release('list').")
+        }
+    }
+
+    /// A daemon that runs leaves nothing this old, in seconds.
+    private static let longWait = 60
+
+    func waiting(_ connection: Connection) async -> Finding {
+        await attempt("queue", connection) { connection throws(PostgresError) in
+            let row = try connection.query(DoctorStatements.waiting).single()
+            let (pending, age) = (try row.decode(0, as: Int.self), try row.decode(1, as: Int?.self) ?? 0)
+            guard age > Self.longWait else { return .ok("queue", "\(pending) requests pending") }
+            return .warning(
+                "queue", "\(pending) requests pending, the oldest for \(age) s",
+                advice: "Is a daemon running? Its log tells what it lacks; brocot status shows which lists wait.")
+        }
+    }
+
+    func horizon(_ connection: Connection) async -> Finding {
+        await attempt("horizon", connection) { [oldTransaction] connection throws(PostgresError) in
+            var holders: [String] = []
+            for row in try connection.query(DoctorStatements.horizonHolders(seconds: oldTransaction)) {
+                let (kind, name, age): (String, String, Int?) = (
+                    try row.decode(0), try row.decode(1), try row.decode(2)
+                )
+                holders.append("\(kind) \(name)\(age.map { " for \($0) s" } ?? "")")
+            }
+            guard !holders.isEmpty else { return .ok("horizon", "nothing keeps vacuum from dead rows") }
+            return .warning(
+                "horizon", "dead rows can't be removed because of \(holders.joined(separator: "; "))",
+                advice: """
+                    End the session (pg_terminate_backend), the prepared transaction (ROLLBACK PREPARED), the unused slot \
+                    (pg_drop_replication_slot) or the standby's long query.
+                    """)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import LibPQ
+import Logging
+import Migrations
+
+/// Looks for what keeps Brocot from working, or from working well.
+package struct Doctor: Sendable {
+    package let parameters: ConnectionParameters
+    /// Whose rights the present role should have.
+    package let role: AccessRole
+    /// From how many seconds on a transaction counts as old.
+    package let oldTransaction: Int
+    package let logger: Logger
+
+    package init(parameters: ConnectionParameters, role: AccessRole, oldTransaction: Int, logger: Logger) {
+        self.parameters = parameters
+        self.role = role
+        self.oldTransaction = oldTransaction
+        self.logger = logger
+    }
+
+    /// Checks everything that can be checked: what depends on something that fails is left out.
+    package func examine() async -> [Finding] {
+        do throws(PostgresError) {
+            let connection = try await Connection.connect(parameters, logger: logger)
+            return [.ok("connection", connection.summary)] + (await examine(connection))
+        } catch {
+            return [.failure("connection", error.message, advice: error.hint ?? Self.connectionAdvice, .cannotConnect)]
+        }
+    }
+
+    private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
+
+    private func examine(_ connection: Connection) async -> [Finding] {
+        var findings = [version(connection), await replica(connection), await pooler(connection)]
+        findings.append(await delivery(connection))
+        let schema = await schema(connection)
+        findings.append(schema)
+        if schema.level == .ok {
+            for check in [privileges, tables, vacuum, heldLists, waiting] {
+                findings.append(await check(connection))
+            }
+        }
+        findings.append(await horizon(connection))
+        await connection.close()
+        return findings
+    }
+
+    /// Runs the queries of one check. What the server refuses is no reason to leave out the others.
+    func attempt(
+        _ check: String, _ connection: Connection,
+        _ body: @Sendable (isolated Connection) throws(PostgresError) -> Finding
+    ) async -> Finding {
+        do throws(PostgresError) {
+            return try await connection.run(body)
+        } catch {
+            return .warning(check, "could not be checked: \(error.message)", advice: "See why, and try again.")
+        }
+    }
+
+    // MARK: The server
+
+    private func version(_ connection: Connection) -> Finding {
+        let major = connection.serverVersion / 10_000
+        return major >= 14
+            ? .ok("version", "PostgreSQL \(major)")
+            : .failure("version", "PostgreSQL \(major) is too old", advice: "Update it to 14 or newer.")
+    }
+
+    private func replica(_ connection: Connection) async -> Finding {
+        guard await connection.parameterStatus("in_hot_standby") == "on" else {
+            return .ok("replica", "this is a primary")
+        }
+        return .failure(
+            "replica", "this is a standby, which can't be written to",
+            advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write.", .cannotConnect)
+    }
+
+    private func pooler(_ connection: Connection) async -> Finding {
+        await attempt("pooler", connection) { connection throws(PostgresError) in
+            let process = try connection.query(DoctorStatements.session).single().decode(0, as: Int32.self)
+            // A pooler makes up the process that a client could cancel.
+            return process == connection.backendProcessIdentifier
+                ? .ok("pooler", "none: this is the server itself")
+                : .ok("pooler", "there is one in between; whether it matters shows under notify")
+        }
+    }
+
+    private func delivery(_ connection: Connection) async -> Finding {
+        let channel = "brocot_doctor_\(UInt32.random(in: 0 ... .max))"
+        do throws(PostgresError) {
+            try await connection.execute(DoctorStatements.listen(channel))
+            let caller = try await Connection.connect(parameters, logger: logger)
+            _ = try await caller.query(DoctorStatements.notify(channel))
+            await caller.close()
+            let isTold = try await connection.run { connection throws(PostgresError) in
+                try !connection.notifications(waitingAtMost: .seconds(2)).isEmpty
+            }
+            try await connection.execute(DoctorStatements.unlisten(channel))
+            guard !isTold else { return .ok("notify", "notifications arrive") }
+        } catch {
+            return .warning("notify", "could not be checked: \(error.message)", advice: "See why, and try again.")
+        }
+        return .warning(
+            "notify", "notifications don't arrive, as through a pooler in transaction mode",
+            advice: "Requests are applied, up to a second later. Connect the daemon directly, or in session mode.")
+    }
+
+    // MARK: The schema
+
+    private func schema(_ connection: Connection) async -> Finding {
+        do throws(MigrationError) {
+            return Self.finding(of: try await Migrator(connection: connection).status())
+        } catch {
+            return .failure(
+                "schema", "could not be checked: \(error)",
+                advice: "Grant the role what it needs: brocot grant \(role.rawValue).")
+        }
+    }
+
+    private static func finding(of status: MigrationStatus) -> Finding {
+        switch status.state {
+        case .current: .ok("schema", "version \(status.databaseVersion)")
+        case .missing: .failure("schema", "there is no schema brocot", advice: "Run brocot migrate up.", .schemaMissing)
+        case .behind:
+            .failure(
+                "schema", "version \(status.databaseVersion) of \(status.latestVersion)",
+                advice: "Run brocot migrate up.",
+                .schemaMissing)
+        case .newer:
+            .failure(
+                "schema", "version \(status.databaseVersion), and this program knows \(status.latestVersion)",
+                advice: "Update the program.", .schemaNewer)
+        case .drifted:
+            .failure(
+                "schema", "an applied migration has another text, or was left out",
+                advice: "brocot migrate status shows which. Restore the file or the database.", .schemaChanged)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// What one check of `brocot doctor` found.
+package struct Finding: Sendable, Encodable {
+    package enum Level: String, Sendable, Encodable {
+        case ok
+        /// Works, but not as well as it could, or not for long.
+        case warn
+        case fail
+    }
+
+    /// What kind of failure it is, for the exit status.
+    package enum Fault: Sendable {
+        case cannotConnect, schemaMissing, schemaChanged, schemaNewer, needsRepair
+    }
+
+    /// What was checked, in a word or two.
+    package let check: String
+    package let level: Level
+    /// What was found.
+    package let message: String
+    /// What to do; nil where nothing is to be done.
+    package let advice: String?
+    /// Set where the level is `fail`.
+    package let fault: Fault?
+
+    private enum CodingKeys: String, CodingKey {
+        case check, level, message, advice
+    }
+
+    private init(_ check: String, _ level: Level, _ message: String, advice: String?, fault: Fault?) {
+        self.check = check
+        self.level = level
+        self.message = message
+        self.advice = advice
+        self.fault = fault
+    }
+
+    package static func ok(_ check: String, _ message: String) -> Finding {
+        Finding(check, .ok, message, advice: nil, fault: nil)
+    }
+
+    package static func warning(_ check: String, _ message: String, advice: String) -> Finding {
+        Finding(check, .warn, message, advice: advice, fault: nil)
+    }
+
+    package static func failure(
+        _ check: String, _ message: String, advice: String, _ fault: Fault = .needsRepair
+    ) -> Finding {
+        Finding(check, .fail, message, advice: advice, fault: fault)
+    }
+}

@@ -1,0 +1,140 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("doctor", .timeLimit(.minutes(10))) struct DoctorCommandTests {
+    private struct Finding: Decodable {
+        let check: String
+        let level: String
+        let message: String
+        let advice: String?
+    }
+
+    @Test("finds no fault with a healthy database", .database)
+    func healthy() async throws {
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 0)
+        #expect(findings.filter { $0.level != "ok" && $0.check != "horizon" }.map(\.message) == [])
+        #expect(
+            findings.map(\.check) == [
+                "connection", "version", "replica", "pooler", "notify", "schema", "privileges", "tables", "autovacuum",
+                "held lists", "queue", "horizon",
+            ])
+    }
+
+    @Test("prints a line for each check, and what to do below", .database)
+    func text() async throws {
+        try await TestDatabase.current.connect().execute(script: Self.held)
+        let result = try await BrocotProcess.run("doctor")
+        #expect(result.exitCode == 7)
+        #expect(result.output.contains("ok    schema      version "))
+        #expect(result.output.contains("fail  held lists  1 wait for a person\n                  → See brocot status."))
+        #expect(result.errors.contains("1 check fails"))
+    }
+
+    @Test(
+        "says what is wrong, and what to do", .database,
+        arguments: [
+            (held, "held lists", "brocot.release"),
+            (
+                "ALTER TABLE brocot.move_requests SET (autovacuum_enabled = off)", "autovacuum",
+                "RESET (autovacuum_enabled)"
+            ),
+            ("INSERT INTO brocot.ordered_tables VALUES ('a.b', 'a', 'b', 'c', 'd', false)", "tables", "ordered_tables"),
+        ])
+    func repair(change: String, check: String, advice: String) async throws {
+        try await TestDatabase.current.connect().execute(script: change)
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 7)
+        let failures = findings.filter { $0.level == "fail" }
+        #expect(failures.map(\.check) == [check])
+        #expect(failures.first?.advice?.contains(advice) == true)
+    }
+
+    @Test("warns of requests that nobody applies", .database)
+    func nobodyApplies() async throws {
+        try await TestDatabase.current.connect().execute(
+            "INSERT INTO brocot.move_requests (items, placement, requested_at) VALUES ('{a}', 'last', now() - interval '1 h')"
+        )
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 0)
+        #expect(findings.first { $0.check == "queue" }?.advice?.contains("Is a daemon running?") == true)
+    }
+
+    @Test("names the rights that a role lacks, and tables whose rows are hidden from it", .database)
+    func rights() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "doctored_of_\(TestDatabase.current.name)"
+        let url = TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
+        try await owner.execute(
+            script: """
+                CREATE ROLE \(role) LOGIN;
+                CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
+                ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                """)
+        #expect(try await BrocotProcess.run("grant", "daemon", role).exitCode == 0)
+        try await owner.execute(script: "REVOKE DELETE ON brocot.move_requests FROM \(role)")
+        let (exitCode, findings) = try await examine(url: url)
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect(exitCode == 7)
+        let failures = findings.filter { $0.level == "fail" }
+        #expect(failures.map(\.check) == ["privileges", "tables"])
+        #expect(failures[0].message == #"a daemon also needs DELETE on "brocot"."move_requests""#)
+        #expect(failures[1].message.contains("row-level security hides rows of public.cards"))
+    }
+
+    @Test("exits with 3 where the schema is missing, and checks the rest", .database(migrated: false))
+    func noSchema() async throws {
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 3)
+        #expect(findings.last?.check == "horizon")
+    }
+
+    @Test("exits with 6 where there is no server")
+    func noServer() async throws {
+        let result = try await BrocotProcess.run("doctor", databaseURL: "postgresql://127.0.0.1:1/app")
+        #expect(result.exitCode == 6)
+        #expect(result.output.hasPrefix("fail  connection  "))
+    }
+
+    @Test("exits with 6 for a standby, and checks the rest", .database(on: .own()))
+    func standby() async throws {
+        let cluster = TestDatabase.current.cluster
+        await cluster.stop()
+        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
+        try await cluster.start()
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 6)
+        #expect(findings.filter { $0.level == "fail" }.map(\.check) == ["replica"])
+    }
+
+    @Test(
+        "names sessions and prepared transactions that keep vacuum from dead rows",
+        .database(on: .own(settings: ["max_prepared_transactions": "4"])))
+    func horizon() async throws {
+        let holding = try await TestDatabase.current.connect()
+        let preparing = try await TestDatabase.current.connect()
+        try await holding.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+        try await preparing.execute(script: "BEGIN; CREATE TABLE public.x (); PREPARE TRANSACTION 'forgotten'")
+        try await Task.sleep(for: .seconds(1.1))
+        let (exitCode, findings) = try await examine("--old-transaction", "1")
+        #expect(exitCode == 0)
+        let horizon = try #require(findings.first { $0.check == "horizon" })
+        #expect(horizon.level == "warn")
+        #expect(horizon.message.contains("session pid \(holding.backendProcessIdentifier), user postgres"))
+        #expect(horizon.message.contains("prepared 'forgotten' in database test"))
+    }
+
+    private static let held = """
+        INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'l', 1, 'no', now())
+        """
+
+    private func examine(
+        _ options: String..., url: String = TestDatabase.current.url
+    ) async throws -> (Int32?, [Finding]) {
+        let result = try await BrocotProcess.run(["doctor", "--json"] + options, databaseURL: url)
+        return (result.exitCode, try JSONDecoder().decode([Finding].self, from: Data(result.output.utf8)))
+    }
+}

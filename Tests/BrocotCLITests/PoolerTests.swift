@@ -1,0 +1,80 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite(
+    "Through PgBouncer", .database, .enabled(if: PgBouncer.isInstalled, PgBouncer.missing), .timeLimit(.minutes(10)))
+struct PoolerTests {
+    @Test("in transaction mode a daemon applies requests, says once that it isn't notified, and outlives the pooler")
+    func transactionMode() async throws {
+        let printed = PrintedText()
+        try await PgBouncer.run(.transaction, before: TestDatabase.current.url) { pooler in
+            let exitCode = try await RunningBrocot.run(
+                ["daemon"], in: "/tmp", until: Self.warning, databaseURL: pooler.url, printing: printed
+            ) { daemon in
+                try await Self.request("a")
+                try await pooler.restart()
+                try await Self.request("b")
+                // As long as the lookout waits for its notification.
+                try await Task.sleep(for: .seconds(4))
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        #expect(printed.text.ranges(of: Self.warning).count == 1)
+        #expect(printed.text.contains("the lookout lost its connection"))
+    }
+
+    @Test("in session mode a daemon is notified, and outlives the pooler")
+    func sessionMode() async throws {
+        let printed = PrintedText()
+        try await PgBouncer.run(.session, before: TestDatabase.current.url) { pooler in
+            let exitCode = try await RunningBrocot.run(
+                ["daemon"], in: "/tmp", until: "connected", databaseURL: pooler.url, printing: printed
+            ) { daemon in
+                try await Self.request("a")
+                try await pooler.restart()
+                try await Self.request("b")
+                try await Task.sleep(for: .seconds(3))
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        #expect(!printed.text.contains(Self.warning))
+    }
+
+    @Test("--drain and the other commands work too", arguments: PgBouncer.PoolMode.allCases)
+    func commands(mode: PgBouncer.PoolMode) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+        try await PgBouncer.run(mode, before: TestDatabase.current.url) { pooler in
+            for command in [
+                ["migrate", "up"], ["status"], ["daemon", "--drain"], ["show", "l"], ["migrate", "verify"],
+            ] {
+                let result = try await BrocotProcess.run(command, databaseURL: pooler.url)
+                #expect(result.exitCode == 0, "\(command): \(result.errors)")
+            }
+            let doctor = try await BrocotProcess.run("doctor", databaseURL: pooler.url)
+            #expect(doctor.exitCode == 0)
+            #expect(doctor.output.contains("ok    pooler      there is one in between"))
+            #expect(doctor.output.contains(mode == .transaction ? "warn  notify" : "ok    notify"))
+        }
+    }
+
+    private static let warning = "notifications don't arrive"
+
+    /// Places an item, and waits until it is there.
+    private static func request(_ item: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('l', \(item)::text, last => true)")
+        while try await connection.query("SELECT FROM brocot.items WHERE item = \(item)").isEmpty {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("A password", .timeLimit(.minutes(10))) struct SecretTests {
+    @Test("in the environment is in no log, error, metric, process list or core file", .database(on: .own()))
+    func inEnvironment() async throws {
+        let database = TestDatabase.current
+        let password = try Self.password(of: database.loopbackURL)
+        let printed = PrintedText()
+        _ = try await RunningBrocot.run(
+            ["daemon", "--log-level", "trace", "--log-format", "json", "--http", "127.0.0.1:0"], in: "/tmp",
+            until: #""message":"connected""#, databaseURL: database.loopbackURL, printing: printed
+        ) { daemon in
+            let port = try #require(daemon.output.firstMatch(of: /"port":"(\d+)"/).flatMap { UInt16($0.1) })
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            let connection = try await database.connect()
+            try await connection.execute("SELECT brocot.move('l', 'a', before => 'nobody')")
+            await database.cluster.stop()
+            let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
+            #expect(!away.body.contains(password))
+            #expect(try await !HTTPProbe.get("/metrics", port: port).body.contains(password))
+            let folder = "/proc/\(daemon.processIdentifier)"
+            #expect(try !String(contentsOfFile: "\(folder)/cmdline", encoding: .utf8).contains(password))
+            let limits = try String(contentsOfFile: "\(folder)/limits", encoding: .utf8)
+            #expect(limits.contains(/Max core file size\s+0\s+0/))
+            try await database.cluster.start()
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            // The right password refused: the server has another one now.
+            try await database.connect().execute("ALTER ROLE postgres PASSWORD 'another'")
+            await database.cluster.stop()
+            try await database.cluster.start()
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                $0.body.contains("password authentication failed") && !$0.body.contains(password)
+            }
+            daemon.send(SIGTERM)
+        }
+        #expect(printed.text.contains("password authentication failed"))
+        #expect(!printed.text.contains(password))
+    }
+
+    @Test("on the command line is warned of, once, and not repeated", .database)
+    func onCommandLine() async throws {
+        let database = TestDatabase.current
+        let password = try Self.password(of: database.loopbackURL)
+        let result = try await BrocotProcess.run(
+            "daemon", "--drain", "--database-url", database.loopbackURL, databaseURL: "")
+        #expect(result.exitCode == 0)
+        #expect(result.errors.ranges(of: "can read the password in --database-url").count == 1)
+        #expect(!result.errors.contains(password))
+        let silent = try await BrocotProcess.run("daemon", "--drain", "--database-url", database.url, databaseURL: "")
+        #expect(!silent.errors.contains("--database-url"))
+    }
+
+    @Test("or anything else that a database says stays on its line of the log, and can't talk to a terminal", .database)
+    func hostileText() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION E'no\\n2026-01-01T00:00:00Z info forged\\x1b[31m'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION public.refuse();
+                """)
+        try await connection.execute(
+            "SELECT brocot.move(\("l\n\u{1B}[31m'; DROP TABLE brocot.items --"), 'a', last => true)")
+        let result = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold")
+        #expect(result.exitCode == 7)
+        #expect(result.errors.contains("DROP TABLE"))
+        #expect(!result.errors.contains("\u{1B}"))
+        #expect(!result.errors.split(separator: "\n").contains { $0.hasPrefix("2026-01-01") })
+        #expect(try await connection.query("SELECT FROM brocot.items").isEmpty)
+    }
+
+    private static func password(of url: String) throws -> String {
+        String(try #require(url.firstMatch(of: /:([a-z0-9]+)@/)).1)
+    }
+}
