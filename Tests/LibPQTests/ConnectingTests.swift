@@ -21,6 +21,8 @@ struct ConnectionFailureTests {
             ("FATAL:  08P01: no such database: app\n", .noSuchDatabase),
             ("FATAL:  57P03: the database system is starting up\n", .notAccepting),
             ("FATAL:  08P01: no more connections allowed (max_client_conn)\n", .notAccepting),
+            ("FATAL:  08P01: server login has been failing, try again later (server_login_retry)\n", .notAccepting),
+            ("FATAL:  08P01: pgbouncer cannot connect to server\n", .notAccepting),
             ("failed: Connection refused\n\tIs the server running on that host?\n", .unreachable),
             ("server closed the connection unexpectedly\n\tThis probably means …\n", .unreachable),
             ("failed: server is in hot standby mode\n", .standby), ("SSL error: certificate verify failed\n", .other),

@@ -80,7 +80,7 @@ struct FaultInjector: Sendable {
         case .daemonStopped:
             await daemon.send(SIGSTOP)
             link?.proceed()
-            try await Task.sleep(for: idleTimeout * Double.random(in: 1.1...1.6, using: &generator))
+            try await Task.sleep(for: idleTimeout * Double.random(in: 1.1...2.8, using: &generator))
             await daemon.send(SIGCONT)
         case .sessionTerminated:
             try await terminateSession(of: daemon, link?.serverProcess)

@@ -14,11 +14,21 @@ extension FaultRun.Report {
         for phase in FaultProxy.Phase.allCases {
             lines.append("\(phase.rawValue): \(injected.count { $0.phase == phase })")
         }
+        for (statement, count) in statements { lines.append("\(count) at \(statement)") }
         lines += serverMessages.map { "servers' logs: \($0.text): \($0.count)" }
         lines += slowDrain
         lines.append(
             "\(injected.count) faults in \(duration), \(requests) requests, \(repetitions) statements sent again, "
                 + "drained \(drainDuration) after the last fault, \(violations.count) violations")
         return lines.joined(separator: "\n")
+    }
+
+    /// How often which statement was stopped at, by its beginning.
+    private var statements: [(statement: String, count: Int)] {
+        let beginnings = injected.compactMap(\.statement).map { text in
+            String(text.split(whereSeparator: \.isWhitespace).joined(separator: " ").prefix(60))
+        }
+        return Dictionary(grouping: beginnings) { $0 }.map { ($0.key, $0.value.count) }
+            .sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     }
 }

@@ -113,12 +113,12 @@ package struct FaultRun: Sendable {
         report.requests = enqueuers.reduce(0) { $0 + $1.asked.count }
         for text in Self.serverMessages { report.serverMessages.append((text, await servers.count(of: text))) }
         let record = try await RunRecord.read(enqueuers.flatMap(\.asked), on: servers.connect())
-        report.violations = record.violations()
         for daemon in injector.daemons {
             report.violations += await daemon.failures
             report.daemonLogs += daemon.latestLog
             daemon.proxy.close()
         }
+        report.violations += record.violations()
         injector.enqueuerProxy.close()
         report.duration = start.duration(to: .now)
         return report

@@ -1,0 +1,22 @@
+import Foundation
+import LibPQ
+import MoveQueue
+import TestPostgres
+import Testing
+
+@Suite("A worker whose server has become a standby", .timeLimit(.minutes(10))) struct StandbyTests {
+    @Test("is told so, and decides nothing", .database(on: .own()))
+    func saysStandby() async throws {
+        let database = TestDatabase.current
+        try await database.connect().execute("SELECT brocot.move('letters', 'a', last => true)")
+        await database.cluster.stop()
+        let signal = "\(database.cluster.directory)/data/standby.signal"
+        #expect(FileManager.default.createFile(atPath: signal, contents: nil))
+        try await database.cluster.start()
+        let connection = try await database.connect()
+        var worker = QueueWorker()
+        let error = await #expect(throws: QueueError.self) { _ = try await worker.runBatch(on: connection) }
+        #expect(error?.saysStandby == true)
+        #expect(await !connection.isLost)
+    }
+}
