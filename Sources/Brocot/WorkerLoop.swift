@@ -52,7 +52,7 @@ struct WorkerLoop: Sendable {
     /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
     private struct Memory {
         var worker: QueueWorker
-        var contention = Backoff(first: .milliseconds(2), longest: .milliseconds(200))
+        var yielding = Yielding()
         var unavailable = UnavailableLists()
     }
 
@@ -68,8 +68,10 @@ struct WorkerLoop: Sendable {
                 memory.worker.take(tries.share)
                 let start = ContinuousClock.now
                 let progress = try await memory.worker.runBatch(on: connection)
-                if case .decided(let report) = progress { metrics.decided(report, in: .now - start) }
-                if let end = try await react(to: progress, &memory, &tries, on: connection) { return end }
+                let duration = start.duration(to: .now)
+                if let end = try await react(to: progress, after: duration, &memory, &tries, on: connection) {
+                    return end
+                }
             } catch let error as QueueError {
                 tries.share.noteFailure()
                 guard await !connection.isLost, !error.saysStandby else { throw error }
@@ -83,21 +85,26 @@ struct WorkerLoop: Sendable {
     }
 
     private func react(
-        to progress: QueueWorker.Progress, _ memory: inout Memory, _ tries: inout Tries, on connection: Connection
+        to progress: QueueWorker.Progress, after duration: Duration, _ memory: inout Memory, _ tries: inout Tries,
+        on connection: Connection
     ) async throws -> End? {
         switch progress {
         case .decided(let report):
+            metrics.decided(report, in: duration)
             note(report)
             doorbell.ring()
-            memory.contention.reset()
             tries.backoff.reset()
             tries.share.noteSuccess()
             try await watch(report.unavailable, &memory, on: connection)
+            if report.wasMostlyInVain {
+                try await yield(after: duration, &memory, on: connection)
+            } else {
+                memory.yielding.reset()
+            }
         case .contended(let report):
             metrics.missedLocks()
             try await watch(report.unavailable, &memory, on: connection)
-            try await Task.sleep(for: memory.contention.pause())
-            try await memory.worker.wander(on: connection)
+            try await yield(after: duration, &memory, on: connection)
         case .idle where configuration.drains, .held where configuration.drains:
             if memory.worker.readFromBeginning() { return nil }
             if case .held = progress { return .onlyHeldWork }
@@ -105,9 +112,15 @@ struct WorkerLoop: Sendable {
         case .idle, .held:
             health.waits()
             await doorbell.wait()
-            memory.contention.reset()
+            memory.yielding.reset()
         }
         return nil
+    }
+
+    /// Leaves the lists to others for a while, and begins elsewhere then.
+    private func yield(after duration: Duration, _ memory: inout Memory, on connection: Connection) async throws {
+        try await Task.sleep(for: memory.yielding.pause(after: duration))
+        try await memory.worker.wander(on: connection)
     }
 
     /// Tells of lists that somebody keeps locked.

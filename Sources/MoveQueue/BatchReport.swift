@@ -34,6 +34,9 @@ package struct BatchReport: Sendable {
 
     package var decided: Int { applied + rejected }
 
+    /// Whether more requests waited, while others had the locks of some lists, than were decided.
+    package var wasMostlyInVain: Bool { !unavailable.isEmpty && heldBack > decided }
+
     mutating func note(_ claim: ListClaim) {
         (found, lastFound, locked) = (claim.found, claim.lastFound, claim.locked.count)
         (unavailable, held) = (claim.unavailable, claim.held.count)
