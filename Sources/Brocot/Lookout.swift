@@ -47,9 +47,9 @@ final class Lookout: Sendable {
                 defer { interruption.set(nil) }
                 health.isConnected(unfitness: try await fitness(connection))
                 try await connection.execute(SleepStatements.listen)
-                await checkDelivery(on: connection)
+                let isTold = try await checkDelivery(on: connection)
                 backoff.reset()
-                try await look(on: connection, until: isStopping)
+                try await look(on: connection, isTold: isTold, until: isStopping)
                 return
             } catch {
                 guard !isStopping.isSet, !Task.isCancelled else { return }
@@ -68,7 +68,7 @@ final class Lookout: Sendable {
         interruption.wakeUp()
     }
 
-    private func look(on connection: Connection, until isStopping: StopFlag) async throws {
+    private func look(on connection: Connection, isTold: Bool, until isStopping: StopFlag) async throws {
         var watch = Watch()
         var reading = QueueReading(queue)
         var sampling = QueueSampling(metrics: metrics, logger: logger)
@@ -79,7 +79,7 @@ final class Lookout: Sendable {
             metrics.sleeps(areAllWaiting)
             switch watch.next(areAllWaiting: areAllWaiting, at: .now) {
             case .fallAsleep:
-                try await connection.execute(SleepStatements.fallAsleep(daemon))
+                if isTold { try await connection.execute(SleepStatements.fallAsleep(daemon)) }
                 if try await reading.look(on: connection) { doorbell.ring() }
             case .wakeUp:
                 try await connection.execute(SleepStatements.wakeUp(daemon))
@@ -98,11 +98,16 @@ final class Lookout: Sendable {
 
     /// Has itself notified by another session: through a pooler in transaction mode, nobody is told. (Its own
     /// notification comes with the answer to the statement, even there.)
-    private func checkDelivery(on connection: Connection) async {
-        guard let isDelivered = try? await isTold(on: connection), !isDelivered, !isSilenceKnown.isSet else { return }
+    ///
+    /// Who isn't told does not ask for it either: enqueuers would ring in vain, and the pooler's sessions stay listening.
+    private func checkDelivery(on connection: Connection) async throws -> Bool {
+        guard let isDelivered = try? await isTold(on: connection), !isDelivered else { return true }
+        try await connection.execute(SleepStatements.unlisten)
+        guard !isSilenceKnown.isSet else { return false }
         isSilenceKnown.set()
         logger.warning(
             "notifications don't arrive, as through a pooler in transaction mode; the queue is looked at once a second")
+        return false
     }
 
     private func isTold(on connection: Connection) async throws -> Bool {

@@ -4,6 +4,7 @@ import LibPQ
 package enum SleepStatements {
     package static let channel = "brocot_move_requests"
     package static let listen: SQL = "LISTEN brocot_move_requests"
+    package static let unlisten: SQL = "UNLISTEN brocot_move_requests"
 
     /// Goes to the channel, to see whether this session is told.
     package static func probe(_ payload: String) -> SQL { "SELECT pg_catalog.pg_notify(\(channel), \(payload))" }

@@ -21,6 +21,9 @@ struct PoolerTests {
                 try await Self.request("a")
                 try await pooler.restart()
                 try await Self.request("b")
+                // Enqueuers need not ring in vain.
+                let sleeping = try await TestDatabase.current.connect().query("SELECT FROM brocot.sleeping_daemons")
+                #expect(sleeping.isEmpty)
                 // As long as the lookout waits for its notification.
                 try await Task.sleep(for: .seconds(4))
                 daemon.send(SIGTERM)
