@@ -84,6 +84,7 @@ let package = Package(
             path: "Benchmarks/Comparison",
             exclude: [
                 "set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql", "enqueue.sql",
+                "pages.sql",
             ],
             swiftSettings: strict),
 
@@ -121,7 +122,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "BrocotTests",
-            dependencies: ["Brocot", "LibraryExample", "OrderingModel", "TestPostgres", subprocess],
+            dependencies: ["Brocot", "BrocotCLI", "LibraryExample", "OrderingModel", "TestPostgres", subprocess],
             swiftSettings: strict),
         .testTarget(
             name: "OperationsTests", dependencies: ["Operations", "Migrations", "LibPQ", "TestPostgres"],

@@ -153,7 +153,8 @@ struct WorkerLoop: Sendable {
             logger.info(
                 "rebalanced",
                 metadata: [
-                    "list": "\(rebalance.list)", "rows": "\(rebalance.rows)", "cause": "request \(rebalance.request)",
+                    "list": "\(rebalance.list)", "rows": "\(rebalance.rows)", "window": "\(rebalance.window)",
+                    "cause": "request \(rebalance.request)",
                 ])
         }
         for held in report.newlyHeld {

@@ -12,6 +12,8 @@ package struct HeldList: Sendable {
 struct BatchDecisions {
     private(set) var decided: [(PendingRequest, MoveOutcome)] = []
     private(set) var holds: [HeldList] = []
+    /// The neighbours that were given new ranks, by the request that needed it.
+    var windows: [Int64: RewrittenWindow] = [:]
     /// Lists of which nothing more may be decided.
     private var blocked: Set<ListIdentifier> = []
 

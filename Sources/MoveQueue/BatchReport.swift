@@ -7,6 +7,7 @@ package struct BatchReport: Sendable {
         package let request: Int64
         package let list: ListIdentifier
         package let rows: Int
+        package let window: RewrittenWindow
     }
 
     /// Lists with pending requests that were found.
@@ -48,8 +49,9 @@ package struct BatchReport: Sendable {
             switch outcome {
             case .applied(let rows):
                 applied += 1
-                guard rows > 0 else { continue }
-                rebalances.append(Rebalance(request: request.id, list: request.move.list, rows: rows))
+                guard rows > 0, let window = decisions.windows[request.id] else { continue }
+                rebalances.append(
+                    Rebalance(request: request.id, list: request.move.list, rows: rows, window: window))
             case .rejected:
                 rejected += 1
             }

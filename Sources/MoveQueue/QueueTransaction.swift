@@ -62,7 +62,9 @@ package struct QueueTransaction: Sendable {
                 guard let time, !batch.requests.isEmpty else { return report }
                 var decisions = BatchDecisions()
                 switch manner {
-                case .together: decisions.decide(try apply(batch.requests, on: connection))
+                case .together:
+                    let decided = try apply(batch.requests, &decisions.windows, on: connection)
+                    decisions.decide(decided)
                 case .inParts: try applyInParts(batch.requests, &decisions, on: connection)
                 }
                 try finish(decisions, at: time, on: connection)
@@ -122,10 +124,12 @@ package struct QueueTransaction: Sendable {
     }
 
     private func apply(
-        _ requests: [PendingRequest], on connection: isolated Connection
+        _ requests: [PendingRequest], _ windows: inout [Int64: RewrittenWindow], on connection: isolated Connection
     ) throws(QueueError) -> Decided {
         do throws(OrderingError) {
-            return Array(zip(requests, try application.apply(requests.map(\.move), on: connection)))
+            let applied = try application.apply(requests.map(\.move), on: connection)
+            for (index, window) in applied.windows { windows[requests[index].id] = window }
+            return Array(zip(requests, applied.outcomes))
         } catch {
             throw .ordering(error)
         }
@@ -141,7 +145,7 @@ package struct QueueTransaction: Sendable {
             do {
                 let decided = try connection.savepoint("part") { connection in
                     try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
-                    let decided = try apply(requests, on: connection)
+                    let decided = try apply(requests, &decisions.windows, on: connection)
                     try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
                     return decided
                 }

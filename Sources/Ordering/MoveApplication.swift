@@ -23,11 +23,12 @@ package struct MoveApplication: Sendable {
 
     /// Applies the moves one after the other, and writes their net effect.
     ///
-    /// - Returns: one outcome for each move, in their order.
+    /// - Returns: one outcome for each move, in their order, and the neighbours that were given new ranks by the
+    ///   index of the move that needed it.
     /// - Throws: ``OrderingError``; then nothing is decided, and the transaction or savepoint must be rolled back.
     package func apply(
         _ moves: [Move], on connection: isolated Connection
-    ) throws(OrderingError) -> [MoveOutcome] {
+    ) throws(OrderingError) -> (outcomes: [MoveOutcome], windows: [Int: RewrittenWindow]) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
         var batch = MoveBatch(moves, tables: tables, policy: policy, rowsPerLookup: rowsPerLookup)
@@ -47,9 +48,10 @@ package struct MoveApplication: Sendable {
         for table in tables.values.sorted(by: { $0.name < $1.name }) {
             try OrderedTableRepository(table).write(batch.changes(in: table), on: connection)
         }
-        return batch.outcomes.map { outcome in
+        let outcomes = batch.outcomes.map { outcome in
             guard let outcome else { preconditionFailure("without needs, every move is decided") }
             return outcome
         }
+        return (outcomes, batch.windows)
     }
 }

@@ -1,22 +1,22 @@
 import Brocot
 import Foundation
 import LibPQ
-import MoveQueue
 import Ordering
 import OrderingModel
+import Subprocess
 import Synchronization
 import TestPostgres
 import Testing
 
-/// Workers of the queue and direct callers move the same items between the same lists, both ways. Each change holds its
+/// Daemons and direct callers move the same items between the same lists, both ways. Each change holds its
 /// lists' locks when its time is read, so that replaying all of them by time on plain arrays must give the same outcomes
 /// and the same order: whatever went wrong in between would show.
-@Suite("Queue workers and direct callers at the same lists", .database, .timeLimit(.minutes(10)))
+@Suite("Daemons and direct callers at the same lists", .timeLimit(.minutes(10)))
 struct LibraryConcurrencyTests {
     /// How many transactions each direct caller makes; BROCOT_DIRECT_TRANSACTIONS sets it.
     private static let transactions =
         ProcessInfo.processInfo.environment["BROCOT_DIRECT_TRANSACTIONS"].flatMap(Int.init) ?? 60
-    private static let workers = 8
+    private static let daemons = 8
     private static let callers = 4
     private static let lists = ["1", "2", "3"]
     private static let items = (1...40).map(String.init)
@@ -30,7 +30,9 @@ struct LibraryConcurrencyTests {
         let rejection: Rejection.Code?
     }
 
-    @Test("no deadlock, no unique violation, and every outcome is the model's", arguments: [true, false])
+    @Test(
+        "no deadlock, no unique violation, and every outcome is the model's", .database(on: .own()),
+        arguments: [true, false])
     func together(ownsRows: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")
@@ -56,6 +58,9 @@ struct LibraryConcurrencyTests {
         }
         await fixture.client.close()
         #expect(try await deadlocks(fixture.connection) == 0)
+        let complaints = try String(contentsOfFile: TestDatabase.current.cluster.logFile, encoding: .utf8)
+            .split(separator: "\n").filter { $0.contains("ERROR:") }
+        #expect(complaints.isEmpty)
         print("\(direct.count) direct and \(queued.count) queued moves")
     }
 
@@ -64,17 +69,16 @@ struct LibraryConcurrencyTests {
         let (callersAreThrough, isOver) = (Flag(), Flag())
         return try await withThrowingTaskGroup(of: [Decision].self) { group in
             let database = TestDatabase.current
-            for _ in 0..<Self.workers {
+            for _ in 0..<Self.daemons {
                 group.addTask {
-                    let connection = try await database.connect()
-                    try await Self.work(on: connection, until: isOver)
-                    await connection.close()
+                    try await Self.daemon(database, until: isOver)
                     return []
                 }
             }
             group.addTask {
                 defer { isOver.set() }
                 try await Self.enqueue(Self.moves(table: table, seed: seed), until: callersAreThrough)
+                while try await fixture.isAnythingPending { try await Task.sleep(for: .milliseconds(20)) }
                 return []
             }
             group.addTask {
@@ -96,16 +100,18 @@ struct LibraryConcurrencyTests {
             generator: SeededGenerator(seed: seed), orderedTable: table, lists: lists, items: items, longestBlock: 5)
     }
 
-    private static func work(on connection: Connection, until isOver: Flag) async throws {
-        var worker = QueueWorker()
-        while true {
-            let wasOver = isOver.isSet
-            switch try await worker.runBatch(on: connection) {
-            case .decided: break
-            case .idle where wasOver: return
-            case .idle, .held, .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
-            }
+    /// Runs a daemon in a process of its own.
+    private static func daemon(_ database: TestDatabase, until isOver: Flag) async throws {
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "brocot")
+        let result = try await Subprocess.run(
+            .path(.init(program.path)), arguments: ["daemon", "--workers", "1"],
+            environment: .inherit.updating(["DATABASE_URL": database.url]), input: .none, output: .discarded,
+            error: .discarded
+        ) { execution in
+            while !isOver.isSet { try await Task.sleep(for: .milliseconds(20)) }
+            try execution.send(signal: .terminate)
         }
+        #expect(result.terminationStatus.isSuccess)
     }
 
     /// One call in a transaction, or some with all lists locked first.
@@ -193,6 +199,14 @@ struct LibraryConcurrencyTests {
         let rows = try await connection.query(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
         return try rows[0].decode(0)
+    }
+}
+
+extension LibraryFixture {
+    fileprivate var isAnythingPending: Bool {
+        get async throws {
+            try await connection.query("SELECT EXISTS (SELECT FROM brocot.move_requests)")[0].decode(0)
+        }
     }
 }
 

@@ -29,7 +29,8 @@ extension BrocotTransaction {
     /// SwiftUI's `onMove` and `Array.move(fromOffsets:toOffset:)`. A destination beyond the end is the end.
     ///
     /// The offsets count in the list as it is when its lock is got. Where somebody saw an older order, name the items:
-    /// see ``Placement/onMove(fromOffsets:toOffset:)``. The list is counted through up to the last offset.
+    /// see ``Placement/onMove(fromOffsets:toOffset:)``. The list is counted through once, up to the last offset or the
+    /// destination, in its index.
     ///
     /// - Parameters:
     ///   - offsets: such as an `IndexSet`; where it is empty, nothing happens.
@@ -46,14 +47,18 @@ extension BrocotTransaction {
         }
         try MoveRules.check(list)
         try hold([list])
+        let staying = offsets.reversed().reduce(destination - 1) { before, offset in
+            offset == before ? before - 1 : before
+        }
+        let wanted = staying >= 0 ? offsets + [staying] : offsets
         let items = try reading { connection in
-            try ListReader.open(list, on: connection).get().items(atOffsets: offsets, on: connection)
+            try ListReader.open(list, on: connection).get().items(atOffsets: wanted, on: connection)
         }
         if let missing = offsets.first(where: { items[$0] == nil }) {
             throw Rejection(.itemNotFound, "there is no item at offset \(missing) of list '\(list.list)'")
         }
-        try place(
-            offsets.compactMap { items[$0] }, .onMove(fromOffsets: offsets, toOffset: destination), in: list)
+        let placement: Placement = staying < 0 ? .first : items[staying].map { .after($0) } ?? .last
+        try place(offsets.compactMap { items[$0] }, placement, in: list)
     }
 
     /// Reads a page of a list, in order. Takes no lock.
@@ -131,7 +136,7 @@ enum DirectMove {
         for attempt in 1...attempts {
             do {
                 let outcomes = try connection.savepoint("brocot_move") { connection in
-                    try MoveApplication().apply([move], on: connection)
+                    try MoveApplication().apply([move], on: connection).outcomes
                 }
                 if case .rejected(let rejection)? = outcomes.first { throw rejection }
                 return

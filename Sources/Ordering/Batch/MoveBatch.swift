@@ -22,6 +22,8 @@ package struct MoveBatch: Sendable {
     private var isStarted = false
     /// One for each move, in their order; nil as long as it isn't decided.
     package private(set) var outcomes: [MoveOutcome?]
+    /// The neighbours that were given new ranks, by the index of the move that needed it.
+    package private(set) var windows: [Int: RewrittenWindow] = [:]
 
     /// - Parameters:
     ///   - moves: in the order in which they shall be applied.
@@ -82,7 +84,7 @@ package struct MoveBatch: Sendable {
         for index in pending {
             let entry = entries[index]
             let isBehind = stalled.contains(entry.list) || (entry.source.map(stalled.contains) ?? false)
-            switch isBehind ? .needs([]) : apply(entry) {
+            switch isBehind ? .needs([]) : apply(entry, at: index) {
             case .decided(let outcome):
                 outcomes[index] = outcome
             case .needs(let missing):
@@ -165,10 +167,10 @@ package struct MoveBatch: Sendable {
         case needs([ListNeed])
     }
 
-    private mutating func apply(_ entry: Entry) -> Step {
+    private mutating func apply(_ entry: Entry, at index: Int) -> Step {
         switch entry.move.action {
         case .remove: return remove(entry)
-        case .place(let placement, _): return place(entry, placement)
+        case .place(let placement, _): return place(entry, placement, at: index)
         }
     }
 
@@ -196,7 +198,7 @@ package struct MoveBatch: Sendable {
         return .decided(.applied(rebalancedRows: 0))
     }
 
-    private mutating func place(_ entry: Entry, _ placement: Placement) -> Step {
+    private mutating func place(_ entry: Entry, _ placement: Placement, at number: Int) -> Step {
         let (targets, targetNeeds) = members(entry.move.items, in: entry.list)
         let (sources, sourceNeeds) = entry.source.map { members(entry.move.items, in: $0) } ?? ([], [])
         let (anchors, anchorNeeds) = members(
@@ -220,6 +222,7 @@ package struct MoveBatch: Sendable {
         case .window(let window, let index):
             if let source = entry.source { take(sources, from: source, to: targets, in: entry.list) }
             let rebalanced = neighbourhoods[entry.list].place(targets, in: window, at: index)
+            windows[number] = RewrittenWindow(window)
             return .decided(.applied(rebalancedRows: rebalanced))
         }
     }
