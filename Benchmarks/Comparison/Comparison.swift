@@ -6,6 +6,7 @@ struct Comparison: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "Comparison",
         subcommands: [
-            Draining.self, Positions.self, ListSizes.self, WakingUp.self, HeldHorizon.self, Fairness.self, Memory.self,
+            Draining.self, Positions.self, ListSizes.self, Pages.self, WakingUp.self, HeldHorizon.self, Fairness.self,
+            Memory.self,
         ])
 }

@@ -1,15 +1,13 @@
-import SternBrocot
+/// A long list, in chunks, so that an insertion moves little memory.
+struct ChunkedList<Element> {
+    private let chunkSize = 512
 
-/// A long list of ranks in order, in chunks, so that an insertion moves little memory.
-struct ChunkedList {
-    private static let chunkSize = 512
-
-    private var chunks: [[Rank]] = [[]]
+    private var chunks: [[Element]] = [[]]
     private(set) var count = 0
     /// Where the last access was: the next one is mostly near it.
     private var (chunk, start) = (0, 0)
 
-    subscript(index: Int) -> Rank {
+    subscript(index: Int) -> Element {
         mutating get {
             let offset = seek(index)
             return chunks[chunk][offset]
@@ -20,13 +18,13 @@ struct ChunkedList {
         }
     }
 
-    mutating func insert(_ rank: Rank, at index: Int) {
+    mutating func insert(_ element: Element, at index: Int) {
         let offset = seek(index)
-        chunks[chunk].insert(rank, at: offset)
+        chunks[chunk].insert(element, at: offset)
         count += 1
-        guard chunks[chunk].count > 2 * Self.chunkSize else { return }
-        chunks.insert(Array(chunks[chunk][Self.chunkSize...]), at: chunk + 1)
-        chunks[chunk].removeLast(chunks[chunk].count - Self.chunkSize)
+        guard chunks[chunk].count > 2 * chunkSize else { return }
+        chunks.insert(Array(chunks[chunk][chunkSize...]), at: chunk + 1)
+        chunks[chunk].removeLast(chunks[chunk].count - chunkSize)
     }
 
     mutating func remove(at index: Int) {
@@ -36,22 +34,6 @@ struct ChunkedList {
         guard chunks[chunk].isEmpty, chunks.count > 1 else { return }
         chunks.remove(at: chunk)
         (chunk, start) = (0, 0)
-    }
-
-    /// The index of a rank that is in the list.
-    func index(of rank: Rank) -> Int? {
-        var (low, high) = (0, chunks.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if let last = chunks[middle].last, last < rank { low = middle + 1 } else { high = middle }
-        }
-        guard low < chunks.count, let offset = chunks[low].firstIndex(of: rank) else { return nil }
-        return chunks[..<low].reduce(0) { $0 + $1.count } + offset
-    }
-
-    var isInOrder: Bool {
-        let ranks = chunks.joined()
-        return zip(ranks, ranks.dropFirst()).allSatisfy { $0 < $1 }
     }
 
     /// Goes to the chunk of an index, and returns the offset in it.
@@ -65,5 +47,23 @@ struct ChunkedList {
             chunk += 1
         }
         return index - start
+    }
+}
+
+extension ChunkedList where Element: Comparable {
+    /// The index of an element that is in the list, which is in order.
+    func index(of element: Element) -> Int? {
+        var (low, high) = (0, chunks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if let last = chunks[middle].last, last < element { low = middle + 1 } else { high = middle }
+        }
+        guard low < chunks.count, let offset = chunks[low].firstIndex(of: element) else { return nil }
+        return chunks[..<low].reduce(0) { $0 + $1.count } + offset
+    }
+
+    var isInOrder: Bool {
+        let elements = chunks.joined()
+        return zip(elements, elements.dropFirst()).allSatisfy { $0 < $1 }
     }
 }

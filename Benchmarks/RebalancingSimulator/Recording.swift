@@ -9,6 +9,12 @@ struct Recording: Decodable {
         /// How many characters.
         let inserted: Int
 
+        init(position: Int, deleted: Int, inserted: Int) {
+            self.position = position
+            self.deleted = deleted
+            self.inserted = inserted
+        }
+
         init(from decoder: any Decoder) throws {
             var fields = try decoder.unkeyedContainer()
             position = try fields.decode(Int.self)

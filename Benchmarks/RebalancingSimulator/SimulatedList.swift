@@ -3,7 +3,7 @@ import SternBrocot
 
 /// A list under a rebalancing policy, without a database. Counts the rows that it rewrites.
 struct SimulatedList {
-    private(set) var ranks = ChunkedList()
+    private(set) var ranks = ChunkedList<Rank>()
     private(set) var inserts = 0
     private(set) var rebalances = 0
     private(set) var rewrittenRows = 0
@@ -18,10 +18,10 @@ struct SimulatedList {
 
     /// The neighbours of the gap before an index. A class, because looking into a chunked list moves its cursor.
     private final class Gap: GapNeighbours {
-        var ranks: ChunkedList
+        var ranks: ChunkedList<Rank>
         let index: Int
 
-        init(_ ranks: ChunkedList, _ index: Int) {
+        init(_ ranks: ChunkedList<Rank>, _ index: Int) {
             self.ranks = ranks
             self.index = index
         }

@@ -111,6 +111,22 @@ struct Workloads {
         return list
     }
 
+    /// The greatest bits of a term that a recording would need without rebalancing.
+    static func unboundedBits(_ patches: [Recording.Patch]) -> Int {
+        var list = ChunkedList<UnboundedRank>()
+        var most = 0
+        for patch in patches {
+            for _ in 0..<patch.deleted { list.remove(at: patch.position) }
+            for index in patch.position..<(patch.position + patch.inserted) {
+                let rank = UnboundedRank.between(
+                    index > 0 ? list[index - 1] : nil, index < list.count ? list[index] : nil)
+                list.insert(rank, at: index)
+                most = max(most, rank.bits)
+            }
+        }
+        return most
+    }
+
     /// Typing at a cursor that jumps, mostly not far, with backspacing and pasting.
     func typing(inserts: Int, nearbyJump: Int, seed: UInt64) -> SimulatedList {
         var generator = SeededGenerator(seed: seed)

@@ -1,0 +1,62 @@
+/// How a person edits a text who goes back into what was just written again and again, made up by a seed: recordings of
+/// long work on one text look like it, and need more bits than a rank has.
+struct SyntheticEditing {
+    /// Of 100 bursts of typing, so many begin within the one before, …
+    let back: Int
+    /// … so many not far from it, …
+    let near: Int
+    /// … and so many at the end. The others begin anywhere.
+    let end: Int
+    /// Characters in a burst, on average.
+    let burst: Int
+    /// Of 100 bursts, so many come after deleting about as much.
+    let revised: Int
+    /// After so many characters the work goes on within what was written last, as in a new chapter of a book: positions
+    /// are those of this part only. nil: never.
+    var part: Int?
+    let seed: UInt64
+
+    /// Of many that were tried, those that need 80 to 100 bits without rebalancing.
+    static let kinds = [
+        SyntheticEditing(back: 50, near: 30, end: 10, burst: 30, revised: 30, seed: 1),
+        SyntheticEditing(back: 50, near: 30, end: 10, burst: 30, revised: 30, seed: 2),
+        SyntheticEditing(back: 70, near: 20, end: 5, burst: 20, revised: 50, seed: 2),
+        SyntheticEditing(back: 20, near: 20, end: 50, burst: 30, revised: 40, part: 22_000, seed: 2),
+    ]
+
+    func patches(inserts: Int) -> [Recording.Patch] {
+        var generator = SeededGenerator(seed: seed)
+        var patches: [Recording.Patch] = []
+        var (start, cursor, end) = (0, 0, 0)
+        var (last, inserted, parts) = (1, 0, 0)
+        while inserted < inserts {
+            let kind = Int.random(in: 0..<100, using: &generator)
+            if kind < back {
+                cursor -= Int.random(in: 1...last, using: &generator)
+            } else if kind < back + near {
+                cursor += Int.random(in: -400...400, using: &generator)
+            } else if kind < back + near + self.end {
+                cursor = end
+            } else {
+                cursor = Int.random(in: start...end, using: &generator)
+            }
+            cursor = min(max(cursor, start), end)
+            if let part, inserted / part > parts {
+                parts = inserted / part
+                (start, end) = (cursor, cursor)
+            }
+            if Int.random(in: 0..<100, using: &generator) < revised {
+                let deleted = min(Int.random(in: 1...(2 * burst), using: &generator), cursor - start)
+                cursor -= deleted
+                end -= deleted
+                patches.append(Recording.Patch(position: cursor, deleted: deleted, inserted: 0))
+            }
+            last = Int.random(in: 1..<(2 * burst), using: &generator)
+            patches.append(Recording.Patch(position: cursor, deleted: 0, inserted: last))
+            cursor += last
+            end += last
+            inserted += last
+        }
+        return patches
+    }
+}

@@ -1,0 +1,37 @@
+/// The simplest fraction in a gap, with terms of up to 125 bits: shows how many a list would need without rebalancing.
+struct UnboundedRank {
+    let numerator: Int128
+    let denominator: Int128
+
+    /// The greater of |numerator| and denominator, in bits.
+    var bits: Int { Int128.bitWidth - max(abs(numerator), denominator).leadingZeroBitCount }
+
+    /// The simplest fraction between two others; nil is an infinite end.
+    static func between(_ lower: Self?, _ upper: Self?) -> Self {
+        let (low, high) = (lower ?? Self(numerator: -1, denominator: 0), upper ?? Self(numerator: 1, denominator: 0))
+        if low.numerator < 0 && high.numerator > 0 { return Self(numerator: 0, denominator: 1) }
+        return low.numerator >= 0 ? positive(low, high) : positive(high.negated, low.negated).negated
+    }
+
+    private var negated: Self { Self(numerator: -numerator, denominator: denominator) }
+
+    /// Follows the continued fractions of both ends as long as they agree.
+    private static func positive(_ lower: Self, _ upper: Self) -> Self {
+        var (smaller, greater) = (lower, upper)
+        var (last, before) = (Self(numerator: 1, denominator: 0), Self(numerator: 0, denominator: 1))
+        func convergent(_ quotient: Int128) -> Self {
+            Self(
+                numerator: quotient * last.numerator + before.numerator,
+                denominator: quotient * last.denominator + before.denominator)
+        }
+        while true {
+            let quotient = smaller.numerator / smaller.denominator
+            if (quotient + 1) * greater.denominator < greater.numerator { return convergent(quotient + 1) }
+            (last, before) = (convergent(quotient), last)
+            (smaller, greater) = (
+                Self(numerator: greater.denominator, denominator: greater.numerator - quotient * greater.denominator),
+                Self(numerator: smaller.denominator, denominator: smaller.numerator - quotient * smaller.denominator)
+            )
+        }
+    }
+}
