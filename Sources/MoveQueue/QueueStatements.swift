@@ -6,17 +6,22 @@ enum QueueStatements {
     /// Lists with pending requests beyond a list, in order, and those that their changes of list lead to; then tries
     /// the lock of each, unless the list is held.
     ///
-    /// The queue's index is skipped through, one probe for each list; what is below the floor is stepped over within
-    /// the index. The lists are chosen first and locked then, in the order of their keys: beside a LIMIT, the lock
+    /// The first entries of the queue's index are read in one go, which finds lists with few requests; from there on it
+    /// is skipped through, one probe for each list. What is below the floor is stepped over within the index. The lists are chosen first and locked then, in the order of their keys: beside a LIMIT, the lock
     /// function might be called for rows that are cut away.
     static func claim(beyond start: ListIdentifier, lists: Int, partners: Int, _ progress: ReadProgress) -> SQL {
         """
-        WITH RECURSIVE \(remembered(progress)), recent (ordered_table, list, number) AS (
-            (SELECT request.ordered_table, request.list, 1
-            FROM brocot.move_requests AS request
-            WHERE (request.ordered_table, request.list) > (\(start.orderedTable)::text, \(start.list)::text)
-                AND request.id > \(progress.floor)
-            ORDER BY request.ordered_table, request.list LIMIT 1)
+        WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
+            SELECT DISTINCT first.ordered_table, first.list
+            FROM (
+                SELECT request.ordered_table, request.list
+                FROM brocot.move_requests AS request
+                WHERE (request.ordered_table, request.list) > (\(start.orderedTable)::text, \(start.list)::text)
+                    AND request.id > \(progress.floor)
+                ORDER BY request.ordered_table, request.list LIMIT \(lists)::bigint
+            ) AS first
+        ), recent (ordered_table, list, number) AS (
+            SELECT run.ordered_table, run.list, row_number() OVER (ORDER BY run.ordered_table, run.list) FROM run
             UNION ALL
             SELECT next.ordered_table, next.list, recent.number + 1
             FROM recent
@@ -27,7 +32,7 @@ enum QueueStatements {
                     AND request.id > \(progress.floor)
                 ORDER BY request.ordered_table, request.list LIMIT 1
             ) AS next
-            WHERE recent.number < \(lists)::bigint
+            WHERE recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
         ), ready AS MATERIALIZED (
             SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
             FROM (
