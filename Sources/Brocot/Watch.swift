@@ -14,7 +14,8 @@ struct Watch {
     /// as long as there is little to do.
     static let longestNap = Duration.milliseconds(100)
     static let firstPoll = Duration.milliseconds(5)
-    static let longestPoll = Duration.seconds(1)
+    /// With what samples the gauges and prunes the log, an idle daemon sends less than one query a second.
+    static let longestPoll = Duration.milliseconds(1_250)
     /// Sleep is confirmed so often, since what isn't confirmed for 15 minutes is taken for dead.
     static let confirmation = Duration.seconds(300)
 

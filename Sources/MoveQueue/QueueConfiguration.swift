@@ -8,6 +8,8 @@ package struct QueueConfiguration: Sendable {
     package var requestsPerList = 1_000
     /// At most so many lists are claimed at once, 1 to 256: each takes a slot of the server's lock table.
     package var listsPerBatch = 256
+    /// At most so many lists are locked at once, with those that changes of list lead to.
+    var locksPerBatch = 256
     /// About so many bytes of items, as stored, are read at once.
     package var bytesPerBatch = 4 << 20
     package var rebalancing = RebalancingPolicy()
@@ -41,6 +43,9 @@ package struct QueueConfiguration: Sendable {
     func reduced(to share: BatchShare) -> QueueConfiguration {
         var reduced = self
         reduced.requestsPerBatch = max(1, requestsPerBatch / share.divisor)
+        reduced.listsPerBatch = max(1, listsPerBatch / share.divisor)
+        // One list and those that its changes of list lead to: with fewer, such a change might never be done.
+        reduced.locksPerBatch = max(1 + 2 * partnersPerList, locksPerBatch / share.divisor)
         reduced.requestsPerList = max(1, requestsPerList / share.divisor)
         reduced.bytesPerBatch = max(1, bytesPerBatch / share.divisor)
         return reduced

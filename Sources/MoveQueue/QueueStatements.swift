@@ -7,9 +7,12 @@ enum QueueStatements {
     /// the lock of each, unless the list is held.
     ///
     /// The first entries of the queue's index are read in one go, which finds lists with few requests; from there on it
-    /// is skipped through, one probe for each list. What is below the floor is stepped over within the index. The lists are chosen first and locked then, in the order of their keys: beside a LIMIT, the lock
-    /// function might be called for rows that are cut away.
-    static func claim(beyond start: ListIdentifier, lists: Int, partners: Int, _ progress: ReadProgress) -> SQL {
+    /// is skipped through, one probe for each list. What is below the floor is stepped over within the index. The lists
+    /// are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT, the
+    /// lock function might be called for rows that are cut away.
+    static func claim(
+        beyond start: ListIdentifier, lists: Int, partners: Int, locks: Int, _ progress: ReadProgress
+    ) -> SQL {
         """
         WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
             SELECT DISTINCT first.ordered_table, first.list
@@ -46,17 +49,17 @@ enum QueueStatements {
             WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
             ORDER BY number LIMIT \(lists)::bigint
         )
-        \(tryLocks(partners: partners, progress))
+        \(tryLocks(partners: partners, locks: locks, progress))
         """
     }
 
     /// The same for given lists.
-    static func claim(_ lists: [ListIdentifier], partners: Int, _ progress: ReadProgress) -> SQL {
+    static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
             SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY
         )
-        \(tryLocks(partners: partners, progress))
+        \(tryLocks(partners: partners, locks: locks, progress))
         """
     }
 
@@ -82,7 +85,7 @@ enum QueueStatements {
         """
 
     /// Number 0 marks the lists that were added for their changes of list.
-    private static func tryLocks(partners: Int, _ progress: ReadProgress) -> SQL {
+    private static func tryLocks(partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
         , floored AS MATERIALIZED (
             SELECT ready.*, coalesce(remembered.floor, \(progress.floor)) AS floor
@@ -113,7 +116,7 @@ enum QueueStatements {
             ) AS candidate
             GROUP BY candidate.ordered_table, candidate.list
             ORDER BY min(candidate.number)
-            LIMIT 256
+            LIMIT \(locks)::bigint
         ), keyed AS MATERIALIZED (
             SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
                 EXISTS (

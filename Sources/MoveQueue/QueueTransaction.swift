@@ -83,13 +83,13 @@ package struct QueueTransaction: Sendable {
     private func claim(
         _ scope: Scope, _ progress: ReadProgress, on connection: isolated Connection
     ) throws -> ListClaim {
-        let partners = configuration.partnersPerList
+        let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
             switch scope {
             case .beyond(let start, let lists):
-                QueueStatements.claim(beyond: start, lists: lists, partners: partners, progress)
+                QueueStatements.claim(beyond: start, lists: lists, partners: partners, locks: locks, progress)
             case .lists(let lists):
-                QueueStatements.claim(lists, partners: partners, progress)
+                QueueStatements.claim(lists, partners: partners, locks: locks, progress)
             }
         var (claim, lastNumber) = (ListClaim(), 0)
         for row in try connection.query(statement) {

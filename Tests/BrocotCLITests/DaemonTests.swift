@@ -80,6 +80,42 @@ import Testing
             try await Task.sleep(for: .milliseconds(5))
         }
     }
+
+    @Test("on SIGTERM during a batch finishes its transactions, and ends with 0 within 10 s")
+    func endsDuringBatch() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_requests (list, items, placement)
+            SELECT 'l' || n % 100, ARRAY['i' || n], 'last' FROM generate_series(1, 100000) AS n
+            """)
+        let clock = ContinuousClock()
+        nonisolated(unsafe) var signalled = clock.now
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#, databaseURL: database.url
+        ) { daemon in
+            while try await connection.query("SELECT FROM brocot.move_log LIMIT 1").isEmpty {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            signalled = clock.now
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        #expect(clock.now - signalled < .seconds(10))
+        let counts = try await connection.query(
+            """
+            SELECT (SELECT count(*) FROM brocot.move_log), (SELECT count(*) FROM brocot.items),
+                (SELECT count(*) FROM brocot.move_requests)
+            """
+        ).single()
+        let (logged, items, pending): (Int, Int, Int) = (
+            try counts.decode(0), try counts.decode(1), try counts.decode(2)
+        )
+        #expect(logged == items)
+        #expect(logged + pending == 100_000)
+        #expect(pending > 0, "the signal was to come during the work")
+    }
 }
 
 @Suite("daemon on a standby", .timeLimit(.minutes(10))) struct DaemonOnStandbyTests {

@@ -1,0 +1,114 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("What hinders a daemon decides no request", .timeLimit(.minutes(10))) struct DaemonHindranceTests {
+    private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
+
+    /// Waits until the statement's only value is `count`.
+    private func wait(for count: Int, _ statement: SQL, _ connection: Connection) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try await connection.query(statement).single().decode(0, as: Int.self) != count {
+            try #require(.now < deadline, "it is not \(count) within two minutes")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    @Test(
+        "a lock table with little room left: smaller batches find room in it",
+        .database(
+            on: .own(settings: [
+                "max_connections": "10", "max_locks_per_transaction": "10", "max_wal_senders": "0",
+                "max_worker_processes": "0", "autovacuum_max_workers": "1",
+            ])))
+    func fullLockTable() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_requests (list, items, placement)
+            SELECT 'l' || n, ARRAY['i'], 'last' FROM generate_series(1, 1000) AS n
+            """)
+        let holder = try await database.connect()
+        try await holder.execute(
+            script: """
+                DO $$
+                DECLARE
+                    taken integer := 0;
+                BEGIN
+                    BEGIN
+                        LOOP
+                            PERFORM pg_advisory_lock(1000000 + taken);
+                            taken := taken + 1;
+                        END LOOP;
+                    EXCEPTION WHEN out_of_memory THEN
+                        FOR number IN 1 .. 120 LOOP
+                            PERFORM pg_advisory_unlock(1000000 + taken - number);
+                        END LOOP;
+                    END;
+                END
+                $$
+                """)
+        let result = try await BrocotProcess.run("daemon", "--drain", "--workers", "1")
+        #expect(result.exitCode == 0)
+        #expect(result.errors.contains("out of shared memory"), "the table was to be too full for a whole batch")
+        try await wait(for: 0, Self.pending, connection)
+        try await wait(for: 1_000, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
+    }
+
+    @Test("a missing right: what needs it waits for it, and the rest goes on", .database) func missingRight()
+        async throws
+    {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        // Not a REVOKE: the daemon of this test is the owner, and superusers have every right.
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'permission denied' USING ERRCODE = 'insufficient_privilege'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.list = 'forbidden')
+                EXECUTE FUNCTION refuse();
+                SELECT brocot.move('forbidden', 'a', last => true);
+                """)
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-format", "json"], in: "/tmp", until: "permission denied", databaseURL: database.url
+        ) { daemon in
+            try await connection.execute(
+                """
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'l' || n, ARRAY['i'], 'last' FROM generate_series(1, 50) AS n
+                """)
+            try await wait(for: 1, Self.pending, connection)
+            try await connection.execute("DROP TRIGGER refuse ON brocot.items")
+            try await wait(for: 0, Self.pending, connection)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        try await wait(for: 51, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
+    }
+
+    @Test("a list that somebody keeps locked: after 30 s the log names the session", .database)
+    func lockedList() async throws {
+        let database = TestDatabase.current
+        let holder = try await database.connect()
+        try await holder.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'a'))")
+        let pid = try await holder.query("SELECT pg_backend_pid()").single().decode(0, as: Int.self)
+        let connection = try await database.connect()
+        try await connection.execute("SELECT brocot.move('a', 'x', last => true)")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-format", "json"], in: "/tmp", until: #""pid":"\#(pid)""#, databaseURL: database.url
+        ) { daemon in
+            #expect(daemon.output.contains("locked by one transaction"))
+            try await holder.execute(script: "COMMIT")
+            try await wait(for: 0, Self.pending, connection)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+}
