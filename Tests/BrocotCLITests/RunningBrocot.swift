@@ -43,21 +43,29 @@ struct RunningBrocot {
             input: .none, output: .sequence, error: .combinedWithOutput
         ) { execution in
             var output = ""
-            var hasRun = false
+            var started: Task<Void, any Error>?
+            // Read to the end also while `body` runs: a program whose output nobody takes stands still.
+            defer { started?.cancel() }
             for try await line in execution.standardOutput.strings() {
+                printed.append(line)
+                guard started == nil else { continue }
                 output += line
-                printed.append(line + "\n")
-                guard !hasRun, output.contains(text) else { continue }
-                hasRun = true
+                guard output.contains(text) else { continue }
                 let running = RunningBrocot(processIdentifier: execution.processIdentifier.value, output: output)
-                do {
-                    try await body(running)
-                } catch {
-                    running.send(SIGKILL)
-                    throw error
+                started = Task {
+                    do {
+                        try await body(running)
+                    } catch {
+                        running.send(SIGKILL)
+                        throw error
+                    }
                 }
             }
-            if !hasRun { Issue.record("brocot ended without printing \"\(text)\", but: \(output)") }
+            guard let started else {
+                Issue.record("brocot ended without printing \"\(text)\", but: \(output)")
+                return
+            }
+            try await started.value
         }
         return if case .exited(let code) = result.terminationStatus { code } else { nil }
     }

@@ -165,7 +165,7 @@ import Testing
             }
         }
         _ = try #require(
-            await proxy.stop(.beforeRequest, within: .seconds(60)) { $0.text.contains("pg_sleep") })
+            await proxy.stop(.beforeRequest, within: .seconds(300)) { $0.text.contains("pg_sleep") })
         // Requests to cancel come on connections of their own.
         proxy.freeze()
         let start = ContinuousClock.now
