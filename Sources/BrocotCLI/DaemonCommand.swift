@@ -102,8 +102,10 @@ struct DaemonCommand: AsyncParsableCommand {
                 return failure.description
             }
         }
-        try await waitForSchema(parameters, atMost: .seconds(settings.connectWait.value), logger: logger)
-        let daemon = Daemon(configuration, health: supervision.health, logger: logger)
+        let connectWait = Duration.seconds(settings.connectWait.value)
+        let daemon = StartingDaemon(daemon: Daemon(configuration, health: supervision.health, logger: logger)) {
+            try await Self.waitForSchema(parameters, atMost: connectWait, logger: logger)
+        }
         try await ServiceRunner.run(supervision.services(around: daemon), logger: logger)
     }
 
@@ -126,7 +128,7 @@ struct DaemonCommand: AsyncParsableCommand {
     }
 
     /// Waits for a server that can be written to, with a schema that this program knows. It may go away meanwhile.
-    private func waitForSchema(
+    private static func waitForSchema(
         _ parameters: ConnectionParameters, atMost limit: Duration, logger: Logger
     ) async throws {
         let deadline = ContinuousClock.now + limit
@@ -143,7 +145,7 @@ struct DaemonCommand: AsyncParsableCommand {
         }
     }
 
-    private func checkSchema(on first: Connection, logger: Logger) async throws {
+    private static func checkSchema(on first: Connection, logger: Logger) async throws {
         try await first.requireWritable()
         try await first.requireSchema()
         logger.info("connected", metadata: ["database": "\(first.summary)"])

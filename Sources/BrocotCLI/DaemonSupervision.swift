@@ -39,7 +39,7 @@ struct DaemonSupervision {
 
     /// The daemon and what supervises it, in the order in which they are started. They stop in the opposite one: systemd
     /// is told first, and HTTP is answered to the end.
-    func services(around daemon: Daemon) -> [any Service] {
+    func services(around daemon: any Service) -> [any Service] {
         let notifier = SystemdNotifier(
             environment: ProcessInfo.processInfo.environment,
             probe: .init(

@@ -81,6 +81,19 @@ import Testing
         }
     }
 
+    @Test("ends with 0 on a signal while it waits for its database")
+    func endsWhileConnecting() async throws {
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--http", "127.0.0.1:0"], in: "/tmp", until: "answering HTTP",
+            databaseURL: "postgresql://127.0.0.1:1/nowhere"
+        ) { daemon in
+            // The signal may only come when it is listened to.
+            try await Task.sleep(for: .seconds(2))
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
     @Test("on SIGTERM during a batch finishes its transactions, and ends with 0 within 10 s")
     func endsDuringBatch() async throws {
         let database = TestDatabase.current
