@@ -10,6 +10,7 @@ extension FaultRun.Report {
             ]
             lines.append("\(kind.rawValue) | " + counts.map(String.init).joined(separator: " | "))
         }
+        for (kind, missing) in FaultRun.leftOut { lines.append("\(kind.rawValue) is left out for want of \(missing)") }
         lines.append("")
         for phase in FaultProxy.Phase.allCases {
             lines.append("\(phase.rawValue): \(injected.count { $0.phase == phase })")

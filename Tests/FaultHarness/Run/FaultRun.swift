@@ -47,6 +47,17 @@ package struct FaultRun: Sendable {
         "due to idle-in-transaction timeout", "due to lock timeout", "due to statement timeout",
     ]
 
+    /// What can't be broken here, and what is missing for it.
+    static let leftOut: [FaultKind: String] = {
+        var leftOut: [FaultKind: String] = [:]
+        if !PgBouncer.isInstalled { leftOut[.poolerRestarted] = "PgBouncer" }
+        if !ReplicatedServers.canLimitFileSizes {
+            leftOut[.diskFull] = "util-linux's prlimit"
+            leftOut[.writeAheadLogFailed] = "util-linux's prlimit"
+        }
+        return leftOut
+    }()
+
     private let configuration: Configuration
     private let injector: FaultInjector
     private let progress: Progress
@@ -138,7 +149,7 @@ package struct FaultRun: Sendable {
     }
 
     private func injectFaults() async throws {
-        let kinds = FaultKind.allCases.filter { $0 != .poolerRestarted || injector.pooler != nil }
+        let kinds = FaultKind.allCases.filter { Self.leftOut[$0] == nil }
         let plan = FaultPlan(
             seed: configuration.seed, faults: configuration.faults, daemons: configuration.daemons, kinds: kinds)
         var lanes: [[FaultPlan.Fault]] = [

@@ -123,6 +123,11 @@ package actor ReplicatedServers {
         try await requireStandby()
     }
 
+    /// Whether the program is there that does it.
+    static let canLimitFileSizes = ["/usr/bin", "/bin"].contains {
+        FileManager.default.isExecutableFile(atPath: "\($0)/prlimit")
+    }
+
     /// Lets no process of the primary make a file longer than this, as if the disk were full; nil: as long as it likes.
     /// New processes take it over.
     package func limitFileSizes(to bytes: Int?) async throws {
