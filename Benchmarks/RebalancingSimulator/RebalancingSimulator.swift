@@ -76,11 +76,12 @@ struct RebalancingSimulator: AsyncParsableCommand {
                 "typing, cursor jumps within \(nearbyJump)",
                 Workloads(policy: policy).typing(inserts: attacks, nearbyJump: nearbyJump, seed: seed), limit)
         }
-        for (number, editing) in SyntheticEditing.kinds.enumerated() {
-            let patches = editing.patches(inserts: 2 * attacks)
-            let bits = Workloads.unboundedBits(patches)
-            table.report(
-                "made-up editing \(number + 1), needs \(bits) bits", Workloads(policy: policy).edits(patches), bound)
+        for (kinds, limit) in [(SyntheticEditing.withinBounds, bound), (SyntheticEditing.beyondBounds, nil)] {
+            for editing in kinds {
+                let patches = editing.patches(inserts: 2 * attacks)
+                let bits = Workloads.unboundedBits(patches)
+                table.report("made-up editing that needs \(bits) bits", Workloads(policy: policy).edits(patches), limit)
+            }
         }
         for (name, recording) in recordings {
             table.report(name, Workloads(policy: policy).edits(recording.patches), bound)
