@@ -23,13 +23,13 @@ struct SyntheticEditing {
         SyntheticEditing(back: 50, near: 30, end: 10, burst: 30, revised: 30, seed: 2),
         SyntheticEditing(back: 70, near: 20, end: 5, burst: 20, revised: 50, seed: 1),
         SyntheticEditing(back: 70, near: 20, end: 5, burst: 20, revised: 50, seed: 2),
-        SyntheticEditing(back: 20, near: 20, end: 50, burst: 30, revised: 40, part: 22_000, seed: 2),
+        SyntheticEditing(back: 10, near: 30, end: 50, burst: 30, revised: 70, part: 25_000, seed: 2),
     ]
 
     /// Those that miss them: what they cost is only shown. Two more need over 120 bits.
     static let beyondBounds = [
         SyntheticEditing(back: 5, near: 20, end: 70, burst: 30, revised: 40, part: 15_000, seed: 1),
-        SyntheticEditing(back: 10, near: 30, end: 50, burst: 30, revised: 70, part: 25_000, seed: 2),
+        SyntheticEditing(back: 20, near: 20, end: 50, burst: 30, revised: 40, part: 22_000, seed: 2),
         SyntheticEditing(back: 10, near: 30, end: 50, burst: 30, revised: 70, part: 25_000, seed: 1),
         SyntheticEditing(back: 20, near: 20, end: 50, burst: 30, revised: 40, part: 22_000, seed: 1),
         SyntheticEditing(back: 60, near: 20, end: 5, burst: 30, revised: 30, seed: 1),

@@ -9,7 +9,8 @@ package struct RebalancingPolicy: Sendable {
     package let limit: Int64
     /// How the ranks of a window are distributed.
     package let layout: RankLayout
-    /// The bits of room that a window must win for each doubling of its size, where ranks have 62 bits. They keep smaller windows within it cheap.
+    /// The bits of room that a window must win for each doubling of its size beyond ``freeWindow``, where ranks have 62
+    /// bits. They keep smaller windows within it cheap.
     package let reservedBits: Double
     /// The window in which room is taken whatever is reserved: larger ones only serve where nothing fits.
     package let largestWindow: Int
@@ -75,9 +76,14 @@ package struct RebalancingPolicy: Sendable {
             || Self.score(rows: size, room: bitWidth(of: limit.magnitude)) >= best.score
     }
 
+    /// The rows of a window for which nothing is reserved: people mostly go elsewhere before it is full again.
+    private static let freeWindow: UInt64 = 4
+    /// Larger windows have to be worth twice as much: they hold up who waits for them.
+    private static let handyWindow = 512
+
     /// Rows for each bit of room, weighted towards more room: with little of it, the same place is soon full again.
     private static func score(rows: Int, room: Double) -> Double {
-        Double(rows) / (room * room.squareRoot())
+        Double(rows > handyWindow ? 2 * rows : rows) / (room * room.squareRoot())
     }
 
     /// nil where the window has no room, or less than is reserved for its size.
@@ -93,7 +99,7 @@ package struct RebalancingPolicy: Sendable {
         let room = min(before.room(limit: limit), after.room(limit: limit)) + 0.7
         let rows = below + above
         let scale = bitWidth(of: limit.magnitude) / bitWidth(of: Rank.limit.magnitude)
-        let reserved = reservedBits * bitWidth(of: UInt64(rows)) * scale
+        let reserved = reservedBits * max(0, bitWidth(of: UInt64(rows)) - bitWidth(of: Self.freeWindow)) * scale
         guard room > 0, room >= reserved || rows >= largestWindow else { return nil }
         let window = RankWindow(below: below, above: above, ranks: ranks)
         return ScoredWindow(window: window, score: Self.score(rows: rows, room: room))
