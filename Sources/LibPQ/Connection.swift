@@ -8,8 +8,8 @@ import Logging
 /// one uninterrupted unit. From outside, ``run(_:)`` runs such a unit and carries the task's cancellation to the server;
 /// calling a method with `await` instead runs it to its end whatever happens to the task.
 ///
-/// Works through PgBouncer in transaction mode as well, but for prepared statements and notifications: it sends no
-/// startup parameter that PgBouncer refuses, and keeps no state in the session.
+/// Works through PgBouncer in transaction mode as well, but for notifications: it sends no startup parameter that
+/// PgBouncer refuses, and keeps no state in the session there.
 package actor Connection {
     let handle: ConnectionHandle
     let interruption: Interruption

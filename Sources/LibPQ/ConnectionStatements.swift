@@ -4,7 +4,8 @@ extension Connection {
     /// Runs one statement and returns its rows.
     ///
     /// With `prepared`, the session keeps the parsed statement under its text, so that the next one with the same text is
-    /// not parsed again: not through PgBouncer.
+    /// not parsed again, and after some rounds not planned again either. Through a pooler, where the next statement may be
+    /// another server process's, it makes no difference.
     ///
     /// - Throws: `server`, `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`.
     package func query(_ statement: SQL, prepared: Bool = false) throws(PostgresError) -> Rows {
@@ -40,8 +41,8 @@ extension Connection {
                 throw PostgresError(.invalidValue, "parameter $\(index + 1) can't be sent: \(reason)")
             }
         }
-        let key = PreparedStatements.Key(text: text, types: parameters.map(\.type))
-        let name = prepared ? try prepare(key) : nil
+        let key = PreparedStatements.Key(text: Array(text.utf8), types: parameters.map(\.type))
+        let name = prepared ? try prepare(text, key) : nil
         do throws(PostgresError) {
             return try send(text, parameters, preparedAs: name)
         } catch {
@@ -68,14 +69,24 @@ extension Connection {
         }
     }
 
+    /// Whether the server process is the one that answered when the connection was made. A pooler makes up a number of
+    /// its own for that.
+    private func hasServerProcessOfItsOwn() throws(PostgresError) -> Bool {
+        if let known = preparedStatements.areKept { return known }
+        let rows = Rows(try send("SELECT pg_catalog.pg_backend_pid()", [], preparedAs: nil))
+        let areKept = try rows.single().decode(0, as: Int32.self) == backendProcessIdentifier
+        preparedStatements.areKept = areKept
+        return areKept
+    }
+
     /// The name under which the session knows the statement; nil where it already knows too many.
-    private func prepare(_ key: PreparedStatements.Key) throws(PostgresError) -> String? {
+    private func prepare(_ text: String, _ key: PreparedStatements.Key) throws(PostgresError) -> String? {
         if let name = preparedStatements.names[key] { return name }
-        guard preparedStatements.count < PreparedStatements.limit else { return nil }
+        guard preparedStatements.count < PreparedStatements.limit, try hasServerProcessOfItsOwn() else { return nil }
         preparedStatements.count += 1
         let name = "libpq_statement_\(preparedStatements.count)"
         _ = try exchange { pointer in
-            PQsendPrepare(pointer, name, key.text, Int32(key.types.count), key.types.map(\.rawValue))
+            PQsendPrepare(pointer, name, text, Int32(key.types.count), key.types.map(\.rawValue))
         }
         preparedStatements.names[key] = name
         return name
@@ -85,7 +96,8 @@ extension Connection {
 /// The statements that a session has parsed.
 struct PreparedStatements {
     struct Key: Hashable {
-        let text: String
+        /// In bytes: two texts that are canonically equal may name two tables.
+        let text: [UInt8]
         let types: [PostgresType]
     }
 
@@ -93,6 +105,8 @@ struct PreparedStatements {
     static let limit = 256
 
     var names: [Key: String] = [:]
+    /// Whether the next statement meets the same server process; nil: not yet known.
+    var areKept: Bool?
     /// Of all that were made, so that no name is used twice.
     var count = 0
 }

@@ -10,9 +10,9 @@ package enum FailureClass: Equatable, Sendable {
     /// The server's, the network's or the operator's: it decides nothing, and passes.
     case environment
 
-    /// Classes of SQLSTATE that decide no request: connection, transaction state, authorization, rollback, syntax or
+    /// Classes of SQLSTATE that decide no request: connection, transaction state, statement name, authorization, rollback, syntax or
     /// access rule, resources, prerequisite state, operator intervention, system, internal.
-    private static let environmental: Set<String> = ["08", "25", "28", "40", "42", "53", "55", "57", "58", "XX"]
+    private static let environmental: Set<String> = ["08", "25", "26", "28", "40", "42", "53", "55", "57", "58", "XX"]
 
     package init(_ error: OrderingError) {
         switch error {

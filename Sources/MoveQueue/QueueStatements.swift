@@ -3,7 +3,7 @@ import Ordering
 
 /// Every statement on the queue and its log.
 enum QueueStatements {
-    /// Lists with pending requests beyond a list, in order, and those that their changes of list lead to; then tries
+    /// Lists with pending requests from a list on, or beyond it, in order, and those that their changes of list lead to; then tries
     /// the lock of each, unless the list is held.
     ///
     /// The first entries of the queue's index are read in one go, which finds lists with few requests; from there on it
@@ -11,46 +11,48 @@ enum QueueStatements {
     /// are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT, the
     /// lock function might be called for rows that are cut away.
     static func claim(
-        beyond start: ListIdentifier, lists: Int, partners: Int, locks: Int, _ progress: ReadProgress
+        from start: ListIdentifier, including: Bool, lists: Int, partners: Int, locks: Int, _ progress: ReadProgress
     ) -> SQL {
-        """
-        WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
-            SELECT DISTINCT first.ordered_table, first.list
-            FROM (
-                SELECT request.ordered_table, request.list
-                FROM brocot.move_requests AS request
-                WHERE (request.ordered_table, request.list) > (\(start.orderedTable)::text, \(start.list)::text)
-                    AND request.id > \(progress.floor)
-                ORDER BY request.ordered_table, request.list LIMIT \(lists)::bigint
-            ) AS first
-        ), recent (ordered_table, list, number) AS (
-            SELECT run.ordered_table, run.list, row_number() OVER (ORDER BY run.ordered_table, run.list) FROM run
-            UNION ALL
-            SELECT next.ordered_table, next.list, recent.number + 1
-            FROM recent
-            CROSS JOIN LATERAL (
-                SELECT request.ordered_table, request.list
-                FROM brocot.move_requests AS request
-                WHERE (request.ordered_table, request.list) > (recent.ordered_table, recent.list)
-                    AND request.id > \(progress.floor)
-                ORDER BY request.ordered_table, request.list LIMIT 1
-            ) AS next
-            WHERE recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
-        ), ready AS MATERIALIZED (
-            SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
-            FROM (
-                SELECT recent.ordered_table, recent.list FROM recent
-                UNION
-                SELECT remembered.ordered_table, remembered.list
-                FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first
-                WHERE (remembered.ordered_table, remembered.list)
-                    > (\(start.orderedTable)::text, \(start.list)::text)
-            ) AS with_requests
-            WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
-            ORDER BY number LIMIT \(lists)::bigint
-        )
-        \(tryLocks(partners: partners, locks: locks, progress))
-        """
+        let isNext: SQL = including ? ">=" : ">"
+        return """
+            WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
+                SELECT DISTINCT first.ordered_table, first.list
+                FROM (
+                    SELECT request.ordered_table, request.list
+                    FROM brocot.move_requests AS request
+                    WHERE (request.ordered_table, request.list)
+                            \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
+                        AND request.id > \(progress.floor)
+                    ORDER BY request.ordered_table, request.list LIMIT \(lists)::bigint
+                ) AS first
+            ), recent (ordered_table, list, number) AS (
+                SELECT run.ordered_table, run.list, row_number() OVER (ORDER BY run.ordered_table, run.list) FROM run
+                UNION ALL
+                SELECT next.ordered_table, next.list, recent.number + 1
+                FROM recent
+                CROSS JOIN LATERAL (
+                    SELECT request.ordered_table, request.list
+                    FROM brocot.move_requests AS request
+                    WHERE (request.ordered_table, request.list) > (recent.ordered_table, recent.list)
+                        AND request.id > \(progress.floor)
+                    ORDER BY request.ordered_table, request.list LIMIT 1
+                ) AS next
+                WHERE recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
+            ), ready AS MATERIALIZED (
+                SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
+                FROM (
+                    SELECT recent.ordered_table, recent.list FROM recent
+                    UNION
+                    SELECT remembered.ordered_table, remembered.list
+                    FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first
+                    WHERE (remembered.ordered_table, remembered.list)
+                        \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
+                ) AS with_requests
+                WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
+                ORDER BY number LIMIT \(lists)::bigint
+            )
+            \(tryLocks(partners: partners, locks: locks, progress))
+            """
     }
 
     /// The same for given lists.

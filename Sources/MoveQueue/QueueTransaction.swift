@@ -7,8 +7,8 @@ import Ordering
 package struct QueueTransaction: Sendable {
     /// Which lists a transaction looks at.
     package enum Scope: Sendable {
-        /// The next lists beyond this one that have requests.
-        case beyond(ListIdentifier, lists: Int)
+        /// The next lists that have requests, from this one or from the one behind it.
+        case next(from: ListIdentifier, including: Bool, lists: Int)
         case lists([ListIdentifier])
     }
 
@@ -86,13 +86,14 @@ package struct QueueTransaction: Sendable {
         let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
             switch scope {
-            case .beyond(let start, let lists):
-                QueueStatements.claim(beyond: start, lists: lists, partners: partners, locks: locks, progress)
+            case .next(let start, let including, let lists):
+                QueueStatements.claim(
+                    from: start, including: including, lists: lists, partners: partners, locks: locks, progress)
             case .lists(let lists):
                 QueueStatements.claim(lists, partners: partners, locks: locks, progress)
             }
         var (claim, lastNumber) = (ListClaim(), 0)
-        for row in try connection.query(statement) {
+        for row in try connection.query(statement, prepared: true) {
             let list = ListIdentifier(
                 orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self))
             let number = try row.decode(2, as: Int.self)
@@ -113,7 +114,8 @@ package struct QueueTransaction: Sendable {
         let rows = try connection.query(
             QueueStatements.pending(
                 in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,
-                bytes: configuration.bytesPerBatch, progress))
+                bytes: configuration.bytesPerBatch, progress),
+            prepared: true)
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
         for row in rows {
@@ -199,7 +201,8 @@ package struct QueueTransaction: Sendable {
         guard !decisions.decided.isEmpty else { return }
         let decided = decisions.decided.count
         try connection.execute(script: QueueStatements.finishSettings)
-        let rows = try connection.query(QueueStatements.finish(DecidedRequests(decisions.decided), at: time))
+        let rows = try connection.query(
+            QueueStatements.finish(DecidedRequests(decisions.decided), at: time), prepared: true)
         let deleted = try rows[0].decode(0, as: Int.self)
         let logged = try rows[0].decode(1, as: Int.self)
         guard deleted == decided, logged == decided else {

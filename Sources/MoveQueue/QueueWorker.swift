@@ -22,6 +22,8 @@ package struct QueueWorker: Sendable {
     private var transaction: QueueTransaction
     private static let beginning = ListIdentifier(orderedTable: "", list: "")
     private var place = beginning
+    /// Whether the list at `place` is still to come: it is where the worker has gone, not where it has been.
+    private var hasWandered = false
     /// What was found since the round began; nil: it began somewhere in the middle.
     private var round: Round? = Round()
     private var reading: QueueReading
@@ -59,7 +61,7 @@ package struct QueueWorker: Sendable {
             guard let row = rows.first else { return }
             place = ListIdentifier(
                 orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self))
-            round = nil
+            (round, hasWandered) = (nil, true)
         } catch {
             throw .database(error)
         }
@@ -72,7 +74,7 @@ package struct QueueWorker: Sendable {
         wasIdle = false
         while true {
             let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
-            let scope = QueueTransaction.Scope.beyond(place, lists: lists)
+            let scope = QueueTransaction.Scope.next(from: place, including: hasWandered, lists: lists)
             let progress = reading.progress
             let report = try await connection.run { [transaction] connection throws(QueueError) in
                 try transaction.run(scope, progress, on: connection)
@@ -108,6 +110,7 @@ package struct QueueWorker: Sendable {
         if isWaiting { round?.isAllHeld = false }
         let finished = round
         let isAtEnd = report.found < lists
+        hasWandered = false
         place = isAtEnd ? Self.beginning : report.lastFound ?? Self.beginning
         if isAtEnd { round = Round() }
         if report.decided > 0 || !report.newlyHeld.isEmpty { return .decided(report) }

@@ -123,6 +123,15 @@ import Testing
         #expect(try await connection.query("SELECT * FROM numbers", prepared: true).columnNames == ["number", "name"])
     }
 
+    @Test func `prepared statements whose texts differ only in how an accent is written are two`() async throws {
+        let connection = try await connect()
+        for letter in ["\u{e9}", "e\u{301}"] {
+            let text = try await connection.query("SELECT '\(unsafeRaw: letter)'", prepared: true)[0].decode(
+                0, as: String.self)
+            #expect(Array(text.utf8) == Array(letter.utf8))
+        }
+    }
+
     @Test func `statements beyond what a session keeps are parsed each time`() async throws {
         let connection = try await connect()
         for number in 0..<300 {

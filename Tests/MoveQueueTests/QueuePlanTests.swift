@@ -55,7 +55,7 @@ struct QueuePlanTests {
         let start = ListIdentifier(orderedTable: "", list: "")
         try await expect(
             ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
-            in: QueueStatements.claim(beyond: start, lists: 10, partners: 4, locks: 256, progress))
+            in: QueueStatements.claim(from: start, including: false, lists: 10, partners: 4, locks: 256, progress))
     }
 
     @Test("reading requests")

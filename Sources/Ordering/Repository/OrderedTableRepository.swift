@@ -181,7 +181,9 @@ struct OrderedTableRepository {
     private func execute(
         _ statement: SQL, rows expected: Int, on connection: isolated Connection
     ) throws(OrderingError) {
-        let written = try decoding { () throws(PostgresError) in try connection.execute(statement) }
+        let written = try decoding { () throws(PostgresError) in
+            try connection.execute(statement, prepared: true)
+        }
         guard written == expected else {
             throw .unexpectedRowCount(table: table.name, expected: expected, written: written)
         }
@@ -190,7 +192,7 @@ struct OrderedTableRepository {
 
 extension Connection {
     fileprivate func rows(_ statement: SQL) throws(OrderingError) -> Rows {
-        do { return try query(statement) } catch { throw .database(error) }
+        do { return try query(statement, prepared: true) } catch { throw .database(error) }
     }
 }
 
