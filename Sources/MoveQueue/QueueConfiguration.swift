@@ -10,7 +10,7 @@ package struct QueueConfiguration: Sendable {
     package var listsPerBatch = 256
     /// At most so many lists are locked at once, with those that changes of list lead to.
     var locksPerBatch = 256
-    /// About so many bytes of items, as stored, are read at once.
+    /// About so many bytes of items are read at once: as stored, which may be compressed, and at least 100 for each.
     package var bytesPerBatch = 4 << 20
     package var rebalancing = RebalancingPolicy()
     /// Lists with no more rows than this for each row to look up are read whole; 0: none.

@@ -135,8 +135,9 @@ enum QueueStatements {
 
     /// The earliest requests of locked lists, and the time that is now, in one snapshot.
     ///
-    /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all,
-    /// but at least one request: what is left out there is later than all that is returned.
+    /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all
+    /// (as stored, and at least 100 for each item), but at least one request: what is left out there is later than all
+    /// that is returned.
     static func pending(
         in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, _ progress: ReadProgress
     ) -> SQL {
@@ -163,7 +164,9 @@ enum QueueStatements {
             ) AS as_source
         ), weighed AS (
             SELECT candidate.*,
-                sum(pg_catalog.pg_column_size(candidate.items)) OVER earlier AS bytes,
+                sum(greatest(
+                    pg_catalog.pg_column_size(candidate.items), 100 * pg_catalog.cardinality(candidate.items)
+                )) OVER earlier AS bytes,
                 row_number() OVER earlier AS number
             FROM candidate
             WINDOW earlier AS (ORDER BY candidate.id ROWS UNBOUNDED PRECEDING)
