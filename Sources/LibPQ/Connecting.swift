@@ -166,13 +166,17 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     case let state? where state.classCode == "28": return .authenticationFailed
     default: break
     }
-    return telltales.first { message.contains($0.text) }?.failure ?? .other
+    // What else PgBouncer says is what its own server said to it: mostly that it is on its way down or up.
+    return telltales.first { message.contains($0.text) }?.failure
+        ?? (sqlState == .protocolViolation ? .notAccepting : .other)
 }
 
 /// What libpq says where the server said nothing, and what PgBouncer says: it gives all refusals one SQLSTATE, 08P01.
 private let telltales: [(text: String, failure: PostgresError.ConnectionFailure)] = [
     ("no such database", .noSuchDatabase),
     ("no such user", .authenticationFailed),
+    ("role \"", .authenticationFailed),
+    ("\" does not exist", .noSuchDatabase),
     ("authentication failed", .authenticationFailed),
     ("fe_sendauth: no password supplied", .authenticationFailed),
     ("no more connections allowed", .notAccepting),

@@ -24,6 +24,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 }
 
 extension SQLState {
+    package static let protocolViolation = SQLState(rawValue: "08P01")
     package static let featureNotSupported = SQLState(rawValue: "0A000")
     package static let characterNotInRepertoire = SQLState(rawValue: "22021")
     package static let invalidTextRepresentation = SQLState(rawValue: "22P02")

@@ -12,8 +12,9 @@ import Testing
     private static let encryptionRequest = length(8) + length(80_877_103)
     private static let startup = length(13) + length(196_608) + Array("user\0".utf8)
     private static let commit = message("Q", Array("COMMIT\0".utf8))
-    private static let parse = message("P", Array("name\0SELECT 1\0\0\0".utf8))
-    private static let rest = message("B", [0, 0, 0, 0]) + message("E", [0, 0, 0, 0, 0]) + message("S", [])
+    private static let parse = message("P", Array("\0SELECT 1\0\0\0".utf8))
+    private static let rest =
+        message("B", [0, 0, 0, 0, 0, 0, 0, 0]) + message("E", [0, 0, 0, 0, 0]) + message("S", [])
 
     @Test("finds statements, whatever pieces they come in", arguments: [1, 2, 7, 1_000])
     func requests(pieceLength: Int) {
@@ -28,6 +29,22 @@ import Testing
                 .encryptionRequest(Self.encryptionRequest), .other(Self.startup),
                 .statement(text: "COMMIT", bytes: Self.commit),
                 .statement(text: "SELECT 1", bytes: Self.parse + Self.rest), .other(Self.message("X", [])),
+            ])
+    }
+
+    @Test("knows a prepared statement's text each time that it is run; to parse it is not to run it")
+    func preparedStatements() {
+        var framing = RequestFraming()
+        let parse = Self.message("P", Array("one\0SELECT 1\0\0\0".utf8)) + Self.message("S", [])
+        let run =
+            Self.message("B", Array("\0one\0".utf8) + [0, 0, 0, 0, 0, 0]) + Self.message("E", [0, 0, 0, 0, 0])
+            + Self.message("S", [])
+        let other = Self.message("B", Array("\0two\0".utf8)) + Self.message("E", [0]) + Self.message("S", [])
+        let units = framing.append(Self.startup + parse + run + run + other)
+        #expect(
+            units.dropFirst() == [
+                .other(parse), .statement(text: "SELECT 1", bytes: run), .statement(text: "SELECT 1", bytes: run),
+                .statement(text: "", bytes: other),
             ])
     }
 

@@ -6,8 +6,8 @@ import Synchronization
 package struct ObservedStatement: Sendable, Equatable {
     /// Its SQL.
     package let text: String
-    /// 1 for the statement that begins a transaction, 2 for the next, and so on; 0 outside of one.
-    package let ordinal: Int
+    /// Whether a transaction was open when it was sent.
+    package let isInTransaction: Bool
 }
 
 /// Stands between clients and servers on 127.0.0.1, and stops a connection at a chosen moment: before a statement, or

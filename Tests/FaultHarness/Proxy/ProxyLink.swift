@@ -17,7 +17,7 @@ struct ProxyLink {
     private(set) var state = State.passing
     private(set) var answers = AnswerFraming()
     /// The latest statement that the client sent.
-    private(set) var statement = ObservedStatement(text: "", ordinal: 0)
+    private(set) var statement = ObservedStatement(text: "", isInTransaction: false)
     private var requests = RequestFraming()
     /// What was not yet looked at, or is held back.
     private var units: [RequestFraming.Unit] = []
@@ -105,7 +105,7 @@ struct ProxyLink {
                 toServer += bytes
             case .statement(let text, let bytes):
                 if !isFirstUnitJudged {
-                    note(text)
+                    statement = ObservedStatement(text: text, isInTransaction: answers.isInTransaction)
                     isFirstUnitJudged = true
                     switch judge(statement) {
                     case (let stop, .beforeRequest)?:
@@ -123,11 +123,6 @@ struct ProxyLink {
             isFirstUnitJudged = false
         }
         return nil
-    }
-
-    private mutating func note(_ text: String) {
-        let ordinal = answers.isInTransaction ? statement.ordinal + 1 : text.hasPrefix("BEGIN") ? 1 : 0
-        statement = ObservedStatement(text: text, ordinal: ordinal)
     }
 
     /// Goes on passing, also what was held back.

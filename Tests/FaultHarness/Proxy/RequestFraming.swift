@@ -6,7 +6,7 @@ struct RequestFraming {
     enum Unit: Equatable {
         /// All messages of one statement, up to the one after which the server says that it is ready for the next.
         case statement(text: String, bytes: [UInt8])
-        /// What has its place between statements, or begins and ends the session.
+        /// What has its place between statements, or begins and ends the session. To parse a statement is not yet to run it.
         case other([UInt8])
         /// Asks for encryption: the answer is a single byte.
         case encryptionRequest([UInt8])
@@ -14,7 +14,10 @@ struct RequestFraming {
 
     private var unread: [UInt8] = []
     private var hasBegun = false
+    /// The SQL of each prepared statement, by its name; the unnamed one's is empty.
+    private var prepared: [String: String] = [:]
     private var text = ""
+    private var isRun = false
     private var statement: [UInt8] = []
 
     mutating func append(_ bytes: some Sequence<UInt8>) -> [Unit] {
@@ -54,14 +57,19 @@ struct RequestFraming {
         case UInt8(ascii: "Q"):
             return .statement(text: message.string(at: 5), bytes: message)
         case UInt8(ascii: "P"):
-            let nameEnd = message[5...].firstIndex(of: 0) ?? message.endIndex - 1
-            text = message.string(at: nameEnd + 1)
+            prepared[message.string(at: 5)] = message.string(at: message.endOfString(at: 5))
             statement += message
-        case UInt8(ascii: "B"), UInt8(ascii: "D"), UInt8(ascii: "E"), UInt8(ascii: "C"):
+        case UInt8(ascii: "B"):
+            text = prepared[message.string(at: message.endOfString(at: 5))] ?? ""
+            statement += message
+        case UInt8(ascii: "E"):
+            isRun = true
+            statement += message
+        case UInt8(ascii: "D"), UInt8(ascii: "C"):
             statement += message
         case UInt8(ascii: "S"):
-            defer { (text, statement) = ("", []) }
-            return .statement(text: text, bytes: statement + message)
+            defer { (text, isRun, statement) = ("", false, []) }
+            return isRun ? .statement(text: text, bytes: statement + message) : .other(statement + message)
         default:
             return .other(message)
         }
@@ -73,6 +81,9 @@ extension [UInt8] {
     func bigEndianInteger(at place: Int) -> Int {
         self[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) }
     }
+
+    /// The place after the NUL that ends the string there.
+    fileprivate func endOfString(at place: Int) -> Int { (self[place...].firstIndex(of: 0) ?? endIndex - 1) + 1 }
 
     /// Up to the NUL that ends it.
     fileprivate func string(at place: Int) -> String {

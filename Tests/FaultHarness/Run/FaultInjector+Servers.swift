@@ -36,17 +36,7 @@ extension FaultInjector {
     }
 
     private func failWriteAheadLog() async throws {
-        try await withAdministrator { administrator in
-            try await servers.failWriteAheadLog()
-            do {
-                _ = try await administrator.query("SELECT pg_logical_emit_message(true, 'brocot', 'lost')")
-            } catch let error as PostgresError where error.isConnectionLost {
-                return
-            } catch {
-                throw error
-            }
-            throw FaultFailure(description: "the server wrote its log, which it could not")
-        }
+        try await withAdministrator { try await servers.failWriteAheadLog(through: $0) }
         try await waitUntilRecovered()
     }
 
@@ -54,8 +44,7 @@ extension FaultInjector {
     private func fillDisk(_ link: StoppedLink?) async throws {
         try await withAdministrator { administrator in
             let size: Int = try await administrator.query("SELECT pg_relation_size('brocot.move_log')")[0].decode(0)
-            // In the middle of a page, as where a disk is full.
-            try await servers.limitFileSizes(to: size + 4_096)
+            try await servers.fillTables(log: size)
         }
         link?.proceed()
         let refusals = await servers.count(of: "could not extend file")
@@ -64,7 +53,7 @@ extension FaultInjector {
             try await Task.sleep(for: .milliseconds(20))
         }
         try await Task.sleep(for: .milliseconds(500))
-        try await servers.limitFileSizes(to: nil)
+        try await servers.makeRoomForTables()
     }
 
     private func lockLists(_ generator: inout SeededGenerator) async throws {
@@ -90,8 +79,12 @@ extension FaultInjector {
     }
 
     private func waitUntilRecovered() async throws {
-        try await Task.sleep(for: .milliseconds(100))
-        try await withAdministrator { administrator in _ = try await administrator.query("SELECT 1") }
+        for _ in 0..<1_200 {
+            try await Task.sleep(for: .milliseconds(50))
+            try await servers.startAgain()
+            if try await servers.answers() { return }
+        }
+        throw FaultFailure(description: "the server did not recover within a minute")
     }
 }
 

@@ -9,10 +9,14 @@ package struct InjectedFault: Sendable {
     package let kind: FaultKind
     /// Where a connection had been stopped for it; nil: at no chosen moment.
     package let phase: FaultProxy.Phase?
-    /// The SQL of the statement at which it had been.
-    package let statement: String?
+    /// The statement at which it had been.
+    package let statement: ObservedStatement?
 
-    package var isDuringCommit: Bool { statement == "COMMIT" }
+    /// Where in a batch's transaction that was.
+    package var boundary: Boundary? {
+        guard let phase, let step = statement.flatMap(BatchStep.init) else { return nil }
+        return Boundary(step: step, phase: phase)
+    }
 }
 
 /// Makes things go wrong, each at its moment.
@@ -44,16 +48,14 @@ struct FaultInjector: Sendable {
             link?.proceed()
             throw error
         }
-        return InjectedFault(kind: fault.kind, phase: link?.phase, statement: link?.statement.text)
+        return InjectedFault(kind: fault.kind, phase: link?.phase, statement: link?.statement)
     }
 
     private func reach(_ moment: FaultPlan.Moment, _ proxy: FaultProxy) async -> StoppedLink? {
         switch moment {
         case .anytime: nil
-        case .statement(let ordinal, let phase):
-            await proxy.stop(phase, within: Self.patience) { $0.ordinal == ordinal && $0.text != "COMMIT" }
-        case .commit(let phase):
-            await proxy.stop(phase, within: Self.patience) { $0.text == "COMMIT" }
+        case .boundary(let boundary):
+            await proxy.stop(boundary.phase, within: Self.patience) { BatchStep($0) == boundary.step }
         }
     }
 
@@ -63,7 +65,7 @@ struct FaultInjector: Sendable {
             statement.text.contains("move_requests") || statement.text.contains("brocot.enqueue")
         }
         link?.cut()
-        return InjectedFault(kind: .enqueuerCut, phase: link?.phase, statement: link?.statement.text)
+        return InjectedFault(kind: .enqueuerCut, phase: link?.phase, statement: link?.statement)
     }
 
     // MARK: Daemons

@@ -6,10 +6,8 @@ package struct FaultPlan: Sendable {
     package enum Moment: Hashable, Sendable {
         /// At once, whatever is going on.
         case anytime
-        /// At the n-th statement of a daemon's transaction.
-        case statement(Int, FaultProxy.Phase)
-        /// At the end of one.
-        case commit(FaultProxy.Phase)
+        /// At a statement of a daemon's batch.
+        case boundary(Boundary)
     }
 
     package struct Fault: Sendable {
@@ -30,24 +28,35 @@ package struct FaultPlan: Sendable {
         var chosen = Array(kinds.shuffled(using: &generator).prefix(count))
         while chosen.count < count, let kind = weighted.randomElement(using: &generator) { chosen.append(kind) }
         chosen.shuffle(using: &generator)
+        var deck: [Boundary] = []
         faults = chosen.enumerated().map { number, kind in
             Fault(
-                kind: kind, moment: Self.moment(of: kind, &generator), daemon: number % daemons,
+                kind: kind, moment: Self.moment(of: kind, &deck, &generator), daemon: number % daemons,
                 seed: generator.next())
         }
     }
 
-    private static func moment(of kind: FaultKind, _ generator: inout SeededGenerator) -> Moment {
-        let phase = FaultProxy.Phase.allCases.randomElement(using: &generator) ?? .underWay
+    /// Cuts a connection at each of these boundaries.
+    package init(covering boundaries: [Boundary], seed: UInt64, daemons: Int) {
+        var generator = SeededGenerator(seed: seed)
+        faults = boundaries.map { boundary in
+            Fault(
+                kind: .connectionCut, moment: .boundary(boundary),
+                daemon: Int.random(in: 0..<daemons, using: &generator), seed: generator.next())
+        }
+    }
+
+    /// Boundaries come from a shuffled deck, so that each is met as often as any other.
+    private static func moment(
+        of kind: FaultKind, _ deck: inout [Boundary], _ generator: inout SeededGenerator
+    ) -> Moment {
         switch kind {
-        case .commitAnswerLost: return .commit(.beforeAnswer)
+        case .commitAnswerLost: return .boundary(Boundary(step: .commit, phase: .beforeAnswer))
         case .listsLocked, .tableLocked, .poolerRestarted, .enqueuerCut: return .anytime
         default: break
         }
-        switch Int.random(in: 0..<10, using: &generator) {
-        case 0..<2: return .anytime
-        case 2..<5: return .commit(phase)
-        default: return .statement(Int.random(in: 1...8, using: &generator), phase)
-        }
+        if Int.random(in: 0..<5, using: &generator) == 0 { return .anytime }
+        if deck.isEmpty { deck = Boundary.allCases.shuffled(using: &generator) }
+        return .boundary(deck.removeLast())
     }
 }

@@ -43,7 +43,7 @@ package struct FaultRun: Sendable {
     private static let serverMessages = [
         "was terminated by signal 6", "was terminated by signal 9", "database system was interrupted",
         "database system was not properly shut down",
-        "received promote request", "could not extend file", "due to administrator command",
+        "received promote request", "could not extend file", "No space left on device", "due to administrator command",
         "due to idle-in-transaction timeout", "due to lock timeout", "due to statement timeout",
     ]
 
@@ -51,9 +51,9 @@ package struct FaultRun: Sendable {
     static let leftOut: [FaultKind: String] = {
         var leftOut: [FaultKind: String] = [:]
         if !PgBouncer.isInstalled { leftOut[.poolerRestarted] = "PgBouncer" }
-        if !ReplicatedServers.canLimitFileSizes {
-            leftOut[.diskFull] = "util-linux's prlimit"
-            leftOut[.writeAheadLogFailed] = "util-linux's prlimit"
+        if ReplicatedServers.fullness == nil {
+            leftOut[.diskFull] = "a right to mount, or util-linux's prlimit"
+            leftOut[.writeAheadLogFailed] = leftOut[.diskFull]
         }
         return leftOut
     }()
@@ -66,6 +66,12 @@ package struct FaultRun: Sendable {
     /// How far the faults are, for the enqueuers to keep pace.
     private final class Progress: Sendable {
         private let injected = Mutex<[InjectedFault]>([])
+        private let over = Atomic(false)
+
+        /// Whether there will be no more faults.
+        var isOver: Bool { over.load(ordering: .relaxed) }
+
+        func end() { over.store(true, ordering: .relaxed) }
 
         var faults: [InjectedFault] { injected.withLock { $0 } }
 
@@ -113,6 +119,8 @@ package struct FaultRun: Sendable {
         for daemon in injector.daemons { try await daemon.start() }
         async let enqueuing = enqueue()
         try await injectFaults()
+        try await coverBoundaries()
+        progress.end()
         let enqueuers = try await enqueuing
         var report = Report()
         let drainStart = ContinuousClock.now
@@ -152,6 +160,23 @@ package struct FaultRun: Sendable {
         let kinds = FaultKind.allCases.filter { Self.leftOut[$0] == nil }
         let plan = FaultPlan(
             seed: configuration.seed, faults: configuration.faults, daemons: configuration.daemons, kinds: kinds)
+        try await inject(plan)
+    }
+
+    /// So often is it tried to meet a boundary that no fault has met.
+    private static let mostRounds: UInt64 = 20
+
+    /// Breaks something at every boundary at which nothing has broken.
+    private func coverBoundaries() async throws {
+        for round in 1...Self.mostRounds {
+            let missed = progress.faults.missedBoundaries
+            guard !missed.isEmpty else { return }
+            try await inject(
+                FaultPlan(covering: missed, seed: configuration.seed &+ round, daemons: configuration.daemons))
+        }
+    }
+
+    private func inject(_ plan: FaultPlan) async throws {
         var lanes: [[FaultPlan.Fault]] = [
             plan.faults.filter { $0.kind.lane == .servers }, plan.faults.filter { $0.kind.lane == .enqueuers },
         ]
@@ -204,7 +229,7 @@ package struct FaultRun: Sendable {
             longestBlock: 5, changesOfList: 5)
         var enqueuer = Enqueuer(
             name: name, url: servers.url(ports: injector.enqueuerProxy.ports, applicationName: name))
-        while enqueuer.asked.count < own || progress.faults.count < configuration.faults {
+        while enqueuer.asked.count < own || !progress.isOver {
             let share = min(1, Double(progress.faults.count + configuration.daemons) / Double(configuration.faults))
             let allowed = Int(share * Double(own)) - enqueuer.asked.count
             // Small statements mostly, and now and then a large one.

@@ -20,6 +20,8 @@ package actor ReplicatedServers {
     ]
 
     private let clusters: [LocalCluster]
+    /// Of each cluster; none where nothing can be mounted.
+    private var disks: [ServerDisks?] = [nil, nil]
     private var primaryIndex = 0
     /// Whether a standby has all that was acknowledged.
     package private(set) var hasSynchronousStandby = false
@@ -42,7 +44,14 @@ package actor ReplicatedServers {
         try await administrator.execute("CREATE DATABASE \(identifier: Self.database) TEMPLATE template0")
         let owner = try await Self.connect(to: clusters[0], database: Self.database)
         _ = try await Migrator(connection: owner).up()
-        try await Self.copy(clusters[0], to: clusters[1])
+        await owner.close()
+        await administrator.close()
+        if SmallFilesystem.isPossible {
+            await clusters[0].stop()
+            disks[0] = try await ServerDisks(of: clusters[0])
+            try await clusters[0].start()
+        }
+        disks[1] = try await Self.copy(clusters[0], to: clusters[1])
         try await clusters[1].start()
         ports = [await clusters[0].tcpPort, await clusters[1].tcpPort]
         // The copy has the password of the first.
@@ -95,6 +104,8 @@ package actor ReplicatedServers {
 
     package func shutDown() async {
         address.close()
+        for cluster in clusters { await cluster.stop(.immediate) }
+        for disks in disks { disks?.unmount() }
         for cluster in clusters { await cluster.shutDown() }
     }
 
@@ -118,38 +129,75 @@ package actor ReplicatedServers {
 
     /// Makes the former primary a standby of the present one.
     package func replaceStandby() async throws {
-        try await Self.copy(primary, to: standby)
+        disks[1 - primaryIndex]?.unmount()
+        disks[1 - primaryIndex] = try await Self.copy(primary, to: standby)
         try await standby.start()
         try await requireStandby()
     }
 
-    /// Whether the program is there that does it.
-    static let canLimitFileSizes = ["/usr/bin", "/bin"].contains {
-        FileManager.default.isExecutableFile(atPath: "\($0)/prlimit")
-    }
+    /// Whether disks are filled, or what can be written is limited; nil: neither is possible here.
+    package static let fullness: String? = {
+        if SmallFilesystem.isPossible { return "full filesystems" }
+        return FileSizeLimit.isPossible ? "limits of file sizes, since nothing can be mounted here" : nil
+    }()
 
-    /// Lets no process of the primary make a file longer than this, as if the disk were full; nil: as long as it likes.
-    /// New processes take it over.
-    package func limitFileSizes(to bytes: Int?) async throws {
+    /// Leaves the primary no room for its tables. Nothing grows any more, the log of requests first.
+    package func fillTables(log size: Int) async throws {
+        if let disks = disks[primaryIndex] { return try disks.tables.fill() }
         guard let server = await primary.serverProcess else { return }
-        for process in [server] + childProcesses(of: server) { try await Self.limitFileSizes(of: process, to: bytes) }
+        // In the middle of a page, as where a disk is full.
+        try await FileSizeLimit.set(size + 4_096, of: [server] + childProcesses(of: server))
     }
 
-    /// Lets the processes that the primary has now write nothing, so that the next one that writes its log crashes them
-    /// all; those that the server starts then can.
-    package func failWriteAheadLog() async throws {
+    /// Makes room for them again.
+    package func makeRoomForTables() async throws {
+        if let disks = disks[primaryIndex] { return try disks.tables.makeRoom() }
         guard let server = await primary.serverProcess else { return }
-        for process in childProcesses(of: server) { try await Self.limitFileSizes(of: process, to: 0) }
+        try await FileSizeLimit.set(nil, of: [server] + childProcesses(of: server))
     }
 
-    private static func limitFileSizes(of process: Int32, to bytes: Int?) async throws {
-        do {
-            try await ServerCommand.run(
-                "prlimit", ["--pid", "\(process)", "--fsize=\(bytes.map(String.init) ?? "unlimited"):"])
-        } catch {
-            // One that has ended meanwhile needs no limit.
-            guard kill(process, 0) != 0 else { throw error }
+    /// Has the primary panic for want of room for its write-ahead log, and recover: it may need a new start.
+    package func failWriteAheadLog(through administrator: Connection) async throws {
+        if let disks = disks[primaryIndex] {
+            try disks.log.fill()
+        } else if let server = await primary.serverProcess {
+            // Only the processes that it has now: those that it starts then can write.
+            try await FileSizeLimit.set(0, of: childProcesses(of: server))
         }
+        try await writeUntilLost(administrator)
+        try await Task.sleep(for: .milliseconds(200))
+        try disks[primaryIndex]?.log.makeRoom()
+    }
+
+    /// Writes log until a new file is needed, for which there is no room.
+    private func writeUntilLost(_ administrator: Connection) async throws {
+        do {
+            for _ in 0..<500 {
+                _ = try await administrator.query("SELECT pg_logical_emit_message(false, 'brocot', 'lost')")
+                _ = try await administrator.query("SELECT pg_switch_wal()")
+            }
+        } catch {
+            guard error.isConnectionLost else { throw error }
+            return
+        }
+        throw FaultFailure(description: "the server wrote its log, for which there was no room")
+    }
+
+    /// Whether the primary answers, now that it had to recover.
+    package func answers() async throws -> Bool {
+        do {
+            _ = try await connect().query("SELECT 1")
+            return true
+        } catch let error as PostgresError where error.isConnectionLost {
+            return false
+        } catch {
+            throw error
+        }
+    }
+
+    /// Starts the primary where it could not recover by itself.
+    package func startAgain() async throws {
+        if await primary.serverProcess == nil { try await primary.start() }
     }
 
     private func childProcesses(of parent: Int32) -> [Int32] {
@@ -168,7 +216,7 @@ package actor ReplicatedServers {
         try await Connection.connect(ConnectionParameters(url: await cluster.url(database: database)), logger: logger)
     }
 
-    private static func copy(_ source: LocalCluster, to copy: LocalCluster) async throws {
+    private static func copy(_ source: LocalCluster, to copy: LocalCluster) async throws -> ServerDisks? {
         let data = "\(copy.directory)/data"
         if FileManager.default.fileExists(atPath: data) { try FileManager.default.removeItem(atPath: data) }
         try await ServerCommand.run(
@@ -177,6 +225,7 @@ package actor ReplicatedServers {
                 "--dbname", await source.url(database: "postgres"), "--pgdata", data, "--write-recovery-conf",
                 "--checkpoint=fast", "--no-sync",
             ])
+        return SmallFilesystem.isPossible ? try await ServerDisks(of: copy) : nil
     }
 
     /// From here on a COMMIT is acknowledged once the standby has it too.

@@ -1,0 +1,117 @@
+import FaultHarness
+import FoundationEssentials
+import Glibc
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(
+    "A disk without room", .enabled(if: SmallFilesystem.isPossible, SmallFilesystem.impossible),
+    .timeLimit(.minutes(10)))
+struct FullDiskTests {
+    private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
+    private static let applied: SQL = "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'"
+    private static let rejected: SQL = "SELECT count(*) FROM brocot.move_log WHERE outcome <> 'applied'"
+
+    @Test("for tables refuses no request: all are applied when there is room again", .database(on: .own()))
+    func tables() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        let folder = "\(database.cluster.directory)/small"
+        try Self.makeFolder(folder, as: database.cluster.directory)
+        let disk = try await SmallFilesystem(replacing: folder)
+        defer { disk.unmount() }
+        try await connection.execute("CREATE TABLESPACE small LOCATION \(unsafeRaw: "'\(folder)'")")
+        try await connection.execute("ALTER TABLE brocot.items SET TABLESPACE small")
+        let daemon = try await Self.startDaemon(database)
+        try disk.fill()
+        try await Self.ask(for: 1_000, connection)
+        try await Self.wait(until: { daemon.latestLog.joined().contains("53100") })
+        try await Task.sleep(for: .seconds(1))
+        #expect(try await Self.count(Self.pending, connection) > 0)
+        #expect(try await Self.count(Self.rejected, connection) == 0)
+        try disk.makeRoom()
+        try await Self.wait(until: { try await Self.count(Self.pending, connection) == 0 })
+        #expect(try await Self.count(Self.applied, connection) == 1_000)
+        await daemon.stop()
+        #expect(await daemon.failures == [])
+    }
+
+    @Test("for the write-ahead log stops the server, and the daemon goes on when it is back", .database(on: .own()))
+    func writeAheadLog() async throws {
+        let database = TestDatabase.current
+        let cluster = database.cluster
+        await cluster.stop()
+        let disk = try await SmallFilesystem(replacing: "\(cluster.directory)/data/pg_wal")
+        defer { disk.unmount() }
+        try await cluster.start()
+        let daemon = try await Self.startDaemon(database)
+        try await Self.ask(for: 1_000, database.connect())
+        try disk.fill()
+        try await Self.wait(until: { try await !Self.canWriteOn(database) })
+        try disk.makeRoom()
+        try await Self.wait(until: {
+            // It may have ended, for want of room to recover too.
+            if await cluster.serverProcess == nil { try await cluster.start() }
+            return try await Self.canWriteOn(database)
+        })
+        let log = try String(contentsOfFile: cluster.logFile, encoding: .utf8)
+        #expect(log.contains("PANIC") && log.contains("No space left on device"))
+        let connection = try await database.connect()
+        try await Self.ask(for: 1_000, connection)
+        try await Self.wait(until: { try await Self.count(Self.pending, connection) == 0 })
+        #expect(try await Self.count(Self.applied, connection) == 2_000)
+        await daemon.stop()
+        #expect(await daemon.failures == [])
+    }
+
+    // MARK: Steps
+
+    private static func makeFolder(_ folder: String, as other: String) throws {
+        var status = stat()
+        try #require(stat(other, &status) == 0 && mkdir(folder, 0o700) == 0)
+        try #require(chown(folder, status.st_uid, status.st_gid) == 0)
+    }
+
+    private static func startDaemon(_ database: TestDatabase) async throws -> DaemonUnderFaults {
+        let daemon = DaemonUnderFaults(
+            name: "daemon", proxy: try FaultProxy(serverPorts: []), url: database.url, arguments: [])
+        try await daemon.start()
+        try await wait(until: { daemon.latestLog.joined().contains("connected") })
+        return daemon
+    }
+
+    private static func ask(for requests: Int, _ connection: Connection) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_requests (list, items, placement)
+            SELECT 'l' || n % 10, ARRAY[left(repeat(gen_random_uuid()::text, 30), 1000)], 'last'
+            FROM generate_series(1, \(requests)) AS n
+            """)
+    }
+
+    /// Writes to the log until a new file of it is needed, and there it may fail.
+    private static func canWriteOn(_ database: TestDatabase) async throws -> Bool {
+        do {
+            let connection = try await database.connect()
+            _ = try await connection.query("SELECT pg_logical_emit_message(false, 'brocot', 'a'), pg_switch_wal()")
+            return true
+        } catch let error as PostgresError where error.isConnectionLost {
+            return false
+        } catch {
+            throw error
+        }
+    }
+
+    private static func count(_ statement: SQL, _ connection: Connection) async throws -> Int {
+        try await connection.query(statement).single().decode(0)
+    }
+
+    private static func wait(until isSo: () async throws -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try await !isSo() {
+            try #require(.now < deadline, "nothing happened for two minutes")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}
