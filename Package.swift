@@ -8,6 +8,7 @@ let strict: [SwiftSetting] =
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
@@ -57,7 +58,7 @@ let package = Package(
             name: "BrocotCLI",
             dependencies: [
                 "Migrations", "Brocot", "MoveQueue", "Operations", "PrometheusText", "Supervision", "LocalPostgres",
-                argumentParser, serviceLifecycle, logging, metrics, configuration,
+                argumentParser, serviceLifecycle, unixSignals, logging, metrics, configuration,
             ],
             swiftSettings: strict),
 

@@ -79,6 +79,6 @@ package struct Daemon: Service {
 /// All that is pending waits for a person: see `brocot.held_lists`.
 package struct OnlyHeldWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
-        "only requests of held lists are left. Look into brocot.held_lists, then call brocot.release(list)"
+        "only requests of held lists are left. See which and why: brocot status. Then: brocot release LIST"
     }
 }

@@ -22,6 +22,8 @@ package struct DaemonConfiguration: Sendable {
     package var fitness: Fitness = { connection in
         await connection.parameterStatus("in_hot_standby") == "on" ? "the server is a standby" : nil
     }
+    /// Asked again on that connection while somebody wants to know, once in a few seconds: it has to be cheap.
+    package var lastingFitness: Fitness?
 
     package init(connection: ConnectionParameters) {
         self.connection = connection

@@ -21,6 +21,12 @@ package final class DaemonHealth: Sendable {
             }
         }
 
+        /// What is behind its connection was looked at again.
+        func isFit(_ unfitness: String?) { health.change(index) { $0.unreadiness = unfitness } }
+
+        /// Whether somebody has asked for the readiness since this was called last.
+        func wasAskedFor() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
+
         /// It has none, for this reason.
         func lostConnection(_ reason: String) {
             health.change(index) { loop in
@@ -56,6 +62,7 @@ package final class DaemonHealth: Sendable {
     }
 
     private let loops = Mutex<[State]>([])
+    private let isAsked = Atomic(false)
 
     package init() {}
 
@@ -79,6 +86,12 @@ package final class DaemonHealth: Sendable {
                 return "\(loop.name) has not turned for \((now - since).components.seconds) s"
             }
         }
+    }
+
+    /// The same as ``unreadiness``, and has the database looked at again, since somebody wants to know.
+    package func askForUnreadiness() -> String? {
+        isAsked.store(true, ordering: .relaxed)
+        return unreadiness
     }
 
     /// Why requests can't be applied now; nil where they can: the lookout and at least one worker have a connection to a

@@ -18,6 +18,7 @@ final class Lookout: Sendable {
     private let parameters: ConnectionParameters
     private let queue: QueueConfiguration
     private let fitness: DaemonConfiguration.Fitness
+    private let lastingFitness: DaemonConfiguration.Fitness?
     private let health: DaemonHealth.Loop
     private let metrics: DaemonMetrics
     private let logger: Logger
@@ -30,6 +31,7 @@ final class Lookout: Sendable {
         parameters = configuration.connection
         queue = configuration.queue
         fitness = configuration.fitness
+        lastingFitness = configuration.lastingFitness
         self.health = health
         self.metrics = metrics
         self.logger = logger
@@ -72,9 +74,14 @@ final class Lookout: Sendable {
         var watch = Watch()
         var reading = QueueReading(queue)
         var sampling = QueueSampling(metrics: metrics, logger: logger)
+        var nextExamination = ContinuousClock.now + Self.examinationInterval
         while !isStopping.isSet, !Task.isCancelled {
             health.turn()
             try await sampling.takeIfDue(on: connection)
+            if let lastingFitness, .now >= nextExamination, health.wasAskedFor() {
+                health.isFit(try await lastingFitness(connection))
+                nextExamination = .now + Self.examinationInterval
+            }
             let areAllWaiting = doorbell.areAllWaiting
             metrics.sleeps(areAllWaiting)
             switch watch.next(areAllWaiting: areAllWaiting, at: .now) {
@@ -95,6 +102,9 @@ final class Lookout: Sendable {
         try await connection.execute(SleepStatements.wakeUp(daemon))
         await connection.close()
     }
+
+    /// How often the database's fitness is looked at again, while somebody asks for it.
+    private static let examinationInterval = Duration.seconds(5)
 
     /// Has itself notified by another session: through a pooler in transaction mode, nobody is told. (Its own
     /// notification comes with the answer to the statement, even there.)

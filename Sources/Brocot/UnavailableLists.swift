@@ -8,6 +8,8 @@ struct UnavailableLists {
     struct Holder: Equatable {
         let process: Int32
         let transaction: String
+        /// What the session calls itself (`application_name`).
+        let application: String
     }
 
     /// So long a transaction may have a list before somebody is told.

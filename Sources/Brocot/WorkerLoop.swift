@@ -133,14 +133,23 @@ struct WorkerLoop: Sendable {
         var holders: [ListIdentifier: UnavailableLists.Holder] = [:]
         for row in try await connection.query(LockStatements.holders(of: lists)) {
             let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
-            holders[list] = .init(process: try row.decode(2), transaction: try row.decode(3))
+            holders[list] = .init(
+                process: try row.decode(2), transaction: try row.decode(3),
+                application: try row.decode(4, as: String?.self) ?? "")
         }
         for overdue in memory.unavailable.note(holders: holders, at: .now) {
+            // Of its own name are other workers and daemons; one that stands still keeps its transaction.
+            let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))
             logger.warning(
-                "a list is locked by one transaction all the time; its requests wait. See pg_stat_activity for the pid",
+                isAlike
+                    ? """
+                    a list is locked by one transaction of a Brocot session all the time; its requests wait. Does a daemon \
+                    stand still? The server ends its transaction after --idle-timeout
+                    """
+                    : "a list is locked by one transaction all the time; its requests wait. See pg_stat_activity for the pid",
                 metadata: [
                     "list": "\(overdue.list)", "pid": "\(overdue.holder.process)",
-                    "seconds": "\(overdue.duration.components.seconds)",
+                    "application": "\(overdue.holder.application)", "seconds": "\(overdue.duration.components.seconds)",
                 ])
         }
     }
@@ -159,7 +168,7 @@ struct WorkerLoop: Sendable {
         }
         for held in report.newlyHeld {
             logger.error(
-                "the database refuses a request; its list waits. Look into brocot.held_lists, then call brocot.release",
+                "the database refuses a request; its list waits. Mend that, and then: brocot release LIST",
                 metadata: ["list": "\(held.list)", "request": "\(held.request)", "error": "\(held.error)"])
         }
     }

@@ -16,6 +16,7 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot show groceries        print a list in its order
               brocot check groceries       how much room its order has
               brocot status                what is pending, applied, rejected and held
+              brocot release groceries     let a held list go on
               brocot doctor                what is wrong, and what to do
               brocot grant requester app   let the role app ask for moves
 
@@ -33,7 +34,8 @@ struct BrocotCommand: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            MigrateCommand.self, GrantCommand.self, DaemonCommand.self, StatusCommand.self, ShowCommand.self,
+            MigrateCommand.self, GrantCommand.self, DaemonCommand.self, StatusCommand.self, ReleaseCommand.self,
+            ShowCommand.self,
             CheckCommand.self, DoctorCommand.self, DevCommand.self, DemoCommand.self,
         ])
 }

@@ -28,10 +28,9 @@ struct CheckCommand: AsyncParsableCommand {
     var json = false
 
     @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var logging: LoggingOptions
 
     func run() async throws {
-        let connection = try await connection.connect(logger: logging.makeLogger())
+        let connection = try await connection.connect()
         let reader = CapacityReader(try await orderedTable(on: connection))
         let finding = try await connection.run { [list] connection throws(PostgresError) in
             try reader.read(list, on: connection)

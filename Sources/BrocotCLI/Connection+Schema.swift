@@ -14,6 +14,18 @@ extension Connection {
         }
     }
 
+    /// Those of the names under which no ordered table is registered.
+    nonisolated func unregistered(_ tables: [String]) async throws -> [String] {
+        guard !tables.isEmpty else { return [] }
+        let names: [String] = try await query("SELECT name FROM brocot.ordered_tables").map { try $0.decode(0) }
+        return Set(tables).subtracting(names).sorted()
+    }
+
+    /// The same as ``requireSchema()`` for one small query, where all is well.
+    nonisolated func requireSchemaStill() async throws {
+        if try await !Migrator(connection: self).isAtLatestVersion() { try await requireSchema() }
+    }
+
     /// Makes sure that the database has the schema that this program knows.
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.

@@ -1,11 +1,9 @@
 import ArgumentParser
 import Brocot
 import Configuration
-import FoundationEssentials
 import LibPQ
 import Logging
 import Migrations
-import MoveQueue
 import ServiceLifecycle
 import Supervision
 
@@ -44,10 +42,11 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            What to do with a request that the database refuses: skip it, or hold its list (unless its table says). \
-            (default: skip)
-            """, valueName: "skip|hold"))
-    var onPoison: PoisonPolicy?
+            What to do with a request that the database refuses: skip it, or hold its list. May be repeated, also for one \
+            table, which is stronger than what brocot.ordered_tables says of it: --on-poison hold --on-poison \
+            public.cards=skip. (default: skip)
+            """, valueName: "[table=]skip|hold"))
+    var onPoison: [String] = []
 
     @Option(
         help: ArgumentHelp("How long decided requests stay in the log; 0: for ever. (default: 7)", valueName: "days"))
@@ -66,77 +65,71 @@ struct DaemonCommand: AsyncParsableCommand {
             """, valueName: "seconds"))
     var stallAfter: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            """
-            A JSON file of settings, such as {"workers": 4}; else BROCOT_CONFIG names it. Stronger are the environment \
-            (BROCOT_WORKERS) and options.
-            """, valueName: "file"))
-    var config: String?
-
     @Flag(help: "Print each setting and where it comes from, without secrets, and end.")
     var dumpConfig = false
 
     @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var logging: LoggingOptions
 
     func run() async throws {
         CoreDumps.forbid()
         let settings = try settings()
-        let parameters = try settings.parameters()
-        if dumpConfig { return Stream.output.print(settings.table(parameters).lines.joined(separator: "\n")) }
-        let logger = settings.makeLogger()
-        if case .option = settings.databaseURL.source {
-            ConnectionOptions.warn(ofPasswordIn: parameters, logger: logger)
+        if dumpConfig {
+            let lines = settings.table(try settings.connection.parameters()).lines
+            return Stream.output.print(lines.joined(separator: "\n"))
         }
+        let logger = settings.log.makeLogger()
+        let parameters = try settings.connection.parameters(logger: logger)
         let supervision = try await DaemonSupervision.start(
             http: settings.http.value, stallAfter: .seconds(settings.stallAfter.value), logger: logger)
         var configuration = settings.configuration(parameters)
         configuration.drains = drain
-        configuration.fitness = { connection in
+        configuration.fitness = Self.fitness { try await $0.requireSchema() }
+        configuration.lastingFitness = Self.fitness { try await $0.requireSchemaStill() }
+        let connectWait = Duration.seconds(settings.connectWait.value)
+        let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
+        let daemon = StartingDaemon(daemon: Daemon(configuration, health: supervision.health, logger: logger)) {
+            try await Self.waitForSchema(parameters, naming: poisonTables, atMost: connectWait, logger: logger)
+        }
+        try await ServiceRunner.run(
+            supervision.services(around: daemon), alsoOn: Hangup.endingSignals(), logger: logger)
+    }
+
+    private static func fitness(
+        _ requireSchema: @escaping @Sendable (Connection) async throws -> Void
+    ) -> DaemonConfiguration.Fitness {
+        { connection in
             do {
                 try await connection.requireWritable()
-                try await connection.requireSchema()
+                try await requireSchema(connection)
                 return nil
             } catch let failure as CommandFailure {
                 return failure.description
             }
         }
-        let connectWait = Duration.seconds(settings.connectWait.value)
-        let daemon = StartingDaemon(daemon: Daemon(configuration, health: supervision.health, logger: logger)) {
-            try await Self.waitForSchema(parameters, atMost: connectWait, logger: logger)
-        }
-        try await ServiceRunner.run(supervision.services(around: daemon), logger: logger)
     }
 
     /// Options first, then the environment, then the file.
     private func settings() throws -> DaemonSettings {
-        let environment = ProcessInfo.processInfo.environment
-        let path = [config, environment["BROCOT_CONFIG"]].compactMap(\.self).first { !$0.isEmpty }
-        let file = try path.map { try ConfigurationFile(path: $0, knownKeys: DaemonSettings.keys) }
-        let texts = [
-            "database_url": connection.databaseURL, "on_poison": onPoison?.rawValue, "http": http?.description,
-            "log_format": logging.logFormat?.rawValue, "log_level": logging.logLevel?.rawValue,
-        ]
-        let numbers = [
-            "workers": workers, "connect_wait": connectWait, "idle_timeout": idleTimeout, "log_retention": logRetention,
-            "stall_after": stallAfter,
-        ]
-        let options = texts.compactMapValues { $0.map { ConfigValue(.string($0), isSecret: true) } }
-            .merging(numbers.compactMapValues { $0.map { ConfigValue(.int($0), isSecret: false) } }) { $1 }
-        return try DaemonSettings(SettingsReader(options: options, environment: environment, file: file))
+        let poison = onPoison.isEmpty ? nil : onPoison.joined(separator: ",")
+        return try DaemonSettings(
+            connection.settings.reader([
+                "database_url": .option(connection.databaseURL), "on_poison": .option(poison),
+                "http": .option(http?.description), "workers": .option(workers), "connect_wait": .option(connectWait),
+                "idle_timeout": .option(idleTimeout), "log_retention": .option(logRetention),
+                "stall_after": .option(stallAfter),
+            ]))
     }
 
     /// Waits for a server that can be written to, with a schema that this program knows. It may go away meanwhile.
     private static func waitForSchema(
-        _ parameters: ConnectionParameters, atMost limit: Duration, logger: Logger
+        _ parameters: ConnectionParameters, naming tables: [String], atMost limit: Duration, logger: Logger
     ) async throws {
         let deadline = ContinuousClock.now + limit
         while true {
             do {
                 let first = try await Connection.connect(
                     parameters, waitingAtMost: deadline - .now, logger: logger)
-                return try await checkSchema(on: first, logger: logger)
+                return try await checkSchema(on: first, naming: tables, logger: logger)
             } catch MigrationError.database(let error) where error.isConnectionLost && .now < deadline {
                 logger.info("the server went away; trying again", metadata: ["error": "\(error)"])
             } catch {
@@ -145,15 +138,16 @@ struct DaemonCommand: AsyncParsableCommand {
         }
     }
 
-    private static func checkSchema(on first: Connection, logger: Logger) async throws {
+    private static func checkSchema(on first: Connection, naming tables: [String], logger: Logger) async throws {
         try await first.requireWritable()
         try await first.requireSchema()
+        for table in try await first.unregistered(tables) {
+            logger.warning("--on-poison names a table that is not registered", metadata: ["table": "\(table)"])
+        }
         logger.info("connected", metadata: ["database": "\(first.summary)"])
         await first.close()
     }
 }
-
-extension PoisonPolicy: ExpressibleByArgument {}
 
 extension ProbeAddress: ExpressibleByArgument {
     /// Such as `127.0.0.1:9187`.

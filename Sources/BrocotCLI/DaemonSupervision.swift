@@ -29,7 +29,7 @@ struct DaemonSupervision {
                         : ProbeAnswer(status: 503, body: stalled.joined(separator: "\n") + "\n")
                 },
                 "/readyz": {
-                    health.unreadiness.map { ProbeAnswer(status: 503, body: "not ready: \($0)\n") }
+                    health.askForUnreadiness().map { ProbeAnswer(status: 503, body: "not ready: \($0)\n") }
                         ?? ProbeAnswer(body: "ready\n")
                 },
             ], logger: logger)

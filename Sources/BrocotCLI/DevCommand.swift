@@ -25,7 +25,7 @@ struct DevCommand: AsyncParsableCommand {
     @Option(help: "How many connections apply requests.")
     var workers = 2
 
-    @OptionGroup var logging: LoggingOptions
+    @OptionGroup var settings: SettingsOptions
 
     func validate() throws {
         guard DaemonSettings.workerCounts.contains(workers) else {
@@ -35,7 +35,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let logger = logging.makeLogger()
+        let logger = try settings.makeLogger()
         let preferred = URL(filePath: directory).absoluteURL.standardized.path
         let folder = try await LocalCluster.lastingDirectory(preferred: preferred)
         Stream.error.print("Starting PostgreSQL in \(folder) …")

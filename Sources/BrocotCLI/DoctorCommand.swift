@@ -31,17 +31,14 @@ struct DoctorCommand: AsyncParsableCommand {
     var json = false
 
     @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var logging: LoggingOptions
 
     func validate() throws {
         guard oldTransaction >= 0 else { throw ValidationError("--old-transaction is not negative.") }
     }
 
     func run() async throws {
-        let logger = logging.makeLogger()
-        let doctor = Doctor(
-            parameters: try connection.parameters(logger: logger), role: role, oldTransaction: oldTransaction,
-            logger: logger)
+        let (parameters, logger) = try connection.resolve()
+        let doctor = Doctor(parameters: parameters, role: role, oldTransaction: oldTransaction, logger: logger)
         let findings = await doctor.examine()
         Stream.output.print(json ? try encoded(findings) : text(of: findings))
         let faults = findings.compactMap(\.fault)

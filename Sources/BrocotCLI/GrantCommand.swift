@@ -32,10 +32,9 @@ struct GrantCommand: AsyncParsableCommand {
     var dryRun = false
 
     @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var logging: LoggingOptions
 
     func run() async throws {
-        let database = try await connection.connect(logger: logging.makeLogger())
+        let database = try await connection.connect()
         try await database.requireSchema()
         let unknown = try await database.run { [roles] connection throws(PostgresError) in
             try AccessGrants.unknownRoles(roles, on: connection)

@@ -35,7 +35,6 @@ struct MigrationOptions: ParsableArguments {
     var lockTimeout = 60.0
 
     @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var logging: LoggingOptions
 
     func validate() throws {
         guard (0...86_400).contains(lockTimeout) else {
@@ -47,7 +46,7 @@ struct MigrationOptions: ParsableArguments {
         // Before connecting: files that can't be read need no database to be found out.
         let set = if let directory { try MigrationSet(directory: directory) } else { MigrationSet.embedded }
         return Migrator(
-            connection: try await connection.connect(logger: logging.makeLogger()), set: set,
+            connection: try await connection.connect(), set: set,
             lockTimeout: .seconds(lockTimeout))
     }
 }

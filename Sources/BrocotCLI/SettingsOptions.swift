@@ -1,8 +1,18 @@
 import ArgumentParser
+import Configuration
+import FoundationEssentials
 import Logging
 
-/// How much is logged, and in which form. Logs go to standard error.
-struct LoggingOptions: ParsableArguments {
+/// What every command can be told: where settings stand beside options, and what is logged. Logs go to standard error.
+struct SettingsOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            A JSON file of settings, such as {"log_level": "debug"}; else BROCOT_CONFIG names it. Stronger are the \
+            environment (BROCOT_LOG_LEVEL) and options.
+            """, valueName: "file"))
+    var config: String?
+
     @Option(help: "The form of log lines: text for people, json for programs (one object per line). (default: text)")
     var logFormat: LogFormat?
 
@@ -12,12 +22,29 @@ struct LoggingOptions: ParsableArguments {
             """)
     var logLevel: Logger.Level?
 
-    func makeLogger() -> Logger { Self.makeLogger(format: logFormat, level: logLevel) }
-
-    /// Without a format it is text, without a level it is info.
-    static func makeLogger(format: LogFormat?, level: Logger.Level?) -> Logger {
-        Logger(label: "brocot") { _ in LineLogHandler(format: format ?? .text, logLevel: level ?? .info) }
+    /// Finds settings in these options, then the environment, then the file. One file serves all commands: what a
+    /// command has no use for may stand there too.
+    ///
+    /// - Throws: ``CommandFailure`` `.usage` where the file is wrong.
+    func reader(_ options: [String: ConfigValue?] = [:]) throws -> SettingsReader {
+        let environment = ProcessInfo.processInfo.environment
+        let path = [config, environment["BROCOT_CONFIG"]].compactMap(\.self).first { !$0.isEmpty }
+        let file = try path.map { try ConfigurationFile(path: $0, knownKeys: DaemonSettings.keys) }
+        let logging: [String: ConfigValue?] = [
+            "log_format": .option(logFormat?.rawValue), "log_level": .option(logLevel?.rawValue),
+        ]
+        return SettingsReader(
+            options: options.merging(logging) { $1 }.compactMapValues(\.self), environment: environment, file: file)
     }
+
+    func makeLogger() throws -> Logger { try LogSettings(reader()).makeLogger() }
+}
+
+extension ConfigValue {
+    /// A text that was given as an option. It may be a secret.
+    static func option(_ text: String?) -> ConfigValue? { text.map { ConfigValue(.string($0), isSecret: true) } }
+
+    static func option(_ number: Int?) -> ConfigValue? { number.map { ConfigValue(.int($0), isSecret: false) } }
 }
 
 /// The form of log lines.

@@ -26,14 +26,13 @@ struct ShowCommand: AsyncParsableCommand {
     var json = false
 
     @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var logging: LoggingOptions
 
     func validate() throws {
         guard limit >= 1 else { throw ValidationError("--limit is at least 1.") }
     }
 
     func run() async throws {
-        let database = try await connection.connect(logger: logging.makeLogger())
+        let database = try await connection.connect()
         let items = try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
         if json {
             let encoder = JSONEncoder()

@@ -24,14 +24,13 @@ struct StatusCommand: AsyncParsableCommand {
     var json = false
 
     @OptionGroup var connection: ConnectionOptions
-    @OptionGroup var logging: LoggingOptions
 
     func validate() throws {
         guard limit >= 0 else { throw ValidationError("--limit is not negative.") }
     }
 
     func run() async throws {
-        let database = try await connection.connect(logger: logging.makeLogger())
+        let database = try await connection.connect()
         try await database.requireSchema()
         let status = try await database.run { connection throws(PostgresError) in
             try QueueStatus.read(on: connection)

@@ -71,7 +71,7 @@ struct StatusText {
                     Self.quoted(list.error) + state,
                 ]
             })
-        return table.lines + ["Mend what refuses the request, and then: SELECT brocot.release('list', 'table')"]
+        return table.lines + ["Mend what refuses the request, and then: brocot release LIST --table TABLE"]
     }
 
     /// Names are the application's users': they stay on their line, and can't talk to a terminal.

@@ -62,6 +62,8 @@ enum MigrationQueries {
 
     static let historyExists: SQL = "SELECT to_regclass('brocot.schema_migrations') IS NOT NULL"
 
+    static let version: SQL = "SELECT coalesce(max(version), 0) FROM brocot.schema_migrations"
+
     /// A row of the history as ``AppliedMigration`` reads it.
     static let columns: SQL = """
         version, name, checksum, applied_at,

@@ -32,6 +32,20 @@ package struct Migrator: Sendable {
         }
     }
 
+    /// Whether the database has the set's latest version: one small query, for a look from time to time.
+    ///
+    /// - Throws: ``MigrationError/database(_:)``.
+    package func isAtLatestVersion() async throws(MigrationError) -> Bool {
+        do {
+            let version: Int = try await connection.query(MigrationQueries.version).single().decode(0)
+            return version == set.latestVersion
+        } catch {
+            let error = MigrationError(caught: error)
+            guard case .database(let refusal) = error, refusal.sqlState == .undefinedTable else { throw error }
+            return false
+        }
+    }
+
     /// Applies what is pending.
     ///
     /// - Parameter willApply: is called before each migration, by the connection's own thread.

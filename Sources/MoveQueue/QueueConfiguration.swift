@@ -21,6 +21,8 @@ package struct QueueConfiguration: Sendable {
 
     /// What becomes of a poisonous request of a table that says nothing about it.
     package var poisonPolicy = PoisonPolicy.skip
+    /// What becomes of those of single tables, whatever these say about it.
+    package var poisonPolicies: [ExactText: PoisonPolicy] = [:]
     /// How often a worker finds out how far the queue is past.
     package var lookInterval = Duration.seconds(1)
     /// How often the queue is read from its beginning: an id chosen by hand may be lower than what is past.

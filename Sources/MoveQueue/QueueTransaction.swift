@@ -185,6 +185,7 @@ package struct QueueTransaction: Sendable {
     }
 
     private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
+        if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
         do throws(PostgresError) {
             let row = try connection.query(QueueStatements.poisonPolicy(of: table)).first
             let chosen = try row?.decode(0, as: String?.self)

@@ -26,6 +26,30 @@ import Testing
         }
     }
 
+    @Test(
+        "says what is to become of refused requests, by default and for single tables, whatever their names",
+        arguments: [
+            (
+                ["--on-poison", "hold", "--on-poison", "public.cards=skip"], [:], "hold, public.cards=skip",
+                "--on-poison"
+            ),
+            (
+                ["--on-poison", "public.cards=hold"], ["BROCOT_ON_POISON": "hold"], "skip, public.cards=hold",
+                "--on-poison"
+            ),
+            (
+                [], ["BROCOT_ON_POISON": "skip, public.b=hold,public.a,b=c=hold"],
+                "skip, public.a,b=c=hold, public.b=hold", "BROCOT_ON_POISON"
+            ),
+            (["--on-poison", "items=skip", "--on-poison", "items=hold"], [:], "skip, items=hold", "--on-poison"),
+            ([], [:], "skip", "default"),
+        ] as [([String], [String: String], String, String)])
+    func poison(options: [String], environment: [String: String], value: String, source: String) async throws {
+        let result = try await dump(options, environment)
+        let line = try #require(result.output.split(separator: "\n").first { $0.hasPrefix("on_poison") })
+        #expect(line.contains(" \(value) ") && line.hasSuffix(" \(source)"))
+    }
+
     @Test("names the file by BROCOT_CONFIG too, and the option is stronger")
     func variable() async throws {
         try await withTemporaryFolder { folder in
@@ -71,6 +95,11 @@ import Testing
                 [], ["BROCOT_LOG_LEVEL": "loud"],
                 #"BROCOT_LOG_LEVEL is trace, debug, info, notice, warning, error or critical, and not "loud""#
             ),
+            (
+                ["--on-poison", "hold", "--on-poison", "public.cards=ignore"], [:],
+                #"and not "hold,public.cards=ignore""#
+            ),
+            ([], ["BROCOT_ON_POISON": "=hold"], "BROCOT_ON_POISON is skip or hold, or for one table"),
             ([], ["BROCOT_HTTP": "9187"], "BROCOT_HTTP is an address such as 127.0.0.1:9187"),
         ] as [([String], [String: String], String)])
     func wrongValue(options: [String], environment: [String: String], complaint: String) async throws {
@@ -85,7 +114,7 @@ import Testing
             (#"{"wokers": 3}"#, #"There is no setting "wokers", which is in "#),
             (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "is from 1 to 256, and not 0"),
             (#"{"workers": [3]}"#, "workers in "), (#"{"workers": true}"#, "workers in "),
-            (#"{"on_poison": "maybe"}"#, #"is skip or hold, and not "maybe""#),
+            (#"{"on_poison": "maybe"}"#, #"and not "maybe""#),
             ("[3]", "is not a JSON object"), ("{", "is not a JSON object"), ("", "is not a JSON object"),
         ])
     func wrongFile(text: String, complaint: String) async throws {
@@ -105,6 +134,37 @@ import Testing
         #expect(result.errors.contains("/nowhere/brocot.json can't be read"))
     }
 
+    @Test(
+        "serves the other commands too: where the database is, and what is logged", .database,
+        arguments: [["status"], ["doctor"], ["show", "l"], ["migrate", "status"], ["grant", "reader", "postgres"]])
+    func otherCommands(command: [String]) async throws {
+        let url = TestDatabase.current.url
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/brocot.json"
+            try write(#"{"database_url": "\#(url)", "log_format": "json", "workers": 3}"#, to: file)
+            let none: [String: String] = ["DATABASE_URL": "postgresql://127.0.0.1:1/nowhere"]
+            let byFile = try await run(command + ["--config", file], ["DATABASE_URL": ""])
+            #expect(byFile.exitCode == 0, "\(byFile.errors)")
+            let stronger = try await run(command, none.merging(["BROCOT_CONFIG": file]) { $1 })
+            #expect(stronger.exitCode == 6, "a variable is stronger than the file: \(stronger.errors)")
+            let strongest = try await run(command + ["--database-url", url], none)
+            #expect(strongest.exitCode == 0, "\(strongest.errors)")
+            let wrong = try await run(command, ["BROCOT_LOG_LEVEL": "loud"])
+            #expect(wrong.exitCode == 2 && wrong.errors.contains("BROCOT_LOG_LEVEL is trace, debug"))
+        }
+    }
+
+    @Test("says how a command logs: the warning of a password is one JSON object", .database)
+    func logFormat() async throws {
+        let result = try await run(
+            ["status", "--database-url", TestDatabase.current.loopbackURL], ["BROCOT_LOG_FORMAT": "json"])
+        #expect(result.exitCode == 0)
+        #expect(result.errors.hasPrefix("{") && result.errors.contains("can read the password"))
+        let silent = try await run(
+            ["status", "--database-url", TestDatabase.current.loopbackURL], ["BROCOT_LOG_LEVEL": "error"])
+        #expect(silent.errors == "")
+    }
+
     @Test("is what the daemon runs with", .database)
     func isUsed() async throws {
         try await withTemporaryFolder { folder in
@@ -122,11 +182,15 @@ import Testing
     }
 
     private func dump(_ options: [String], _ environment: [String: String]) async throws -> BrocotProcess {
+        try await run(["daemon", "--dump-config"] + options, environment)
+    }
+
+    private func run(_ arguments: [String], _ environment: [String: String]) async throws -> BrocotProcess {
         var variables = environment
         for name in ["DATABASE_URL", "BROCOT_CONFIG"] where variables[name] == nil { variables[name] = "" }
         let url = variables.removeValue(forKey: "BROCOT_DATABASE_URL") ?? ""
         return try await BrocotProcess.run(
-            ["daemon", "--dump-config"] + options, databaseURL: url,
+            arguments, databaseURL: url,
             environment: Dictionary(uniqueKeysWithValues: variables.map { (.init(stringLiteral: $0.key), $0.value) }))
     }
 }

@@ -93,10 +93,13 @@ import Testing
         try await wait(for: 51, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
-    @Test("a list that somebody keeps locked: after 30 s the log names the session", .database)
-    func lockedList() async throws {
+    @Test(
+        "a list that somebody keeps locked: after 30 s the log names the session, and tells whether it is Brocot's own",
+        .database, arguments: ["psql", "brocot"])
+    func lockedList(application: String) async throws {
         let database = TestDatabase.current
         let holder = try await database.connect()
+        try await holder.execute("SET application_name = \(unsafeRaw: application)")
         try await holder.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'a'))")
         let pid = try await holder.query("SELECT pg_backend_pid()").single().decode(0, as: Int.self)
         let connection = try await database.connect()
@@ -104,7 +107,8 @@ import Testing
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-format", "json"], in: "/tmp", until: #""pid":"\#(pid)""#, databaseURL: database.url
         ) { daemon in
-            #expect(daemon.output.contains("locked by one transaction"))
+            #expect(daemon.output.contains(#""application":"\#(application)""#))
+            #expect(daemon.output.contains("Does a daemon stand still?") == (application == "brocot"))
             try await holder.execute(script: "COMMIT")
             try await wait(for: 0, Self.pending, connection)
             daemon.send(SIGTERM)

@@ -36,6 +36,29 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.items").count == 3)
     }
 
+    @Test(
+        "goes by --on-poison for the table, else by what the table says, else by --on-poison",
+        arguments: [
+            (["--on-poison", "skip"], nil, 0), (["--on-poison", "skip"], "hold", 7),
+            (["--on-poison", "hold"], "skip", 0),
+            (["--on-poison", "items=skip", "--on-poison", "hold"], "hold", 0),
+            (["--on-poison", "items=hold"], "skip", 7), (["--on-poison", "other=hold"], nil, 0),
+        ] as [([String], String?, Int32)])
+    func precedence(options: [String], table: String?, exitCode: Int32) async throws {
+        let connection = try await prepare()
+        try await connection.execute(
+            "UPDATE brocot.ordered_tables SET on_poison = \(table as String?) WHERE name = 'items'")
+        #expect(try await BrocotProcess.run(["daemon", "--drain"] + options).exitCode == exitCode)
+        #expect(try await connection.query("SELECT FROM brocot.held_lists").count == (exitCode == 0 ? 0 : 1))
+    }
+
+    @Test("says so where --on-poison names a table that is not registered") func unknownTable() async throws {
+        let result = try await BrocotProcess.run(
+            "daemon", "--drain", "--on-poison", "public.crads=hold", "--on-poison", "items=hold")
+        #expect(result.exitCode == 0)
+        #expect(result.errors.contains("public.crads") && !result.errors.contains("items"))
+    }
+
     @Test("with an unknown --on-poison exits with 2") func wrongUsage() async throws {
         let result = try await BrocotProcess.run("daemon", "--on-poison", "ignore")
         #expect(result.exitCode == 2)

@@ -36,7 +36,7 @@ import Testing
     @Test(
         "says what is wrong, and what to do", .database,
         arguments: [
-            (held, "held lists", "brocot.release"),
+            (held, "held lists", "brocot release"),
             (
                 "ALTER TABLE brocot.move_requests SET (autovacuum_enabled = off)", "autovacuum",
                 "RESET (autovacuum_enabled)"

@@ -51,6 +51,26 @@ import Testing
         }
     }
 
+    @Test("tells that it is not ready where the schema gets newer than the program, or goes", .database)
+    func schemaChanges() async throws {
+        try await withDaemon { daemon, port in
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            let connection = try await TestDatabase.current.connect()
+            try await connection.execute(
+                "INSERT INTO brocot.schema_migrations (version, name, checksum, duration) VALUES (9999, 'later', '', '1 s')"
+            )
+            let newer = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
+            #expect(newer.body.contains("newer than this program"))
+            try await connection.execute("DELETE FROM brocot.schema_migrations WHERE version = 9999")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await connection.execute("DROP SCHEMA brocot CASCADE")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                $0.status == 503 && $0.body.contains("no schema brocot")
+            }
+            #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
+        }
+    }
+
     @Test("answers before there is a server, and tells that it waits", .database)
     func waitsForServer() async throws {
         let exitCode = try await RunningBrocot.run(

@@ -25,11 +25,11 @@ struct UnavailableListsTests {
     }
 
     @Test("after 30 s, and then every 5 minutes") func sameTransaction() {
-        #expect(reports(for: 400) { _ in .init(process: 7, transaction: "3/9") } == [30, 330])
+        #expect(reports(for: 400) { _ in .init(process: 7, transaction: "3/9", application: "psql") } == [30, 330])
     }
 
     @Test("not where its transactions follow each other, as those of a busy worker do") func otherTransactions() {
-        #expect(reports(for: 400) { .init(process: 7, transaction: "3/\($0)") }.isEmpty)
+        #expect(reports(for: 400) { .init(process: 7, transaction: "3/\($0)", application: "psql") }.isEmpty)
     }
 
     @Test("not where nobody has it by the time of looking") func nobody() {
@@ -37,7 +37,7 @@ struct UnavailableListsTests {
     }
 
     @Test("not when it was to be had since") func available() {
-        let holder = UnavailableLists.Holder(process: 7, transaction: "3/9")
+        let holder = UnavailableLists.Holder(process: 7, transaction: "3/9", application: "psql")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
     }
 }

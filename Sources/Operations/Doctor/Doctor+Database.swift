@@ -73,7 +73,7 @@ extension Doctor {
             guard count > 0 else { return .ok("held lists", "none") }
             return .failure(
                 "held lists", "\(count) wait for a person",
-                advice: "See brocot status. Mend what refuses the request, then SELECT brocot.release('list').")
+                advice: "See brocot status. Mend what refuses the requests, then: brocot release LIST, or --all.")
         }
     }
 

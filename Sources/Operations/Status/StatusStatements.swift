@@ -1,6 +1,6 @@
 import LibPQ
 
-/// The statements that `brocot status` reads, over the views of the schema.
+/// The statements of `brocot status` and `brocot release`, over the views and functions of the schema.
 enum StatusStatements {
     static let queue: SQL = """
         SELECT pending, pending_is_estimate, (extract(epoch FROM oldest_age) * 1000)::bigint, sleeping_daemons
@@ -29,5 +29,13 @@ enum StatusStatements {
         FROM brocot.held_lists AS held
         ORDER BY held.held_at LIMIT \(limit)
         """
+    }
+
+    static let heldNames: SQL = """
+        SELECT held.ordered_table, held.list FROM brocot.held_lists AS held ORDER BY held.ordered_table, held.list
+        """
+
+    static func release(_ list: String, of table: String, rejecting: Bool) -> SQL {
+        "SELECT brocot.release(\(list), \(table), reject => \(rejecting))"
     }
 }

@@ -1,0 +1,34 @@
+import LibPQ
+import Logging
+
+/// Where the database is, with where that comes from.
+struct ConnectionSettings {
+    let databaseURL: Setting<String?>
+
+    /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
+    init(_ reader: SettingsReader) throws {
+        databaseURL = try reader.text("database_url", wanted: "a URL") { $0 }
+    }
+
+    /// Where to connect; where nobody says, it is left to libpq. Warns of a password that others can read.
+    ///
+    /// - Throws: `PostgresError` `invalidParameters`, without repeating what may be a password.
+    func parameters(logger: Logger) throws(PostgresError) -> ConnectionParameters {
+        let parameters = try parameters()
+        if case .option = databaseURL.source, parameters["password"] != nil {
+            logger.warning(
+                """
+                everybody who can list this machine's processes can read the password in --database-url; \
+                set BROCOT_DATABASE_URL or PGPASSFILE instead
+                """)
+        }
+        return parameters
+    }
+
+    /// The same without a warning.
+    func parameters() throws(PostgresError) -> ConnectionParameters {
+        var parameters = try ConnectionParameters(url: databaseURL.value)
+        if parameters["application_name"] == nil { parameters["fallback_application_name"] = "brocot" }
+        return parameters
+    }
+}

@@ -1,0 +1,21 @@
+import Logging
+
+/// What is logged, with where that comes from.
+struct LogSettings {
+    let format: Setting<LogFormat?>
+    let level: Setting<Logger.Level?>
+
+    /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
+    init(_ reader: SettingsReader) throws {
+        format = try reader.text("log_format", wanted: "text or json", as: { LogFormat(rawValue: $0) })
+        level = try reader.text(
+            "log_level", wanted: "trace, debug, info, notice, warning, error or critical",
+            as: { Logger.Level(rawValue: $0) })
+    }
+
+    func makeLogger() -> Logger {
+        Logger(label: "brocot") { [format, level] _ in
+            LineLogHandler(format: format.value ?? .text, logLevel: level.value ?? .info)
+        }
+    }
+}

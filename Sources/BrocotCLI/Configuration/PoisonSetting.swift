@@ -1,0 +1,52 @@
+import MoveQueue
+import Ordering
+
+/// What is to become of requests that the database refuses, for all tables and for single ones: `hold, public.cards=skip`.
+struct PoisonSetting: Sendable, CustomStringConvertible {
+    /// How a message says what it has to be.
+    static let wanted = "skip or hold, or for one table such as public.cards=hold, several separated by commas"
+
+    /// For tables that nothing is said about, neither here nor in the registry.
+    private(set) var standard: PoisonPolicy?
+    private(set) var tables: [ExactText: PoisonPolicy] = [:]
+
+    init() {}
+
+    /// Nil where the text says something else. Of two words on the same table the later one counts.
+    init?(_ text: String) {
+        var name = ""
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            // A table's name may hold commas and equals signs: only a policy ends an entry.
+            let entry = name + part
+            if name.isEmpty, let policy = Self.policy(part) {
+                standard = policy
+            } else if let sign = entry.lastIndex(of: "="), let policy = Self.policy(entry[entry.index(after: sign)...])
+            {
+                let table = String(entry[..<sign].trimming(" "))
+                guard !table.isEmpty else { return nil }
+                tables[ExactText(table)] = policy
+                name = ""
+            } else {
+                name = entry + ","
+            }
+        }
+        guard name.isEmpty else { return nil }
+    }
+
+    private static func policy(_ text: some StringProtocol) -> PoisonPolicy? {
+        PoisonPolicy(rawValue: String(Substring(text).trimming(" ")))
+    }
+
+    var description: String {
+        let entries = tables.map { "\($0.key.text)=\($0.value.rawValue)" }.sorted()
+        return ([(standard ?? .skip).rawValue] + entries).joined(separator: ", ")
+    }
+}
+
+extension Substring {
+    fileprivate func trimming(_ character: Character) -> Substring {
+        let start = drop { $0 == character }
+        guard let end = start.lastIndex(where: { $0 != character }) else { return start }
+        return start[...end]
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import LibPQ
+import Operations
+
+struct ReleaseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "release",
+        abstract: "Let held lists go on, when what refused their request is mended.",
+        discussion: """
+            EXAMPLES:
+              brocot release groceries
+              brocot release 42 43 --table public.cards
+              brocot release 42 --table public.cards --reject
+              brocot release --all
+
+            A list is held where the database refused a request and --on-poison, or its table, says hold. brocot status \
+            tells which, and why. Released, the request is tried again, and held again where it is refused again. With \
+            --reject it is rejected instead, and its list goes on with the next one.
+
+            Exit status: 0 released · 1 a list is not held; the others are released
+            """)
+
+    @Argument(help: "The lists.")
+    var lists: [String] = []
+
+    @Option(
+        help: "The ordered table: items, or schema.table for one of your own. (default: items; with --all, every one)")
+    var table: String?
+
+    @Flag(help: "Release every held list.")
+    var all = false
+
+    @Flag(help: "Reject the request that each list is held for.")
+    var reject = false
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard all != !lists.isEmpty else { throw ValidationError("Name lists, or give --all.") }
+    }
+
+    func run() async throws {
+        let database = try await connection.connect()
+        try await database.requireSchema()
+        let released = try await database.run { [lists, table, reject] connection throws(PostgresError) in
+            lists.isEmpty
+                ? try HeldLists.releaseAll(of: table, rejecting: reject, on: connection)
+                : try HeldLists.release(lists, of: table ?? "items", rejecting: reject, on: connection)
+        }
+        let missed = lists.filter { !released.contains($0) }
+        Stream.error.print(
+            "Released \(released.count == 1 ? "1 list" : "\(released.count) lists")"
+                + (reject ? ", and rejected what held \(released.count == 1 ? "it" : "them")." : "."))
+        guard missed.isEmpty else {
+            throw CommandFailure(
+                .failed,
+                "Not held in \(table ?? "items"): \(missed.map(StatusText.quoted).joined(separator: ", ")). See brocot status."
+            )
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import LibPQ
+
+/// Lets lists go on that wait for a person.
+package enum HeldLists {
+    /// Releases these lists, each in a transaction of its own.
+    ///
+    /// - Returns: those that were held.
+    package static func release(
+        _ lists: [String], of table: String, rejecting: Bool, on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        var released: [String] = []
+        for list in lists {
+            let row = try connection.query(StatusStatements.release(list, of: table, rejecting: rejecting)).single()
+            if try row.decode(0) { released.append(list) }
+        }
+        return released
+    }
+
+    /// Releases every list that is held now, of one table or of all.
+    ///
+    /// - Returns: the lists.
+    package static func releaseAll(
+        of table: String?, rejecting: Bool, on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        var released: [String] = []
+        for row in try connection.query(StatusStatements.heldNames) {
+            let name = try row.decode(0, as: String.self)
+            guard table == nil || table == name else { continue }
+            released += try release([try row.decode(1)], of: name, rejecting: rejecting, on: connection)
+        }
+        return released
+    }
+}

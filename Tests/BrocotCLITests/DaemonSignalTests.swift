@@ -1,0 +1,145 @@
+import FaultHarness
+import FoundationEssentials
+import LibPQ
+import Subprocess
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What it is about is that a daemon ends whatever it waits for: so each has as long as an operator is promised.
+@Suite("A daemon that is told to end", .timeLimit(.minutes(10))) struct DaemonSignalTests {
+    private static let promised = Duration.seconds(10)
+
+    @Test(
+        "ends with 0 within 10 s in the middle of a statement that takes a minute, which is rolled back; also told twice",
+        .database)
+    func slowStatement() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION sleep() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
+                CREATE TRIGGER sleep AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION sleep();
+                """)
+        try await expectEnd { daemon in
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            while try await connection.query(Self.sleeping).isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            daemon.send(SIGTERM)
+        }
+        while try await !connection.query(Self.sleeping).isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        let counts = try await connection.query(
+            """
+            SELECT (SELECT count(*) FROM brocot.move_requests), (SELECT count(*) FROM brocot.items),
+                (SELECT count(*) FROM brocot.move_log)
+            """
+        ).single()
+        #expect(try [counts.decode(0), counts.decode(1), counts.decode(2)] == [1, 0, 0])
+    }
+
+    @Test(
+        "ends with 0 within 10 s where the server has gone silent, idle or at work", .database, arguments: [0, 1_000])
+    func silentServer(requests: Int) async throws {
+        let (proxy, url) = try await Self.proxy()
+        defer { proxy.close() }
+        let connection = try await TestDatabase.current.connect()
+        try await expectEnd(databaseURL: url) { daemon in
+            try await connection.execute(
+                """
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'l' || n, ARRAY['a'], 'last' FROM generate_series(1, \(requests)) AS n
+                """)
+            proxy.freeze()
+        }
+    }
+
+    @Test("ends with 0 within 10 s while it connects to something that never answers", .database)
+    func blackHole() async throws {
+        let (proxy, url) = try await Self.proxy()
+        defer { proxy.close() }
+        proxy.freeze()
+        try await expectEnd(["--http", "127.0.0.1:0"], until: "answering HTTP", databaseURL: url) { _ in
+            // The signal may only come when it is listened to.
+            try await Task.sleep(for: .seconds(2))
+        }
+    }
+
+    @Test("ends with 0 within 10 s while the server is down", .database(on: .own()))
+    func stoppedServer() async throws {
+        let cluster = TestDatabase.current.cluster
+        try await expectEnd { _ in
+            await cluster.stop()
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    @Test("takes no notice of SIGHUP without a terminal", .database)
+    func hangup() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await expectEnd { daemon in
+            daemon.send(SIGHUP)
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            while try await connection.query("SELECT FROM brocot.items").isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    @Test(
+        "ends with 0 when its terminal hangs up", .database,
+        .enabled(if: FileManager.default.isExecutableFile(atPath: terminal)))
+    func hangupOfTerminal() async throws {
+        let result = try await Subprocess.run(
+            .path(.init(Self.terminal)),
+            arguments: [
+                "--quiet", "--return", "--flush", "--command", "exec \(BrocotProcess.program) daemon", "/dev/null",
+            ],
+            environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]), input: .none,
+            output: .sequence, error: .discarded
+        ) { execution in
+            for try await line in execution.standardOutput.strings() where line.contains("connected") {
+                let parent = execution.processIdentifier.value
+                let children = try String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
+                for child in children.split(separator: " ").compactMap({ pid_t($0) }) { kill(child, SIGHUP) }
+            }
+        }
+        #expect(result.terminationStatus.isSuccess)
+    }
+
+    // MARK: Steps
+
+    private static let terminal = "/usr/bin/script"
+    private static let sleeping: SQL = """
+        SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event = 'PgSleep' AND application_name = 'brocot'
+        """
+
+    private static func proxy() async throws -> (FaultProxy, url: String) {
+        let current = TestDatabase.current
+        let parameters = try ConnectionParameters(url: current.loopbackURL)
+        let proxy = try FaultProxy(serverPorts: [try #require(parameters["port"].flatMap { UInt16($0) })])
+        let url = current.loopbackURL.replacing(/:[0-9]+\//, with: ":\(proxy.ports[0])/")
+        return (proxy, url + "?sslmode=disable&gssencmode=disable")
+    }
+
+    /// Runs a daemon, and sends it SIGTERM after `body`.
+    private func expectEnd(
+        _ options: [String] = [], until text: String = "connected", databaseURL: String = TestDatabase.current.url,
+        _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
+    ) async throws {
+        nonisolated(unsafe) var signalled = ContinuousClock.now
+        let exitCode = try await RunningBrocot.run(
+            ["daemon"] + options, in: "/tmp", until: text, databaseURL: databaseURL
+        ) { daemon in
+            try await body(daemon)
+            signalled = .now
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        #expect(signalled.duration(to: .now) < Self.promised)
+    }
+}

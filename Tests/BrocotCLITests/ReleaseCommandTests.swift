@@ -1,0 +1,82 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("release", .database, .timeLimit(.minutes(10))) struct ReleaseCommandTests {
+    /// Three lists, each of which is held for an item of this name; something else waits behind it.
+    private func hold(_ item: String = "poison") async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                ALTER TABLE brocot.items ADD CONSTRAINT no_poison CHECK (item <> 'poison');
+                SELECT brocot.move('list ' || n, 'poison', last => true), brocot.move('list ' || n, 'b', last => true)
+                FROM generate_series(1, 3) AS n;
+                """)
+        try await drain(expecting: 7)
+        #expect(try await held(connection) == ["list 1", "list 2", "list 3"])
+        return connection
+    }
+
+    private func drain(expecting exitCode: Int32) async throws {
+        #expect(try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold").exitCode == exitCode)
+    }
+
+    private func held(_ connection: Connection) async throws -> [String] {
+        try await connection.query("SELECT list FROM brocot.held_lists ORDER BY list").map { try $0.decode(0) }
+    }
+
+    private func items(_ connection: Connection) async throws -> [String] {
+        try await connection.query("SELECT list || ': ' || item FROM brocot.items ORDER BY list, rank")
+            .map { try $0.decode(0) }
+    }
+
+    @Test("tries the request again, and holds the list again where it is refused again") func again() async throws {
+        let connection = try await hold()
+        let result = try await BrocotProcess.run("release", "list 1", "list 3")
+        #expect(result.exitCode == 0 && result.errors.contains("Released 2 lists."))
+        #expect(try await held(connection) == ["list 2"])
+        try await drain(expecting: 7)
+        #expect(try await held(connection) == ["list 1", "list 2", "list 3"])
+        try await connection.execute("ALTER TABLE brocot.items DROP CONSTRAINT no_poison")
+        #expect(try await BrocotProcess.run("release", "--all").exitCode == 0)
+        try await drain(expecting: 0)
+        #expect(try await items(connection).prefix(2) == ["list 1: poison", "list 1: b"])
+    }
+
+    @Test("with --reject rejects the request, and the list goes on with the next one") func reject() async throws {
+        let connection = try await hold()
+        let result = try await BrocotProcess.run("release", "list 2", "--reject")
+        #expect(result.exitCode == 0 && result.errors.contains("Released 1 list, and rejected what held it."))
+        try await drain(expecting: 7)
+        #expect(try await items(connection) == ["list 2: b"])
+        let rejected = try await connection.query(
+            "SELECT list, sqlstate FROM brocot.move_log WHERE outcome = 'rejected'")
+        #expect(try rejected.single().decode(0, as: String.self) == "list 2")
+        #expect(try rejected.single().decode(1, as: String.self) == "23514")
+    }
+
+    @Test("--all means every table, or that of --table") func all() async throws {
+        let connection = try await hold()
+        let other = try await BrocotProcess.run("release", "--all", "--table", "public.cards")
+        #expect(other.exitCode == 0 && other.errors.contains("Released 0 lists."))
+        #expect(try await held(connection).count == 3)
+        #expect(try await BrocotProcess.run("release", "--all", "--reject", "--table", "items").exitCode == 0)
+        #expect(try await held(connection) == [])
+        try await drain(expecting: 0)
+    }
+
+    @Test("exits with 1 for a list that is not held, and names it; the others are released") func notHeld() async throws
+    {
+        let connection = try await hold()
+        let result = try await BrocotProcess.run("release", "list 1", "list 4")
+        #expect(result.exitCode == 1 && result.errors.contains("Not held in items: list 4."))
+        #expect(try await held(connection) == ["list 2", "list 3"])
+    }
+
+    @Test(
+        "exits with 2 without a list, and with both a list and --all",
+        arguments: [["release"], ["release", "l", "--all"]])
+    func usage(arguments: [String]) async throws {
+        #expect(try await BrocotProcess.run(arguments).exitCode == 2)
+    }
+}
