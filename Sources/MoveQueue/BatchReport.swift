@@ -26,6 +26,8 @@ package struct BatchReport: Sendable {
     package var rejected = 0
     /// Requests that had to wait for a list that somebody else has locked, or for the next transaction.
     package var heldBack = 0
+    /// Whether any of the requests that were read changes the list of items.
+    package var hasChangesOfList = false
     package var rebalances: [Rebalance] = []
 
     /// Whether all that was found waits for a person.
@@ -34,6 +36,9 @@ package struct BatchReport: Sendable {
     }
 
     package var decided: Int { applied + rejected }
+
+    /// Whether requests have an outcome, or lists wait for a person, that hadn't and didn't before.
+    package var hasDecisions: Bool { decided > 0 || !newlyHeld.isEmpty }
 
     /// Whether more requests waited, while others had the locks of some lists, than were decided.
     package var wasMostlyInVain: Bool { !unavailable.isEmpty && heldBack > decided }

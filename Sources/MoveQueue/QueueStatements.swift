@@ -16,7 +16,8 @@ enum QueueStatements {
         let isNext: SQL = including ? ">=" : ">"
         return """
             WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
-                SELECT DISTINCT first.ordered_table, first.list
+                SELECT first.ordered_table, first.list,
+                    row_number() OVER (ORDER BY first.ordered_table, first.list) AS number
                 FROM (
                     SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
@@ -25,8 +26,9 @@ enum QueueStatements {
                         AND request.id > \(progress.floor)
                     ORDER BY request.ordered_table, request.list LIMIT \(lists)::bigint
                 ) AS first
+                GROUP BY first.ordered_table, first.list
             ), recent (ordered_table, list, number) AS (
-                SELECT run.ordered_table, run.list, row_number() OVER (ORDER BY run.ordered_table, run.list) FROM run
+                SELECT run.ordered_table, run.list, run.number FROM run
                 UNION ALL
                 SELECT next.ordered_table, next.list, recent.number + 1
                 FROM recent
@@ -38,21 +40,28 @@ enum QueueStatements {
                     ORDER BY request.ordered_table, request.list LIMIT 1
                 ) AS next
                 WHERE recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
-            ), ready AS MATERIALIZED (
-                SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
-                FROM (
-                    SELECT recent.ordered_table, recent.list FROM recent
-                    UNION
-                    SELECT remembered.ordered_table, remembered.list
-                    FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first
-                    WHERE (remembered.ordered_table, remembered.list)
-                        \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
-                ) AS with_requests
-                WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
-                ORDER BY number LIMIT \(lists)::bigint
-            )
+            ), ready AS MATERIALIZED (\(
+                progress.remaining.isEmpty
+                    ? "SELECT * FROM recent" : recentAndRemembered(isNext, start, lists: lists)))
             \(tryLocks(partners: partners, locks: locks, progress))
             """
+    }
+
+    /// With the lists that have requests below the floor, each in its place.
+    private static func recentAndRemembered(_ isNext: SQL, _ start: ListIdentifier, lists: Int) -> SQL {
+        """
+        SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
+        FROM (
+            SELECT recent.ordered_table, recent.list FROM recent
+            UNION
+            SELECT remembered.ordered_table, remembered.list
+            FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first
+            WHERE (remembered.ordered_table, remembered.list)
+                \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
+        ) AS with_requests
+        WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
+        ORDER BY number LIMIT \(lists)::bigint
+        """
     }
 
     /// The same for given lists.
@@ -89,6 +98,29 @@ enum QueueStatements {
     /// Number 0 marks the lists that were added for their changes of list.
     private static func tryLocks(partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
+        \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
+        , chosen AS MATERIALIZED (
+            SELECT candidate.ordered_table, candidate.list, candidate.ready_number
+            FROM candidate
+            ORDER BY candidate.number
+            LIMIT \(locks)::bigint
+        ), keyed AS MATERIALIZED (
+            SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
+                EXISTS (
+                    SELECT FROM brocot.held_lists AS held
+                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list) AS is_held
+            FROM chosen
+            ORDER BY key
+        )
+        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
+            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END
+        FROM keyed
+        """
+    }
+
+    /// The ready lists, and those that their earliest changes of list lead to or come from, once each.
+    private static func withPartners(_ partners: Int, _ progress: ReadProgress) -> SQL {
+        """
         , floored AS MATERIALIZED (
             SELECT ready.*, coalesce(remembered.floor, \(progress.floor)) AS floor
             FROM ready LEFT JOIN remembered
@@ -109,27 +141,16 @@ enum QueueStatements {
                     AND request.id > ready.floor
                 ORDER BY request.id LIMIT \(partners)::bigint)
             ) AS change
-        ), chosen AS MATERIALIZED (
-            SELECT candidate.ordered_table, candidate.list, max(candidate.ready_number) AS ready_number
+        ), candidate AS (
+            SELECT either.ordered_table, either.list, max(either.ready_number) AS ready_number,
+                min(either.number) AS number
             FROM (
                 SELECT ordered_table, list, number, number AS ready_number FROM ready
                 UNION ALL
                 SELECT ordered_table, list, number, 0 FROM partner
-            ) AS candidate
-            GROUP BY candidate.ordered_table, candidate.list
-            ORDER BY min(candidate.number)
-            LIMIT \(locks)::bigint
-        ), keyed AS MATERIALIZED (
-            SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
-                EXISTS (
-                    SELECT FROM brocot.held_lists AS held
-                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list) AS is_held
-            FROM chosen
-            ORDER BY key
+            ) AS either
+            GROUP BY either.ordered_table, either.list
         )
-        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
-            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END
-        FROM keyed
         """
     }
 

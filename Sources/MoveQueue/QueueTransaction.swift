@@ -7,8 +7,9 @@ import Ordering
 package struct QueueTransaction: Sendable {
     /// Which lists a transaction looks at.
     package enum Scope: Sendable {
-        /// The next lists that have requests, from this one or from the one behind it.
-        case next(from: ListIdentifier, including: Bool, lists: Int)
+        /// The next lists that have requests, from this one or from the one behind it; perhaps with those that their
+        /// changes of list lead to or come from, without which such changes have to wait.
+        case next(from: ListIdentifier, including: Bool, lists: Int, withPartners: Bool)
         case lists([ListIdentifier])
     }
 
@@ -58,6 +59,7 @@ package struct QueueTransaction: Sendable {
                 let batch = ClosedBatch(
                     pending, locked: Set(claimed), held: Set(claim.held), limit: configuration.requestsPerList)
                 report.heldBack = batch.heldBack
+                report.hasChangesOfList = pending.contains { $0.move.source != nil }
                 report.held += batch.held
                 guard let time, !batch.requests.isEmpty else { return report }
                 var decisions = BatchDecisions()
@@ -86,9 +88,10 @@ package struct QueueTransaction: Sendable {
         let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
             switch scope {
-            case .next(let start, let including, let lists):
+            case .next(let start, let including, let lists, let withPartners):
                 QueueStatements.claim(
-                    from: start, including: including, lists: lists, partners: partners, locks: locks, progress)
+                    from: start, including: including, lists: lists, partners: withPartners ? partners : 0,
+                    locks: locks, progress)
             case .lists(let lists):
                 QueueStatements.claim(lists, partners: partners, locks: locks, progress)
             }

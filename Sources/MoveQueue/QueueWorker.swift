@@ -26,6 +26,8 @@ package struct QueueWorker: Sendable {
     private var hasWandered = false
     /// What was found since the round began; nil: it began somewhere in the middle.
     private var round: Round? = Round()
+    /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
+    private var seesChangesOfList = true
     private var reading: QueueReading
     private var wasIdle = false
     /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
@@ -54,9 +56,12 @@ package struct QueueWorker: Sendable {
     /// Goes to a list that some random request is for.
     package mutating func wander(on connection: Connection) async throws(QueueError) {
         do throws(PostgresError) {
-            let (fraction, progress) = (Double.random(in: 0...1), reading.progress)
+            let statement = QueueStatements.randomList(Double.random(in: 0...1), reading.progress)
+            let settings = configuration.settings + QueueStatements.readOnSettings
             let rows = try await connection.run { connection throws(PostgresError) in
-                try connection.query(QueueStatements.randomList(fraction, progress))
+                try connection.transaction(settings: settings) { connection throws(PostgresError) in
+                    try connection.query(statement)
+                }
             }
             guard let row = rows.first else { return }
             place = ListIdentifier(
@@ -74,13 +79,21 @@ package struct QueueWorker: Sendable {
         wasIdle = false
         while true {
             let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
-            let scope = QueueTransaction.Scope.next(from: place, including: hasWandered, lists: lists)
+            let withPartners = seesChangesOfList
+            let scope = QueueTransaction.Scope.next(
+                from: place, including: hasWandered, lists: lists, withPartners: withPartners)
             let progress = reading.progress
             let report = try await connection.run { [transaction] connection throws(QueueError) in
                 try transaction.run(scope, progress, on: connection)
             }
             if report.decided > 0 {
                 depth = max(1, (depth + Double(report.decided + report.heldBack) / Double(report.locked)) / 2)
+            }
+            if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
+            if seesChangesOfList, !withPartners {
+                // The same lists again, with those that their changes of list need.
+                if report.hasDecisions { return .decided(report) }
+                continue
             }
             if let end = goOn(report, lists: lists) { return end }
         }
@@ -113,10 +126,10 @@ package struct QueueWorker: Sendable {
         hasWandered = false
         place = isAtEnd ? Self.beginning : report.lastFound ?? Self.beginning
         if isAtEnd { round = Round() }
-        if report.decided > 0 || !report.newlyHeld.isEmpty { return .decided(report) }
+        if report.hasDecisions { return .decided(report) }
         if isWaiting { return .contended(report) }
         guard isAtEnd, let finished, finished.isAllHeld else { return nil }
-        wasIdle = true
+        (wasIdle, seesChangesOfList) = (true, true)
         return finished.held > 0 ? .held : .idle
     }
 }

@@ -26,7 +26,7 @@ struct QueuePlanTests {
         """,
     ]
 
-    private func expect(_ indexes: [String], in statement: SQL, settings: String = "") async throws {
+    private func expect(_ indexes: [String], in statement: SQL, settings: String = "SELECT 1") async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -35,13 +35,8 @@ struct QueuePlanTests {
                 """)
         for history in Self.histories {
             for step in history.split(separator: ";") { try await connection.execute(script: String(step)) }
-            let rows = try await connection.run { connection in
-                try connection.transaction(settings: QueueConfiguration().settings) { connection in
-                    try connection.execute(script: settings)
-                    return try connection.query("EXPLAIN \(statement)")
-                }
-            }
-            let plan = try rows.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+            let plan = try await connection.genericPlan(
+                of: statement, settings: QueueConfiguration().settings, script: settings)
             #expect(!plan.contains("Seq Scan on move_requests request"), "\(plan)")
             #expect(!plan.contains("Bitmap"), "\(plan)")
             #expect(!plan.contains(/Join Filter: .*request/), "\(plan)")
@@ -53,9 +48,21 @@ struct QueuePlanTests {
     @Test("choosing lists skips through the index, one probe for each")
     func claim() async throws {
         let start = ListIdentifier(orderedTable: "", list: "")
+        for progress in [ReadProgress(), progress] {
+            try await expect(
+                ["move_requests_by_list"],
+                in: QueueStatements.claim(from: start, including: true, lists: 10, partners: 0, locks: 256, progress))
+            try await expect(
+                ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
+                in: QueueStatements.claim(from: start, including: false, lists: 10, partners: 4, locks: 256, progress))
+        }
+    }
+
+    @Test("going to a random request")
+    func randomList() async throws {
         try await expect(
-            ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
-            in: QueueStatements.claim(from: start, including: false, lists: 10, partners: 4, locks: 256, progress))
+            ["move_requests_pkey"], in: QueueStatements.randomList(0.5, progress),
+            settings: "SET LOCAL enable_sort = off")
     }
 
     @Test("reading requests")

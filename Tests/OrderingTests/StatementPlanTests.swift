@@ -12,7 +12,17 @@ struct StatementPlanTests {
         itemType: .text, ownsRows: true)
     private let statements = OrderingStatements(items)
 
-    /// The plan in the daemon's transactions, before statistics are there and with them.
+    /// What the planner may know of the table: nothing, what is there, and that it was all but empty a moment ago.
+    private static let histories = [
+        "SELECT 1", "VACUUM ANALYZE brocot.items",
+        """
+        DELETE FROM brocot.items; VACUUM (ANALYZE, TRUNCATE off) brocot.items;
+        INSERT INTO brocot.items (list, item, rank_num, rank_den)
+        SELECT 'l' || n % 3, n::text, n, 1 FROM generate_series(1, 20000) AS n
+        """,
+    ]
+
+    /// The plan in the daemon's transactions, for each history.
     private func plans(of statement: SQL) async throws -> [String] {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -22,14 +32,9 @@ struct StatementPlanTests {
                 ON CONFLICT (list, item) DO NOTHING
                 """)
         var plans: [String] = []
-        for preparation in ["SELECT 1", "VACUUM ANALYZE brocot.items"] {
-            try await connection.execute(script: preparation)
-            let rows = try await connection.run { connection in
-                try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
-                    try connection.query("EXPLAIN \(statement)")
-                }
-            }
-            plans.append(try rows.map { try $0.decode(0, as: String.self) }.joined(separator: "\n"))
+        for history in Self.histories {
+            for step in history.split(separator: ";") { try await connection.execute(script: String(step)) }
+            plans.append(try await connection.genericPlan(of: statement, settings: OrderingStatements.plannerSettings))
         }
         return plans
     }

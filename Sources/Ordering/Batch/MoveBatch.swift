@@ -119,12 +119,18 @@ package struct MoveBatch: Sendable {
         }
     }
 
-    /// The rows that pending moves name and that are not known yet.
+    /// The rows that pending moves name, and the ends that they go to, as far as they are not known yet.
     private func rowNeeds(except excluded: Set<ListIdentifier>) -> [ListNeed] {
         var needs: [ListNeed] = []
+        var reached: [Need.Direction: Set<Int>] = [:]
         func look(up key: String, in list: Int, below: Int = 0, above: Int = 0) {
             guard !excluded.contains(lists[list]), !isKnown(key, in: list) else { return }
             needs.append(ListNeed(list: lists[list], need: .row(key: ExactText(key), below: below, above: above)))
+        }
+        func reach(_ end: Need.Direction, of list: Int) {
+            guard reached[end, default: []].insert(list).inserted, !excluded.contains(lists[list]) else { return }
+            guard case .needs(let missing) = neighbourhoods[list].gap(at: end) else { return }
+            needs += missing.map { ListNeed(list: lists[list], need: $0) }
         }
         for index in pending {
             let entry = entries[index]
@@ -140,7 +146,9 @@ package struct MoveBatch: Sendable {
                 if case .needs(let missing) = neighbourhood.gap(position: position) {
                     needs += missing.map { ListNeed(list: lists[entry.list], need: $0) }
                 }
-            case .first, .last, nil: break
+            case .first: reach(.down, of: entry.list)
+            case .last: reach(.up, of: entry.list)
+            case nil: break
             }
         }
         return needs

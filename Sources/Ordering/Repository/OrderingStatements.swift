@@ -7,10 +7,11 @@ import LibPQ
 /// item.
 struct OrderingStatements {
     /// For SET LOCAL: the statements are written for index scans from nested loops, which the planner can't know of a
-    /// table that was empty a moment ago.
+    /// table that was empty a moment ago. So their plans are the same for all parameters, and made only once.
     static let plannerSettings = [
         ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"), ("enable_material", "off"), ("jit", "off"),
+        ("plan_cache_mode", "force_generic_plan"),
     ]
 
     private let table: SQL

@@ -1,0 +1,47 @@
+import MoveQueue
+import Ordering
+import TestPostgres
+import Testing
+
+@Suite("A worker that goes round the lists", .database, .timeLimit(.minutes(10)))
+struct QueueWorkerTests {
+    @Test("begins with the list that it has wandered to, also the last one") func includesItsPlace() async throws {
+        let fixture = try await QueueFixture()
+        let moves = ["a", "z"].map { name in
+            Move(
+                list: ListIdentifier(orderedTable: "items", list: name), items: ["x"], action: .place(.last, from: nil))
+        }
+        var configuration = QueueConfiguration()
+        configuration.listsPerBatch = 1
+        // Only the later request is beyond the lower bound of a random place, but for one place in very many.
+        try await fixture.enqueue([moves[0]])
+        try await fixture.connection.execute("SELECT setval('brocot.move_requests_id_seq', 1000000000)")
+        try await fixture.enqueue([moves[1]])
+        var worker = QueueWorker(configuration)
+        try await worker.wander(on: fixture.connection)
+        _ = try await worker.runBatch(on: fixture.connection)
+        #expect(try await fixture.lists() == ["z": ["x"]])
+    }
+
+    @Test("locks both lists of a change of list at once, also after a batch without any") func seesChangesOfList()
+        async throws
+    {
+        let fixture = try await QueueFixture()
+        func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
+        try await fixture.enqueue([
+            Move(list: list("c"), items: ["x"], action: .place(.last, from: nil))
+        ])
+        try await fixture.drain()
+        try await fixture.enqueue([
+            Move(list: list("a"), items: ["y"], action: .place(.last, from: nil)),
+            Move(list: list("b"), items: ["x"], action: .place(.last, from: "c")),
+        ])
+        var configuration = QueueConfiguration()
+        configuration.listsPerBatch = 1
+        var worker = QueueWorker(configuration)
+        _ = try await worker.runBatch(on: fixture.connection)
+        #expect(try await fixture.lists() == ["a": ["y"], "c": ["x"]])
+        _ = try await worker.runBatch(on: fixture.connection)
+        #expect(try await fixture.lists() == ["a": ["y"], "b": ["x"]])
+    }
+}
