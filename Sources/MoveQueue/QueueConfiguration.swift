@@ -23,7 +23,7 @@ package struct QueueConfiguration: Sendable {
     package var poisonPolicy = PoisonPolicy.skip
     /// What becomes of those of single tables, whatever these say about it.
     package var poisonPolicies: [ExactText: PoisonPolicy] = [:]
-    /// How often a worker finds out how far the queue is past.
+    /// How often a worker finds out how far the queue is past, and five times as often as long as that gets on.
     package var lookInterval = Duration.seconds(1)
     /// How often the queue is read from its beginning: an id chosen by hand may be lower than what is past.
     package var fullReadInterval = Duration.seconds(60)

@@ -7,13 +7,15 @@ package struct QueueReading: Sendable {
     private let configuration: QueueConfiguration
     private var lastLook = ContinuousClock.now
     private var lastFullRead = ContinuousClock.now
+    /// Whether the latest look got on: then another one soon is worth it.
+    private var getsOn = false
 
     package init(_ configuration: QueueConfiguration) {
         self.configuration = configuration
     }
 
     /// Whether it is time to look again.
-    var isDue: Bool { .now - lastLook >= configuration.lookInterval }
+    var isDue: Bool { .now - lastLook >= (getsOn ? configuration.lookInterval / 5 : configuration.lookInterval) }
 
     /// Looks whether anything is pending, in whatever list.
     package mutating func look(on connection: Connection) async throws(PostgresError) -> Bool {
@@ -24,7 +26,9 @@ package struct QueueReading: Sendable {
         }
         let observation = ReadProgress.Observation(
             lastID: try rows[0].decode(1, as: Int64.self), writers: Set(try rows[0].decode(2, as: [String].self)))
+        let floor = progress.floor
         if let id = progress.observe(observation) { try await readOn(to: id, on: connection) }
+        getsOn = progress.floor > floor
         return try rows[0].decode(0, as: Bool.self)
     }
 
@@ -35,10 +39,10 @@ package struct QueueReading: Sendable {
     }
 
     /// More requests than this are not read at once only to get on.
-    private static let longestStep = 5_000
+    private static let longestStep = 2_000
 
     private mutating func readOn(to id: Int64, on connection: Connection) async throws(PostgresError) {
-        let settings = configuration.settings + QueueStatements.readOnSettings
+        let settings = configuration.settings
         let rows = try await connection.run { [progress] connection throws(PostgresError) in
             try connection.transaction(settings: settings) { connection throws(PostgresError) in
                 try connection.query(QueueStatements.readOn(to: id, limit: Self.longestStep, progress))

@@ -55,7 +55,7 @@ enum QueueStatements {
             SELECT recent.ordered_table, recent.list FROM recent
             UNION
             SELECT remembered.ordered_table, remembered.list
-            FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first
+            FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
             WHERE (remembered.ordered_table, remembered.list)
                 \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
         ) AS with_requests
@@ -86,14 +86,24 @@ enum QueueStatements {
             """
     }
 
-    /// For LATERAL beside `remembered`. The LIMIT keeps the planner from turning the join round.
-    private static let firstOfRemembered: SQL = """
-        SELECT request.id
-        FROM brocot.move_requests AS request
-        WHERE request.ordered_table = remembered.ordered_table AND request.list = remembered.list
-            AND request.id > remembered.floor
-        ORDER BY request.id LIMIT 1
+    /// For LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
+    /// list beyond its floor, as target (`list`) or as source (`from_list`).
+    ///
+    /// It is written so that no other index than the one by that column serves it. With equal lists and an order by id
+    /// alone, that of the primary key would do as well, and costs the same as long as the queue is empty, which is when
+    /// plans may be made.
+    private static func earliest(
+        _ columns: SQL, by role: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
+    ) -> SQL {
         """
+        SELECT \(columns)
+        FROM brocot.move_requests AS request
+        WHERE request.ordered_table = \(lists).ordered_table
+            AND (request.\(role), request.id) > (\(lists).list, \(lists).floor) AND request.\(role) <= \(lists).list
+            AND \(condition)
+        ORDER BY request.\(role), request.id LIMIT \(limit)::bigint
+        """
+    }
 
     /// Number 0 marks the lists that were added for their changes of list.
     private static func tryLocks(partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
@@ -129,17 +139,11 @@ enum QueueStatements {
             SELECT ready.number, change.ordered_table, change.list
             FROM floored AS ready
             CROSS JOIN LATERAL (
-                (SELECT request.ordered_table, request.from_list AS list
-                FROM brocot.move_requests AS request
-                WHERE request.ordered_table = ready.ordered_table AND request.list = ready.list
-                    AND request.id > ready.floor AND request.from_list IS NOT NULL
-                ORDER BY request.id LIMIT \(partners)::bigint)
+                (\(earliest(
+                    "request.ordered_table, request.from_list AS list", by: "list", of: "ready",
+                    where: "request.from_list IS NOT NULL", limit: partners)))
                 UNION ALL
-                (SELECT request.ordered_table, request.list
-                FROM brocot.move_requests AS request
-                WHERE request.ordered_table = ready.ordered_table AND request.from_list = ready.list
-                    AND request.id > ready.floor
-                ORDER BY request.id LIMIT \(partners)::bigint)
+                (\(earliest("request.ordered_table, request.list", by: "from_list", of: "ready", limit: partners)))
             ) AS change
         ), candidate AS (
             SELECT either.ordered_table, either.list, max(either.ready_number) AS ready_number,
@@ -171,17 +175,11 @@ enum QueueStatements {
             ) AS wanted (ordered_table, list, floor)
         ), candidate AS (
             SELECT as_target.* FROM wanted CROSS JOIN LATERAL (
-                SELECT request.*, request.ctid AS location FROM brocot.move_requests AS request
-                WHERE request.ordered_table = wanted.ordered_table AND request.list = wanted.list
-                    AND request.id > wanted.floor
-                ORDER BY request.id LIMIT \(limit)::bigint
+                \(earliest("request.*, request.ctid AS location", by: "list", of: "wanted", limit: limit))
             ) AS as_target
             UNION ALL
             SELECT as_source.* FROM wanted CROSS JOIN LATERAL (
-                SELECT request.*, request.ctid AS location FROM brocot.move_requests AS request
-                WHERE request.ordered_table = wanted.ordered_table AND request.from_list = wanted.list
-                    AND request.id > wanted.floor
-                ORDER BY request.id LIMIT \(limit)::bigint
+                \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
             ) AS as_source
         ), weighed AS (
             SELECT candidate.*,
@@ -266,11 +264,15 @@ enum QueueStatements {
     /// The list of some pending request, so that workers begin at different places. `fraction` is from 0 to 1.
     static func randomList(_ fraction: Double, _ progress: ReadProgress) -> SQL {
         """
+        WITH extent AS MATERIALIZED (
+            SELECT
+                (SELECT id FROM brocot.move_requests WHERE id > \(progress.floor) ORDER BY id LIMIT 1) AS first,
+                (SELECT id FROM brocot.move_requests WHERE id > \(progress.floor) ORDER BY id DESC LIMIT 1) AS last
+        )
         SELECT request.ordered_table, request.list
         FROM brocot.move_requests AS request
         WHERE request.id >= (
-            SELECT min(id) + ((max(id) - min(id)) * (\(String(fraction))::text)::numeric)::bigint
-            FROM brocot.move_requests WHERE id > \(progress.floor))
+            SELECT first + ((last - first) * (\(String(fraction))::text)::numeric)::bigint FROM extent)
         ORDER BY request.id LIMIT 1
         """
     }
@@ -286,7 +288,9 @@ enum QueueStatements {
                     WHERE request.id > \(progress.floor)
                     ORDER BY request.id LIMIT 1
                 ) AS first)
-            OR EXISTS (SELECT FROM remembered CROSS JOIN LATERAL (\(firstOfRemembered)) AS first),
+            OR EXISTS (
+                SELECT FROM remembered
+                CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first),
             (SELECT last_value FROM brocot.move_requests_id_seq),
             ARRAY(
                 SELECT writer.virtualtransaction
@@ -297,9 +301,6 @@ enum QueueStatements {
                         SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))
         """
     }
-
-    /// A planner that takes the queue for empty would sort all of it rather than read it in order.
-    static let readOnSettings = [("enable_sort", "off")]
 
     /// Reads the queue from the floor on, up to `last` or so many requests: up to where it was read, and the first
     /// pending request of each list in it and of each remembered one.
@@ -321,13 +322,9 @@ enum QueueStatements {
             SELECT remembered.ordered_table, remembered.list, oldest.id
             FROM remembered
             CROSS JOIN LATERAL (
-                (\(firstOfRemembered))
+                (\(earliest("request.id", by: "list", of: "remembered")))
                 UNION ALL
-                (SELECT request.id
-                FROM brocot.move_requests AS request
-                WHERE request.ordered_table = remembered.ordered_table AND request.from_list = remembered.list
-                    AND request.id > remembered.floor
-                ORDER BY request.id LIMIT 1)
+                (\(earliest("request.id", by: "from_list", of: "remembered")))
             ) AS oldest
         )
         SELECT extent.read_to, involved.ordered_table, involved.list, min(involved.id)

@@ -57,7 +57,7 @@ package struct QueueWorker: Sendable {
     package mutating func wander(on connection: Connection) async throws(QueueError) {
         do throws(PostgresError) {
             let statement = QueueStatements.randomList(Double.random(in: 0...1), reading.progress)
-            let settings = configuration.settings + QueueStatements.readOnSettings
+            let settings = configuration.settings
             let rows = try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: settings) { connection throws(PostgresError) in
                     try connection.query(statement)

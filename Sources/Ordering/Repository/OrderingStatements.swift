@@ -6,11 +6,12 @@ import LibPQ
 /// columns, casts keys to their types, and reads along the unique index of list and rank, or along that of list and
 /// item.
 struct OrderingStatements {
-    /// For SET LOCAL: the statements are written for index scans from nested loops, which the planner can't know of a
-    /// table that was empty a moment ago. So their plans are the same for all parameters, and made only once.
+    /// For SET LOCAL: the statements are written for nested loops that read along indexes, and need no sorting for that,
+    /// which the planner can't know of a table that was empty a moment ago. So their plans are the same for all
+    /// parameters, and made only once.
     static let plannerSettings = [
         ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
-        ("enable_mergejoin", "off"), ("enable_material", "off"), ("jit", "off"),
+        ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_sort", "off"), ("jit", "off"),
         ("plan_cache_mode", "force_generic_plan"),
     ]
 
