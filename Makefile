@@ -42,9 +42,9 @@ test-faults: dependencies ## Break daemons, servers and connections FAULTS=300 t
 	BROCOT_FAULTS=$(FAULTS) BROCOT_FAULT_REQUESTS=$(FAULT_REQUESTS) $(if $(SEED),BROCOT_FAULT_SEED=$(SEED)) \
 		swift test --filter FaultRunTests
 
-benchmark: dependencies ## Measure draining, moves, list sizes and pages, as ratios to what else PostgreSQL could do
+benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release
-	for what in draining positions list-sizes pages; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+	for what in draining positions list-sizes pages waking-up fairness held-horizon memory; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
 
 simulation: dependencies ## Print what rebalancing costs, without a database; RECORDINGS=folder adds recorded editing
 	swift run -c release RebalancingSimulator $(if $(RECORDINGS),--recordings $(RECORDINGS))

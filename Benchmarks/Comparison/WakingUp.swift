@@ -8,7 +8,7 @@ struct WakingUp: AsyncParsableCommand {
 
     @Option(help: "Requests, one at a time.") var requests = 500
     @Option(help: "Sessions that enqueue at full speed.") var sessions = 8
-    @Option(help: "Rounds with the triggers and without.") var rounds = 5
+    @Option(help: "Rounds with the triggers and without.") var rounds = 6
     @Option(help: "Seconds of each.") var seconds = 5
 
     func run() async throws {
