@@ -33,6 +33,9 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         return text
     }
 
+    /// The types of the parameters, as PREPARE declares them.
+    package var parameterTypes: [PostgresType] { parameters.map(\.type) }
+
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql = SQL(unsafeRaw: "")
 

@@ -1,4 +1,4 @@
-@testable import LibPQ
+import LibPQ
 
 extension Connection {
     /// The plan that serves a statement whatever its parameters are, under these settings.
@@ -6,7 +6,7 @@ extension Connection {
         of statement: SQL, settings: [(String, String)], script: String = "SELECT 1"
     ) async throws(PostgresError) -> String {
         try await run { connection throws(PostgresError) in
-            let types = statement.parameters.map { Int64($0.type.rawValue) }
+            let types = statement.parameterTypes.map { Int64($0.rawValue) }
             let names = try connection.query(
                 "SELECT CASE WHEN oid = 0 THEN 'unknown' ELSE oid::bigint::oid::regtype::text END FROM unnest(\(types)) WITH ORDINALITY AS type (oid, n) ORDER BY n"
             )
