@@ -126,14 +126,17 @@ let package = Package(
             dependencies: ["Brocot", "BrocotCLI", "LibraryExample", "OrderingModel", "TestPostgres", subprocess],
             swiftSettings: strict),
         .testTarget(
-            name: "OperationsTests", dependencies: ["Operations", "Migrations", "LibPQ", "TestPostgres"],
-            swiftSettings: strict),
+            name: "OperationsTests",
+            dependencies: [
+                "Operations", "Migrations", "LibPQ", "FaultHarness", "LocalPostgres", "TestPostgres", logging,
+            ], swiftSettings: strict),
         .testTarget(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests",
             dependencies: [
-                "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "TestPostgres", subprocess, logging,
+                "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "Supervision", "TestPostgres",
+                subprocess, logging, serviceLifecycle,
             ],
             swiftSettings: strict),
     ]

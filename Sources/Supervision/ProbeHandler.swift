@@ -1,32 +1,39 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers the requests of one connection.
+/// Answers one request, and closes the connection: probes are rare, and what is more would have to be bounded.
 final class ProbeHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private let routes: ProbeServer.Routes
+    private let patience: TimeAmount
     private var head: HTTPRequestHead?
+    private var isAnswered = false
+    private var end: Scheduled<Void>?
 
-    init(_ routes: ProbeServer.Routes) {
+    init(_ routes: ProbeServer.Routes, patience: TimeAmount) {
         self.routes = routes
+        self.patience = patience
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        end = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end?.cancel() }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isAnswered else { return }
         switch unwrapInboundIn(data) {
         case .head(let head): self.head = head
         case .body: break
         case .end:
             guard let head else { return }
-            self.head = nil
+            isAnswered = true
             write(answer(to: head), to: head, context)
         }
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is IdleStateHandler.IdleStateEvent else { return context.fireUserInboundEventTriggered(event) }
-        context.close(promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -51,11 +58,10 @@ final class ProbeHandler: ChannelInboundHandler {
         head.headers.add(name: "Content-Length", value: "\(body.readableBytes)")
         head.headers.add(name: "Cache-Control", value: "no-store")
         if answer.status == 405 { head.headers.add(name: "Allow", value: "GET, HEAD") }
-        if !request.isKeepAlive { head.headers.add(name: "Connection", value: "close") }
+        head.headers.add(name: "Connection", value: "close")
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         if request.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
         let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
-        guard !request.isKeepAlive else { return }
         let channel = context.channel
         written.whenComplete { _ in channel.close(promise: nil) }
     }

@@ -24,28 +24,33 @@ package final class ProbeServer: Service {
     /// What answers each path. It is called on the server's thread, and must not wait.
     package typealias Routes = [String: @Sendable () -> ProbeAnswer]
 
+    /// More connections than this at once are closed.
+    package static let mostConnections = 64
+
     /// The port that it listens on.
     package let port: Int
     private let channel: any Channel
     private let group: MultiThreadedEventLoopGroup
 
-    /// Listens at once; port 0 is any that is free.
+    /// Listens at once; port 0 is any that is free. Each connection has one request and its answer, and `patience` for
+    /// both, however busily somebody sends.
     ///
     /// - Throws: ``ProbeServerError`` where it can't.
     package static func start(
-        at address: ProbeAddress, routes: Routes, logger: Logger
+        at address: ProbeAddress, routes: Routes, patience: Duration = .seconds(30), logger: Logger
     ) async throws -> ProbeServer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let connections = ConnectionCount()
+        let patience = TimeAmount(patience)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 guard connections.admit(channel) else { return channel.close() }
                 return channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
-                    try channel.pipeline.syncOperations.addHandlers(
-                        IdleStateHandler(allTimeout: .seconds(30)), ProbeHandler(routes))
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+                        withPipeliningAssistance: false, withErrorHandling: true)
+                    try channel.pipeline.syncOperations.addHandler(ProbeHandler(routes, patience: patience))
                 }
             }
         do {
@@ -84,7 +89,7 @@ package struct ProbeServerError: Error, CustomStringConvertible {
 
 /// Bounds how many connections are open at once, since each takes a descriptor.
 private final class ConnectionCount: Sendable {
-    private static let most = 64
+    private static let most = ProbeServer.mostConnections
     private let count = Atomic(0)
 
     func admit(_ channel: any Channel) -> Bool {

@@ -51,7 +51,9 @@ package struct SystemdNotifier: Service {
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
-            var (isReady, status) = (false, "")
+            // Three times in the time that systemd waits.
+            let pause = min(watchdog.map { $0 / 3 } ?? .seconds(5), .seconds(5))
+            var (isReady, status, nextSign) = (false, "", ContinuousClock.now)
             while !Task.isCancelled {
                 var message = ""
                 if !isReady, probe.isReady() {
@@ -63,10 +65,12 @@ package struct SystemdNotifier: Service {
                     status = now
                     message += "STATUS=\(now.replacing("\n", with: " "))\n"
                 }
-                if watchdog != nil, probe.isAlive() { message += "WATCHDOG=1\n" }
+                if watchdog != nil, .now >= nextSign, probe.isAlive() {
+                    message += "WATCHDOG=1\n"
+                    nextSign = isReady ? .now : .now + pause
+                }
                 if !message.isEmpty { socket.send(message) }
-                // Three times in the time that systemd waits; at the start soon, since others wait for readiness.
-                let pause = min(watchdog.map { $0 / 3 } ?? .seconds(5), .seconds(5))
+                // At the start soon, since others wait for readiness.
                 try? await Task.sleep(for: isReady ? pause : .milliseconds(50))
             }
         }

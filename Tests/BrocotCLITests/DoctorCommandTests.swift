@@ -18,7 +18,8 @@ import Testing
         #expect(findings.filter { $0.level != "ok" && $0.check != "horizon" }.map(\.message) == [])
         #expect(
             findings.map(\.check) == [
-                "connection", "version", "replica", "pooler", "notify", "schema", "privileges", "tables", "autovacuum",
+                "connection", "version", "replica", "pooler", "notify", "schema", "privileges", "grants", "tables",
+                "autovacuum",
                 "held lists", "queue", "horizon",
             ])
     }
@@ -82,7 +83,75 @@ import Testing
         let failures = findings.filter { $0.level == "fail" }
         #expect(failures.map(\.check) == ["privileges", "tables"])
         #expect(failures[0].message == #"a daemon also needs DELETE on "brocot"."move_requests""#)
+        #expect(failures[0].advice?.contains("brocot grant daemon \(role).") == true)
         #expect(failures[1].message.contains("row-level security hides rows of public.cards"))
+    }
+
+    @Test("tells what roles lack on a table that was registered after they were granted their rights", .database)
+    func grants() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let names = ["daemon", "requester", "reader"].map { ($0, "\($0) o'f \(TestDatabase.current.name)") }
+        for (kind, name) in names {
+            try await owner.execute("CREATE ROLE \(identifier: name)")
+            #expect(try await BrocotProcess.run("grant", kind, name).exitCode == 0)
+        }
+        try await owner.execute(
+            script: """
+                CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                """)
+        let (exitCode, findings) = try await examine()
+        for (kind, name) in names { #expect(try await BrocotProcess.run("grant", kind, name).exitCode == 0) }
+        let mended = try await examine().findings.first { $0.check == "grants" }
+        for (_, name) in names { try await owner.execute("DROP OWNED BY \(identifier: name)") }
+        for (_, name) in names { try await owner.execute("DROP ROLE \(identifier: name)") }
+        #expect(exitCode == 0)
+        let grants = try #require(findings.first { $0.check == "grants" })
+        #expect(grants.level == "warn")
+        #expect(grants.message.contains(#"daemon \#(names[0].1) lacks SELECT (board) on "public"."cards""#))
+        for (kind, name) in names {
+            #expect(grants.message.contains("\(kind) \(name) lacks "))
+            #expect(grants.advice?.contains("brocot grant \(kind) '\(name.replacing("'", with: #"'\''"#))'") == true)
+        }
+        #expect(mended?.level == "ok")
+    }
+
+    @Test(
+        "exits with what the schema's state means, and says what to do", .database,
+        arguments: [
+            ("DELETE FROM brocot.schema_migrations WHERE version > 2", 3, "brocot migrate up"),
+            ("UPDATE brocot.schema_migrations SET checksum = 'another' WHERE version = 2", 4, "migrate status"),
+            (
+                "INSERT INTO brocot.schema_migrations (version, name, checksum, duration) VALUES (99, 'later', '', '1 s')",
+                8, "Update the program"
+            ),
+        ] as [(String, Int32, String)])
+    func schemaState(change: String, expected: Int32, advice: String) async throws {
+        try await TestDatabase.current.connect().execute(script: change)
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == expected)
+        let failures = findings.filter { $0.level == "fail" }
+        #expect(failures.map(\.check) == ["schema"])
+        #expect(failures.first?.advice?.contains(advice) == true)
+    }
+
+    @Test("fails where the server vacuums nothing by itself", .database(on: .own(settings: ["autovacuum": "off"])))
+    func autovacuumOff() async throws {
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 7)
+        let failures = findings.filter { $0.level == "fail" }
+        #expect(failures.map(\.message) == ["off on this server: autovacuum"])
+    }
+
+    @Test("says so where a role can't see what other roles' sessions do", .database)
+    func blind() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "blind_of_\(TestDatabase.current.name)"
+        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
+        let url = TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
+        let (_, findings) = try await examine(url: url)
+        try await owner.execute("DROP ROLE \(identifier: role)")
+        #expect(findings.first { $0.check == "horizon" }?.message.contains("pg_monitor sees all sessions") == true)
     }
 
     @Test("exits with 3 where the schema is missing, and checks the rest", .database(migrated: false))
@@ -124,6 +193,7 @@ import Testing
         let horizon = try #require(findings.first { $0.check == "horizon" })
         #expect(horizon.level == "warn")
         #expect(horizon.message.contains("session pid \(holding.backendProcessIdentifier), user postgres"))
+        #expect(horizon.message.contains("idle in transaction"))
         #expect(horizon.message.contains("prepared 'forgotten' in database test"))
     }
 
@@ -133,8 +203,12 @@ import Testing
 
     private func examine(
         _ options: String..., url: String = TestDatabase.current.url
-    ) async throws -> (Int32?, [Finding]) {
+    ) async throws -> (exitCode: Int32?, findings: [Finding]) {
         let result = try await BrocotProcess.run(["doctor", "--json"] + options, databaseURL: url)
-        return (result.exitCode, try JSONDecoder().decode([Finding].self, from: Data(result.output.utf8)))
+        let findings = try JSONDecoder().decode([Finding].self, from: Data(result.output.utf8))
+        for finding in findings where finding.level != "ok" {
+            #expect(finding.advice?.isEmpty == false, "\(finding.check) says what to do")
+        }
+        return (result.exitCode, findings)
     }
 }

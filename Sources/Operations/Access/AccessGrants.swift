@@ -48,12 +48,40 @@ package enum AccessGrants {
     package static func missing(
         _ role: AccessRole, for name: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        let claims = AccessClaim.all(of: try rights(of: role, on: connection))
+        try missing(rights(of: role, on: connection), for: name, on: connection)
+    }
+
+    private static func missing(
+        _ rights: [AccessRight], for name: String?, on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        let claims = AccessClaim.all(of: rights)
         var missing: [String] = []
         for row in try connection.query(AccessStatements.refusals(claims, for: name)) {
             missing.append(claims[try row.decode(0, as: Int.self)].description)
         }
         return missing
+    }
+
+    /// A role that was granted something, and lacks what was to be granted since.
+    package struct Incompleteness: Sendable {
+        package let role: AccessRole
+        package let name: String
+        package let missing: [String]
+    }
+
+    /// The roles that can do in schema `brocot` what a kind of role does, and not all of it on the tables of the user's
+    /// own: those were registered later, perhaps. Superusers and owners need no grant.
+    package static func incomplete(on connection: isolated Connection) throws(PostgresError) -> [Incompleteness] {
+        let tables = try ownTables(on: connection)
+        guard !tables.isEmpty else { return [] }
+        var incomplete: [Incompleteness] = []
+        for row in try connection.query(AccessStatements.grantees) {
+            guard let role = AccessRole(rawValue: try row.decode(0)) else { continue }
+            let name = try row.decode(1, as: String.self)
+            let missing = try missing(role.rights(onOwn: tables), for: name, on: connection)
+            if !missing.isEmpty { incomplete.append(Incompleteness(role: role, name: name, missing: missing)) }
+        }
+        return incomplete
     }
 
     private struct Incomplete: Error {
@@ -63,6 +91,12 @@ package enum AccessGrants {
     private static func rights(
         of role: AccessRole, on connection: isolated Connection
     ) throws(PostgresError) -> [AccessRight] {
+        role.rights(ownTables: try ownTables(on: connection))
+    }
+
+    private static func ownTables(
+        on connection: isolated Connection
+    ) throws(PostgresError) -> [AccessRole.OwnTable] {
         var tables: [AccessRole.OwnTable] = []
         for row in try connection.query(AccessStatements.ownTables) {
             tables.append(
@@ -70,6 +104,6 @@ package enum AccessGrants {
                     schema: try row.decode(0), name: try row.decode(1), listColumn: try row.decode(2),
                     itemColumn: try row.decode(3)))
         }
-        return role.rights(ownTables: tables)
+        return tables
     }
 }

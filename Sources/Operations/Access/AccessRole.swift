@@ -26,13 +26,16 @@ package enum AccessRole: String, CaseIterable, Sendable {
 
     /// Everything that the role needs, where these tables are registered beside `brocot.items`.
     package func rights(ownTables: [OwnTable]) -> [AccessRight] {
-        let own = ownTables.flatMap(rights(on:))
+        let own = rights(onOwn: ownTables)
         return switch self {
         case .reader: Self.reading + own
         case .requester: Self.reading + Self.requesting + own
         case .daemon: Self.applying + own
         }
     }
+
+    /// The part of it that lies on the tables of the user's own.
+    func rights(onOwn tables: [OwnTable]) -> [AccessRight] { tables.flatMap(rights(on:)) }
 
     private static let statusViews: [AccessRight] = [
         "queue_status", "pending_lists", "pending_tables", "throughput", "rejections",

@@ -11,6 +11,37 @@ enum AccessStatements {
         ORDER BY registered.name
         """
 
+    /// Roles that were given what tells a kind of role from the others, with the strongest kind of each: who may delete
+    /// requests is a daemon, who may insert them a requester, and who may only read items a reader.
+    static let grantees: SQL = """
+        WITH given AS (
+            SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner
+            FROM pg_catalog.pg_class AS relation
+            CROSS JOIN LATERAL pg_catalog.aclexplode(relation.relacl) AS acl
+            WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
+                AND relation.relname IN ('move_requests', 'items')
+            UNION ALL
+            SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner
+            FROM pg_catalog.pg_attribute AS attribute
+            JOIN pg_catalog.pg_class AS relation ON relation.oid = attribute.attrelid
+            CROSS JOIN LATERAL pg_catalog.aclexplode(attribute.attacl) AS acl
+            WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
+                AND relation.relname = 'move_requests' AND attribute.attname = 'list'
+        )
+        SELECT CASE
+                WHEN bool_or(given.relname = 'move_requests' AND given.privilege_type = 'DELETE') THEN 'daemon'
+                WHEN bool_or(given.relname = 'move_requests' AND given.privilege_type = 'INSERT') THEN 'requester'
+                ELSE 'reader'
+            END, role.rolname
+        FROM given
+        JOIN pg_catalog.pg_roles AS role ON role.oid = given.grantee
+        WHERE given.grantee <> given.relowner AND NOT role.rolsuper
+            AND (given.relname = 'move_requests' OR given.privilege_type = 'SELECT')
+        GROUP BY role.rolname
+        ORDER BY role.rolname
+        LIMIT 100
+        """
+
     /// Those of the names that no role has.
     static func unknownRoles(_ names: [String]) -> SQL {
         """

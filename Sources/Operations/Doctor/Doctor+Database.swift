@@ -8,8 +8,36 @@ extension Doctor {
             guard !missing.isEmpty else { return .ok("privileges", "all that a \(role.rawValue) needs") }
             return .failure(
                 "privileges", "a \(role.rawValue) also needs \(missing.joined(separator: ", "))",
-                advice: "As the owner: brocot grant \(role.rawValue) ROLE. Or check another role with --role.")
+                advice: """
+                    As the owner: \(Self.grant(role, to: try connection.query(DoctorStatements.user).single().decode(0))). \
+                    Or check another role with --role.
+                    """)
         }
+    }
+
+    /// What others were given, and what is missing since a table was registered.
+    func grants(_ connection: Connection) async -> Finding {
+        await attempt("grants", connection) { connection throws(PostgresError) in
+            let incomplete = try AccessGrants.incomplete(on: connection)
+            guard !incomplete.isEmpty else { return .ok("grants", "nobody lacks a right on a registered table") }
+            return .warning(
+                "grants",
+                incomplete.map { "\($0.role.rawValue) \($0.name) lacks \($0.missing.joined(separator: ", "))" }
+                    .joined(separator: "; "),
+                advice: "As the tables' owner: "
+                    + incomplete.map { Self.grant($0.role, to: $0.name) }.joined(separator: "; "))
+        }
+    }
+
+    /// The command for a shell.
+    private static func grant(_ role: AccessRole, to name: String) -> String {
+        let isPlain =
+            !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F
+            }
+        let argument = isPlain ? name : "'" + name.replacing("'", with: #"'\''"#) + "'"
+        return "brocot grant \(role.rawValue) \(argument)"
     }
 
     func tables(_ connection: Connection) async -> Finding {
@@ -92,15 +120,24 @@ extension Doctor {
     }
 
     func horizon(_ connection: Connection) async -> Finding {
-        await attempt("horizon", connection) { [oldTransaction] connection throws(PostgresError) in
+        await attempt("horizon", connection) { [oldTransaction, farBehind] connection throws(PostgresError) in
             var holders: [String] = []
-            for row in try connection.query(DoctorStatements.horizonHolders(seconds: oldTransaction)) {
+            for row in try connection.query(
+                DoctorStatements.horizonHolders(seconds: oldTransaction, transactions: farBehind))
+            {
                 let (kind, name, age): (String, String, Int?) = (
                     try row.decode(0), try row.decode(1), try row.decode(2)
                 )
                 holders.append("\(kind) \(name)\(age.map { " for \($0) s" } ?? "")")
             }
-            guard !holders.isEmpty else { return .ok("horizon", "nothing keeps vacuum from dead rows") }
+            guard !holders.isEmpty else {
+                let seesAll = try connection.query(DoctorStatements.seesAllSessions).single().decode(0, as: Bool.self)
+                return .ok(
+                    "horizon",
+                    seesAll
+                        ? "nothing keeps vacuum from dead rows"
+                        : "nothing seen that keeps vacuum from dead rows; a role in pg_monitor sees all sessions")
+            }
             return .warning(
                 "horizon", "dead rows can't be removed because of \(holders.joined(separator: "; "))",
                 advice: """

@@ -9,12 +9,18 @@ package struct Doctor: Sendable {
     package let role: AccessRole
     /// From how many seconds on a transaction counts as old.
     package let oldTransaction: Int
+    /// So many transactions behind, a slot or standby keeps dead rows that matter.
+    package let farBehind: Int
     package let logger: Logger
 
-    package init(parameters: ConnectionParameters, role: AccessRole, oldTransaction: Int, logger: Logger) {
+    package init(
+        parameters: ConnectionParameters, role: AccessRole, oldTransaction: Int, farBehind: Int = 1_000_000,
+        logger: Logger
+    ) {
         self.parameters = parameters
         self.role = role
         self.oldTransaction = oldTransaction
+        self.farBehind = farBehind
         self.logger = logger
     }
 
@@ -36,7 +42,7 @@ package struct Doctor: Sendable {
         let schema = await schema(connection)
         findings.append(schema)
         if schema.level == .ok {
-            for check in [privileges, tables, vacuum, heldLists, waiting] {
+            for check in [privileges, grants, tables, vacuum, heldLists, waiting] {
                 findings.append(await check(connection))
             }
         }

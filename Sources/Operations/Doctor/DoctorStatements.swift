@@ -14,6 +14,13 @@ enum DoctorStatements {
         WHERE name IN ('autovacuum', 'track_counts') AND setting = 'off' ORDER BY name
         """
 
+    static let user: SQL = "SELECT current_user::text"
+
+    /// Whether the present role sees what other roles' sessions do.
+    static let seesAllSessions: SQL = """
+        SELECT pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+        """
+
     /// The tables of the queue: whether each may be vacuumed by itself, and its dead rows and when it last was.
     static let vacuumedTables: SQL = """
         SELECT relation.relname,
@@ -32,7 +39,7 @@ enum DoctorStatements {
 
     /// Transactions that have kept vacuum from dead rows for so long, the oldest first: sessions of whatever database,
     /// prepared transactions, standbys with feedback and the slots of such.
-    static func horizonHolders(seconds: Int) -> SQL {
+    static func horizonHolders(seconds: Int, transactions: Int) -> SQL {
         """
         SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
                 activity.datname, activity.state),
@@ -49,12 +56,12 @@ enum DoctorStatements {
         UNION ALL
         SELECT 'slot', pg_catalog.format('%L, %s transactions behind', slot.slot_name, pg_catalog.age(slot.xmin)), NULL
         FROM pg_catalog.pg_replication_slots AS slot
-        WHERE pg_catalog.age(slot.xmin) > 1000000
+        WHERE pg_catalog.age(slot.xmin) > \(transactions)::bigint
         UNION ALL
         SELECT 'standby', pg_catalog.format('%L at %s, %s transactions behind', standby.application_name,
                 standby.client_addr, pg_catalog.age(standby.backend_xmin)), NULL
         FROM pg_catalog.pg_stat_replication AS standby
-        WHERE pg_catalog.age(standby.backend_xmin) > 1000000
+        WHERE pg_catalog.age(standby.backend_xmin) > \(transactions)::bigint
         ORDER BY age DESC NULLS LAST
         LIMIT 20
         """

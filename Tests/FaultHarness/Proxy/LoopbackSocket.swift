@@ -9,7 +9,7 @@ package struct SystemError: Error, CustomStringConvertible {
 }
 
 /// Sockets on 127.0.0.1 that no subprocess inherits: a copy would keep a connection open that was cut.
-enum LoopbackSocket {
+package enum LoopbackSocket {
     /// A socket that listens on a port that was free.
     static func listen() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try open()
@@ -39,7 +39,7 @@ enum LoopbackSocket {
     }
 
     /// A connection that blocks from now on for nothing; nil where nobody listens.
-    static func connect(port: UInt16) -> Int32? {
+    package static func connect(port: UInt16) -> Int32? {
         guard let descriptor = try? open() else { return nil }
         var address = address(port: port)
         let outcome = withUnsafePointer(to: &address) { pointer in

@@ -2,12 +2,12 @@ import LocalPostgres
 import Subprocess
 
 /// A command that has to work, run as the account that runs the servers.
-enum ServerCommand {
+package enum ServerCommand {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    static func run(_ program: String, _ arguments: [String]) async throws {
+    package static func run(_ program: String, _ arguments: [String]) async throws {
         let command =
             try ServerAccount.needed()?.command(program, arguments) ?? (.name(program), Arguments(arguments))
         let result = try await Subprocess.run(

@@ -1,0 +1,135 @@
+import FaultHarness
+import Logging
+import Supervision
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("The server of probes", .timeLimit(.minutes(10))) struct ProbeServerTests {
+    @Test(
+        "closes a connection on which no request gets complete, however busily it sends, and answers others meanwhile")
+    func slowClient() async throws {
+        try await withServer(patience: .seconds(3)) { port in
+            let slow = try RawConnection(port: port)
+            slow.send("GET /small HTTP/1.1\r\nX: ")
+            while !slow.isClosed() {
+                #expect(try await HTTPProbe.get("/small", port: port).status == 200)
+                slow.send("a")
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    @Test("answers one request of a connection, and closes it, whatever else is asked there")
+    func oneRequest() async throws {
+        try await withServer { port in
+            let client = try RawConnection(port: port)
+            client.send(String(repeating: "GET /small HTTP/1.1\r\nHost: a\r\n\r\n", count: 100))
+            let received = try await client.receive(until: "no such text")
+            #expect(received.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(received.ranges(of: "HTTP/1.1").count == 1 && received.contains("Connection: close"))
+        }
+    }
+
+    @Test("refuses what is no request, and headers without end")
+    func nonsense() async throws {
+        try await withServer { port in
+            let stranger = try RawConnection(port: port)
+            stranger.send("nonsense\r\n\r\n")
+            #expect(try await stranger.receive(until: "\r\n").hasPrefix("HTTP/1.1 400 "))
+            let endless = try RawConnection(port: port)
+            endless.send("GET /small HTTP/1.1\r\n")
+            var sent = 0
+            while !endless.isClosed(), sent < 100_000_000 {
+                sent += endless.send("X: " + String(repeating: "a", count: 10_000) + "\r\n")
+                await Task.yield()
+            }
+            #expect(sent < 10_000_000)
+            let body = try RawConnection(port: port)
+            body.send("POST /small HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "a", count: 100_000))
+            #expect(try await body.receive(until: "answered").hasPrefix("HTTP/1.1 405 "))
+        }
+    }
+
+    @Test("closes more connections than it can have, and takes others when those are gone")
+    func manyConnections() async throws {
+        try await withServer { port in
+            var clients: [RawConnection] = []
+            for _ in 0..<ProbeServer.mostConnections {
+                clients.append(try RawConnection(port: port))
+            }
+            let surplus = try RawConnection(port: port)
+            while !surplus.isClosed() { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(clients.allSatisfy { !$0.isClosed() })
+            clients = []
+            while (try? await HTTPProbe.get("/small", port: port).status) != 200 {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    private func withServer(patience: Duration = .seconds(60), _ body: (UInt16) async throws -> Void) async throws {
+        let address = try #require(ProbeAddress("127.0.0.1:0"))
+        let server = try await ProbeServer.start(
+            at: address,
+            routes: ["/small": { ProbeAnswer(body: "small") }], patience: patience,
+            logger: Logger(label: "ProbeServerTests") { _ in SwiftLogNoOpLogHandler() })
+        let running = Task { try await server.run() }
+        do {
+            try await body(UInt16(server.port))
+        } catch {
+            running.cancel()
+            throw error
+        }
+        running.cancel()
+        try await running.value
+    }
+}
+
+/// A client that sends what it likes, and waits for nothing.
+private final class RawConnection {
+    private let descriptor: Int32
+
+    struct Failure: Error {}
+
+    init(port: UInt16) throws {
+        guard let descriptor = LoopbackSocket.connect(port: port) else { throw Failure() }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// How many bytes the other side took at once.
+    @discardableResult func send(_ text: String) -> Int {
+        let bytes = Array(text.utf8)
+        return max(0, Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)))
+    }
+
+    /// Whether the other side has closed it. What it had sent before is lost.
+    func isClosed() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        return count == 0 || (count < 0 && errno != EAGAIN)
+    }
+
+    /// What comes up to this text; less where the other side closes the connection before.
+    func receive(until text: String) async throws -> String {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while !String(decoding: received, as: UTF8.self).contains(text) {
+            let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            if count > 0 {
+                received += buffer[..<count]
+            } else if count == 0 || errno != EAGAIN {
+                break
+            } else {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        return String(decoding: received, as: UTF8.self)
+    }
+}

@@ -1,0 +1,68 @@
+import FaultHarness
+import LibPQ
+import LocalPostgres
+import Logging
+import Operations
+import TestPostgres
+import Testing
+
+@Suite("The doctor of a primary", .timeLimit(.minutes(10))) struct DoctorStandbyTests {
+    @Test(
+        "names a standby whose long query keeps dead rows, or the slot of such", .database(on: .own()),
+        arguments: [false, true])
+    func feedback(slot: Bool) async throws {
+        let primary = TestDatabase.current
+        let connection = try await primary.connect()
+        try await withStandby(of: primary.cluster, slot: slot) { standby in
+            try await standby.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+            let feedback: SQL =
+                slot
+                ? "SELECT FROM pg_replication_slots WHERE xmin IS NOT NULL"
+                : "SELECT FROM pg_stat_replication WHERE backend_xmin IS NOT NULL"
+            while try await connection.query(feedback).isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(try await horizon().level == .ok)
+            for _ in 0..<30 { _ = try await connection.query("SELECT pg_current_xact_id()") }
+            let finding = try await horizon()
+            #expect(finding.level == .warn)
+            #expect(finding.message.contains(slot ? "slot 'feedback', " : "standby 'walreceiver' at 127.0.0.1"))
+            #expect(finding.advice?.contains(slot ? "pg_drop_replication_slot" : "the standby's long query") == true)
+        }
+    }
+
+    private func horizon() async throws -> Finding {
+        let doctor = Doctor(
+            parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon, oldTransaction: 900,
+            farBehind: 20, logger: Logger(label: "DoctorStandbyTests") { _ in SwiftLogNoOpLogHandler() })
+        return try #require(await doctor.examine().first { $0.check == "horizon" })
+    }
+
+    /// Gives `body` a session of a standby that tells its primary what it reads.
+    private func withStandby(
+        of primary: LocalCluster, slot: Bool, _ body: (Connection) async throws -> Void
+    ) async throws {
+        let standby = try await LocalCluster(
+            .init(
+                settings: TestServer.defaultSettings.merging([
+                    "hot_standby_feedback": "on", "wal_receiver_status_interval": "1s",
+                ]) { $1 }), installation: primary.installation)
+        do {
+            try await ServerCommand.run(
+                primary.installation.program("pg_basebackup"),
+                [
+                    "--dbname", await primary.loopbackURL(database: "postgres"), "--pgdata",
+                    "\(standby.directory)/data",
+                    "--write-recovery-conf", "--checkpoint=fast", "--no-sync",
+                ] + (slot ? ["--create-slot", "--slot=feedback"] : []))
+            try await standby.start()
+            let url = await standby.url(database: TestDatabase.current.name)
+            try await body(
+                Connection.connect(
+                    ConnectionParameters(url: url),
+                    logger: Logger(label: "standby") { _ in SwiftLogNoOpLogHandler() }))
+        } catch {
+            await standby.shutDown()
+            throw error
+        }
+        await standby.shutDown()
+    }
+}
