@@ -3,6 +3,7 @@ import Brocot
 import FoundationEssentials
 import LocalPostgres
 import Logging
+import ServiceLifecycle
 
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -40,12 +41,23 @@ struct DevCommand: AsyncParsableCommand {
         let folder = try await LocalCluster.lastingDirectory(preferred: preferred)
         Stream.error.print("Starting PostgreSQL in \(folder) …")
         let database = try await PrivateDatabase.start(.init(directory: folder, port: port), logger: logger)
-        Stream.output.print(await introduction(to: database))
-
         var configuration = DaemonConfiguration(connection: database.parameters)
         configuration.workers = workers
         try await ServiceRunner.run(
-            [PrivateServerService(cluster: database.cluster), Daemon(configuration, logger: logger)], logger: logger)
+            [
+                PrivateServerService(cluster: database.cluster), Daemon(configuration, logger: logger),
+                Introduction(text: await introduction(to: database)),
+            ], logger: logger)
+    }
+
+    /// Printed by a service: from then on signals are listened to.
+    private struct Introduction: Service {
+        let text: String
+
+        func run() async throws {
+            Stream.output.print(text)
+            try? await gracefulShutdown()
+        }
     }
 
     private func introduction(to database: PrivateDatabase) async -> String {
