@@ -7,7 +7,7 @@ import Testing
         let help = try await BrocotProcess.run("--help", databaseURL: "")
         #expect(help.exitCode == 0)
         #expect(help.output.split(separator: "\n")[1] == "EXAMPLES:")
-        for command in ["migrate", "daemon", "show", "dev", "demo"] {
+        for command in ["migrate", "grant", "daemon", "status", "release", "show", "check", "doctor", "dev", "demo"] {
             #expect(help.output.contains("\n  \(command) "))
         }
     }
@@ -26,7 +26,10 @@ import Testing
 
     @Test(
         "never repeats a password from an argument that it can't understand",
-        arguments: ["postgresql://app:geheim@db/app", "host=db password=geheim", "host=db password = 'geheim'"])
+        arguments: [
+            "postgresql://app:geheim@db/app", "host=db password=geheim", "host=db password = 'geheim'",
+            "mysql://app:geheim@db/app",
+        ])
     func misplacedURL(argument: String) async throws {
         let result = try await BrocotProcess.run("daemon", argument, databaseURL: "")
         #expect(result.exitCode == 2)

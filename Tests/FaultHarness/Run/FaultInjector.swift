@@ -59,6 +59,26 @@ struct FaultInjector: Sendable {
         }
     }
 
+    /// Cuts the connection of whichever daemon comes there first; nil where none does within a minute.
+    func cut(at boundary: Boundary) async -> InjectedFault? {
+        let link = await withTaskGroup(of: StoppedLink?.self) { group in
+            for daemon in daemons {
+                group.addTask {
+                    await daemon.proxy.stop(boundary.phase, within: .seconds(60)) { BatchStep($0) == boundary.step }
+                }
+            }
+            var first: StoppedLink?
+            for await link in group {
+                guard let link else { continue }
+                if first == nil { first = link } else { link.proceed() }
+                group.cancelAll()
+            }
+            return first
+        }
+        link?.cut()
+        return link.map { InjectedFault(kind: .connectionCut, phase: $0.phase, statement: $0.statement) }
+    }
+
     private func cutEnqueuer(_ generator: inout SeededGenerator) async -> InjectedFault {
         let phase = FaultProxy.Phase.allCases.randomElement(using: &generator) ?? .underWay
         let link = await enqueuerProxy.stop(phase, within: Self.patience) { statement in

@@ -36,16 +36,6 @@ package struct FaultPlan: Sendable {
         }
     }
 
-    /// Cuts a connection at each of these boundaries.
-    package init(covering boundaries: [Boundary], seed: UInt64, daemons: Int) {
-        var generator = SeededGenerator(seed: seed)
-        faults = boundaries.map { boundary in
-            Fault(
-                kind: .connectionCut, moment: .boundary(boundary),
-                daemon: Int.random(in: 0..<daemons, using: &generator), seed: generator.next())
-        }
-    }
-
     /// Boundaries come from a shuffled deck, so that each is met as often as any other.
     private static func moment(
         of kind: FaultKind, _ deck: inout [Boundary], _ generator: inout SeededGenerator

@@ -119,7 +119,7 @@ package struct FaultRun: Sendable {
         for daemon in injector.daemons { try await daemon.start() }
         async let enqueuing = enqueue()
         try await injectFaults()
-        try await coverBoundaries()
+        await coverBoundaries()
         progress.end()
         let enqueuers = try await enqueuing
         var report = Report()
@@ -163,16 +163,10 @@ package struct FaultRun: Sendable {
         try await inject(plan)
     }
 
-    /// So often is it tried to meet a boundary that no fault has met.
-    private static let mostRounds: UInt64 = 20
-
     /// Breaks something at every boundary at which nothing has broken.
-    private func coverBoundaries() async throws {
-        for round in 1...Self.mostRounds {
-            let missed = progress.faults.missedBoundaries
-            guard !missed.isEmpty else { return }
-            try await inject(
-                FaultPlan(covering: missed, seed: configuration.seed &+ round, daemons: configuration.daemons))
+    private func coverBoundaries() async {
+        for boundary in progress.faults.missedBoundaries {
+            if let fault = await injector.cut(at: boundary) { progress.note(fault) }
         }
     }
 
