@@ -13,20 +13,27 @@ struct LogRetention: Sendable {
     /// How many rows of the log one transaction reads.
     private static let rowsPerStep = 2_000
     private static let interval = Duration.seconds(60)
+    /// Where there was nothing to prune: an idle daemon costs next to nothing.
+    private static let idleInterval = Duration.seconds(300)
     /// Between two steps, so that pruning never takes the server's whole attention.
     private static let pause = Duration.milliseconds(20)
 
     func run(keeping age: Duration) async {
         while !isStopping.isSet, !Task.isCancelled {
+            var interval = Self.interval
             do {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 let pruned = try await prune(olderThan: age, on: connection)
                 await connection.close()
-                if pruned > 0 { logger.info("pruned the log", metadata: ["requests": "\(pruned)"]) }
+                if pruned > 0 {
+                    logger.info("pruned the log", metadata: ["requests": "\(pruned)"])
+                } else {
+                    interval = Self.idleInterval
+                }
             } catch {
                 logger.debug("the log was not pruned; trying again", metadata: ["error": "\(error)"])
             }
-            await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.interval) }
+            await cancelWhenGracefulShutdown { [interval] in try? await Task.sleep(for: interval) }
         }
     }
 

@@ -9,6 +9,8 @@ package struct QueueReading: Sendable {
     private var lastFullRead = ContinuousClock.now
     /// Whether the latest look got on: then another one soon is worth it.
     private var getsOn = false
+    /// An id up to which no request can newly appear, by the latest look, which found none at all.
+    private var emptyTo: Int64?
 
     package init(_ configuration: QueueConfiguration) {
         self.configuration = configuration
@@ -26,10 +28,16 @@ package struct QueueReading: Sendable {
         }
         let observation = ReadProgress.Observation(
             lastID: try rows[0].decode(1, as: Int64.self), writers: Set(try rows[0].decode(2, as: [String].self)))
+        let isPending = try rows[0].decode(0, as: Bool.self)
         let floor = progress.floor
-        if let id = progress.observe(observation) { try await readOn(to: id, on: connection) }
+        // A look that began after that one, and finds nothing either, is a reading of the queue.
+        if let emptyTo, !isPending, observation.lastID >= emptyTo { progress.raise(to: emptyTo, firstPending: [:]) }
+        emptyTo = nil
+        if let id = progress.observe(observation) {
+            if isPending { try await readOn(to: id, on: connection) } else { emptyTo = id }
+        }
         getsOn = progress.floor > floor
-        return try rows[0].decode(0, as: Bool.self)
+        return isPending
     }
 
     /// Begins again at the queue's beginning.

@@ -90,7 +90,7 @@ struct QueueReadingTests {
         var reading = QueueReading(Self.configuration)
         let ids = try await fixture.enqueue((0..<10).map { place("\($0)") })
         try await fixture.drain()
-        for _ in 0..<3 { #expect(try await reading.look(on: fixture.connection) == false) }
+        for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection) == false) }
         #expect(reading.progress.floor == ids.last)
         try await fixture.enqueue([place("x")])
         #expect(try await reading.look(on: fixture.connection))
@@ -132,10 +132,10 @@ struct QueueReadingTests {
     func chosenID() async throws {
         let fixture = try await QueueFixture()
         var worker = QueueWorker(Self.configuration)
-        try await fixture.enqueue((0..<10).map { place("\($0)") })
-        try await work(&worker, fixture.connection)
-        try await fixture.enqueue((10..<20).map { place("\($0)") })
-        try await work(&worker, fixture.connection)
+        for _ in 0..<4 {
+            try await fixture.enqueue((0..<10).map { place("\($0)") })
+            try await work(&worker, fixture.connection)
+        }
         try await fixture.connection.execute(
             """
             INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE
