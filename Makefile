@@ -44,7 +44,7 @@ test-faults: dependencies ## Break daemons, servers and connections FAULTS=300 t
 
 benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release
-	for what in draining positions list-sizes pages waking-up fairness held-horizon memory; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
 
 simulation: dependencies ## Print what rebalancing costs, without a database; RECORDINGS=folder adds recorded editing
 	swift run -c release RebalancingSimulator $(if $(RECORDINGS),--recordings $(RECORDINGS))

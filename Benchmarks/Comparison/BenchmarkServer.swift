@@ -45,16 +45,19 @@ struct BenchmarkServer {
         return (clock.now - start) / .seconds(1)
     }
 
-    /// Runs `body` beside a daemon, and returns the most memory that the daemon had resident, in kilobytes.
+    /// Runs `body` beside a daemon, whose process it is told, and returns the most memory that the daemon had resident, in
+    /// kilobytes.
     @discardableResult
-    func daemon(_ arguments: String..., body: @escaping @Sendable () async throws -> Void) async throws -> Int {
+    func daemon(_ arguments: String..., body: @escaping @Sendable (_ process: Int32) async throws -> Void) async throws
+        -> Int
+    {
         let result = try await Subprocess.run(
             .path(.init(program)), arguments: .init(["daemon"] + arguments),
             environment: .inherit.updating(["DATABASE_URL": url]), input: .none, output: .discarded, error: .discarded
         ) { execution in
             let memory: Int
             do {
-                try await body()
+                try await body(execution.processIdentifier.value)
                 memory = try peakMemory(of: execution.processIdentifier.value)
             } catch {
                 try execution.send(signal: .terminate)

@@ -80,7 +80,7 @@ struct Fairness: AsyncParsableCommand {
                 INSERT INTO brocot.move_requests (list, items, placement)
                 SELECT 'deep', ARRAY['i' || n % 10000], 'last' FROM generate_series(1, \(deep)) AS n;
                 """)
-        try await server.daemon("--workers", "1") {
+        try await server.daemon("--workers", "1") { _ in
             let connection = try await server.connect()
             var batches: [Int] = []
             for number in 1...10 {

@@ -17,7 +17,7 @@ struct HeldHorizon: AsyncParsableCommand {
         print("\(requests) random moves in \(lists) lists of \(items) items, \(chunk) at once")
         try await BenchmarkServer.run { server in
             try await server.psql(file: "random-moves.sql", ["lists": lists, "items": items, "requests": 0])
-            try await server.daemon {
+            try await server.daemon { _ in
                 let connection = try await server.connect()
                 // Its caches are warm and its plans made.
                 _ = try await drain(5 * chunk, on: connection)

@@ -29,7 +29,7 @@ struct Memory: AsyncParsableCommand {
     }
 
     private func report(_ server: BenchmarkServer, _ what: String) async throws {
-        let memory = try await server.daemon {
+        let memory = try await server.daemon { _ in
             try await Task.sleep(for: .seconds(seconds))
         }
         let done = try await server.psql(statement: "SELECT count(*) FROM brocot.move_log")

@@ -27,7 +27,7 @@ struct WakingUp: AsyncParsableCommand {
                 $$ BEGIN NOTIFY decided; RETURN NULL; END $$;
                 CREATE TRIGGER tell AFTER INSERT ON brocot.move_log FOR EACH STATEMENT EXECUTE FUNCTION tell();
                 """)
-        try await server.daemon {
+        try await server.daemon { _ in
             let (connection, listener) = (try await server.connect(), try await server.connect())
             try await listener.execute("LISTEN decided")
             var (updates, answers): ([Duration], [Duration]) = ([], [])
@@ -67,7 +67,7 @@ struct WakingUp: AsyncParsableCommand {
 
     /// Sessions that enqueue at full speed, with the triggers and without, in turns: while a daemon works, and with none.
     private func cost(_ server: BenchmarkServer) async throws {
-        try await server.daemon { try await compare(server, "while a daemon works") }
+        try await server.daemon { _ in try await compare(server, "while a daemon works") }
         try await compare(server, "with no daemon")
     }
 

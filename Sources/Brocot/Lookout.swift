@@ -12,7 +12,7 @@ import MoveQueue
 ///
 /// Enqueuers notify only when some daemon says that it sleeps, because a notification costs them a lock on the whole
 /// cluster. A notification is a hint: whoever inserted before this daemon said so, and committed after, rang nobody. So
-/// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.25 s.
+/// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.5 s.
 final class Lookout: Sendable {
     let doorbell: Doorbell
     private let parameters: ConnectionParameters
@@ -116,7 +116,7 @@ final class Lookout: Sendable {
         guard !isSilenceKnown.isSet else { return false }
         isSilenceKnown.set()
         logger.warning(
-            "notifications don't arrive, as through a pooler in transaction mode; the queue is looked at every 1.25 s")
+            "notifications don't arrive, as through a pooler in transaction mode; the queue is looked at every 1.5 s")
         return false
     }
 

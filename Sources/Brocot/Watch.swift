@@ -15,7 +15,7 @@ struct Watch {
     static let longestNap = Duration.milliseconds(100)
     static let firstPoll = Duration.milliseconds(5)
     /// With what samples the gauges and prunes the log, an idle daemon sends less than one query a second.
-    static let longestPoll = Duration.milliseconds(1_250)
+    static let longestPoll = Duration.milliseconds(1_500)
     /// Sleep is confirmed so often, since what isn't confirmed for 15 minutes is taken for dead.
     static let confirmation = Duration.seconds(300)
 
