@@ -3,161 +3,6 @@ import Ordering
 
 /// Every statement on the queue and its log.
 enum QueueStatements {
-    /// Lists with pending requests from a list on, or beyond it, in order, and those that their changes of list lead to; then tries
-    /// the lock of each, unless the list is held.
-    ///
-    /// The first entries of the queue's index are read in one go, which finds lists with few requests; from there on it
-    /// is skipped through, one probe for each list. What is below the floor is stepped over within the index. The lists
-    /// are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT, the
-    /// lock function might be called for rows that are cut away.
-    static func claim(
-        from start: ListIdentifier, including: Bool, lists: Int, partners: Int, locks: Int, _ progress: ReadProgress
-    ) -> SQL {
-        let isNext: SQL = including ? ">=" : ">"
-        return """
-            WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
-                SELECT first.ordered_table, first.list,
-                    row_number() OVER (ORDER BY first.ordered_table, first.list) AS number
-                FROM (
-                    SELECT request.ordered_table, request.list
-                    FROM brocot.move_requests AS request
-                    WHERE (request.ordered_table, request.list)
-                            \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
-                        AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table, request.list LIMIT \(lists)::bigint
-                ) AS first
-                GROUP BY first.ordered_table, first.list
-            ), recent (ordered_table, list, number) AS (
-                SELECT run.ordered_table, run.list, run.number FROM run
-                UNION ALL
-                SELECT next.ordered_table, next.list, recent.number + 1
-                FROM recent
-                CROSS JOIN LATERAL (
-                    SELECT request.ordered_table, request.list
-                    FROM brocot.move_requests AS request
-                    WHERE (request.ordered_table, request.list) > (recent.ordered_table, recent.list)
-                        AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table, request.list LIMIT 1
-                ) AS next
-                WHERE recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
-            ), ready AS MATERIALIZED (\(
-                progress.remaining.isEmpty
-                    ? "SELECT * FROM recent" : recentAndRemembered(isNext, start, lists: lists)))
-            \(tryLocks(partners: partners, locks: locks, progress))
-            """
-    }
-
-    /// With the lists that have requests below the floor, each in its place.
-    private static func recentAndRemembered(_ isNext: SQL, _ start: ListIdentifier, lists: Int) -> SQL {
-        """
-        SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
-        FROM (
-            SELECT recent.ordered_table, recent.list FROM recent
-            UNION
-            SELECT remembered.ordered_table, remembered.list
-            FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
-            WHERE (remembered.ordered_table, remembered.list)
-                \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
-        ) AS with_requests
-        WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
-        ORDER BY number LIMIT \(lists)::bigint
-        """
-    }
-
-    /// The same for given lists.
-    static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
-        """
-        WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
-            SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY
-        )
-        \(tryLocks(partners: partners, locks: locks, progress))
-        """
-    }
-
-    /// The lists with requests below the floor.
-    private static func remembered(_ progress: ReadProgress) -> SQL {
-        let lists = progress.remaining.keys
-        return """
-            remembered AS (
-                SELECT * FROM unnest(
-                    \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
-                ) AS remembered (ordered_table, list, floor)
-            )
-            """
-    }
-
-    /// For LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
-    /// list beyond its floor, as target (`list`) or as source (`from_list`).
-    ///
-    /// It is written so that no other index than the one by that column serves it. With equal lists and an order by id
-    /// alone, that of the primary key would do as well, and costs the same as long as the queue is empty, which is when
-    /// plans may be made.
-    private static func earliest(
-        _ columns: SQL, by role: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
-    ) -> SQL {
-        """
-        SELECT \(columns)
-        FROM brocot.move_requests AS request
-        WHERE request.ordered_table = \(lists).ordered_table
-            AND (request.\(role), request.id) > (\(lists).list, \(lists).floor) AND request.\(role) <= \(lists).list
-            AND \(condition)
-        ORDER BY request.\(role), request.id LIMIT \(limit)::bigint
-        """
-    }
-
-    /// Number 0 marks the lists that were added for their changes of list.
-    private static func tryLocks(partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
-        """
-        \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
-        , chosen AS MATERIALIZED (
-            SELECT candidate.ordered_table, candidate.list, candidate.ready_number
-            FROM candidate
-            ORDER BY candidate.number
-            LIMIT \(locks)::bigint
-        ), keyed AS MATERIALIZED (
-            SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
-                EXISTS (
-                    SELECT FROM brocot.held_lists AS held
-                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list) AS is_held
-            FROM chosen
-            ORDER BY key
-        )
-        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
-            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END
-        FROM keyed
-        """
-    }
-
-    /// The ready lists, and those that their earliest changes of list lead to or come from, once each.
-    private static func withPartners(_ partners: Int, _ progress: ReadProgress) -> SQL {
-        """
-        , floored AS MATERIALIZED (
-            SELECT ready.*, coalesce(remembered.floor, \(progress.floor)) AS floor
-            FROM ready LEFT JOIN remembered
-                ON remembered.ordered_table = ready.ordered_table AND remembered.list = ready.list
-        ), partner AS (
-            SELECT ready.number, change.ordered_table, change.list
-            FROM floored AS ready
-            CROSS JOIN LATERAL (
-                (\(earliest(
-                    "request.ordered_table, request.from_list AS list", by: "list", of: "ready",
-                    where: "request.from_list IS NOT NULL", limit: partners)))
-                UNION ALL
-                (\(earliest("request.ordered_table, request.list", by: "from_list", of: "ready", limit: partners)))
-            ) AS change
-        ), candidate AS (
-            SELECT either.ordered_table, either.list, max(either.ready_number) AS ready_number,
-                min(either.number) AS number
-            FROM (
-                SELECT ordered_table, list, number, number AS ready_number FROM ready
-                UNION ALL
-                SELECT ordered_table, list, number, 0 FROM partner
-            ) AS either
-            GROUP BY either.ordered_table, either.list
-        )
-        """
-    }
-
     /// The earliest requests of locked lists, and the time that is now, in one snapshot.
     ///
     /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all
@@ -261,75 +106,34 @@ enum QueueStatements {
         "SELECT registered.on_poison FROM brocot.ordered_tables AS registered WHERE registered.name = \(table)"
     }
 
-    /// The list of some pending request, so that workers begin at different places. `fraction` is from 0 to 1.
-    static func randomList(_ fraction: Double, _ progress: ReadProgress) -> SQL {
+    /// The lists with requests below the floor.
+    static func remembered(_ progress: ReadProgress) -> SQL {
+        let lists = progress.remaining.keys
+        return """
+            remembered AS (
+                SELECT * FROM unnest(
+                    \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
+                ) AS remembered (ordered_table, list, floor)
+            )
+            """
+    }
+
+    /// For LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
+    /// list beyond its floor, as target (`list`) or as source (`from_list`).
+    ///
+    /// It is written so that no other index than the one by that column serves it. With equal lists and an order by id
+    /// alone, that of the primary key would do as well, and costs the same as long as the queue is empty, which is when
+    /// plans may be made.
+    static func earliest(
+        _ columns: SQL, by role: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
+    ) -> SQL {
         """
-        WITH extent AS MATERIALIZED (
-            SELECT
-                (SELECT id FROM brocot.move_requests WHERE id > \(progress.floor) ORDER BY id LIMIT 1) AS first,
-                (SELECT id FROM brocot.move_requests WHERE id > \(progress.floor) ORDER BY id DESC LIMIT 1) AS last
-        )
-        SELECT request.ordered_table, request.list
+        SELECT \(columns)
         FROM brocot.move_requests AS request
-        WHERE request.id >= (
-            SELECT first + ((last - first) * (\(String(fraction))::text)::numeric)::bigint FROM extent)
-        ORDER BY request.id LIMIT 1
-        """
-    }
-
-    /// Whether anything is pending, and what ``ReadProgress/observe(_:)`` needs to know.
-    static func look(_ progress: ReadProgress) -> SQL {
-        """
-        WITH \(remembered(progress))
-        SELECT
-            EXISTS (
-                SELECT FROM (
-                    SELECT FROM brocot.move_requests AS request
-                    WHERE request.id > \(progress.floor)
-                    ORDER BY request.id LIMIT 1
-                ) AS first)
-            OR EXISTS (
-                SELECT FROM remembered
-                CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first),
-            (SELECT last_value FROM brocot.move_requests_id_seq),
-            ARRAY(
-                SELECT writer.virtualtransaction
-                FROM pg_catalog.pg_locks AS writer
-                WHERE writer.locktype = 'relation' AND writer.mode = 'RowExclusiveLock'
-                    AND writer.relation = 'brocot.move_requests'::regclass
-                    AND writer.database = (
-                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))
-        """
-    }
-
-    /// Reads the queue from the floor on, up to `last` or so many requests: up to where it was read, and the first
-    /// pending request of each list in it and of each remembered one.
-    static func readOn(to last: Int64, limit: Int, _ progress: ReadProgress) -> SQL {
-        """
-        WITH \(remembered(progress)), recent AS MATERIALIZED (
-            SELECT request.id, request.ordered_table, request.list, request.from_list
-            FROM brocot.move_requests AS request
-            WHERE request.id > \(progress.floor)
-            ORDER BY request.id LIMIT \(limit)::bigint
-        ), extent AS (
-            SELECT CASE WHEN count(*) < \(limit)::bigint THEN \(last) ELSE least(max(recent.id), \(last)) END AS read_to
-            FROM recent
-        ), involved AS (
-            SELECT recent.ordered_table, recent.list, recent.id FROM recent
-            UNION ALL
-            SELECT recent.ordered_table, recent.from_list, recent.id FROM recent WHERE recent.from_list IS NOT NULL
-            UNION ALL
-            SELECT remembered.ordered_table, remembered.list, oldest.id
-            FROM remembered
-            CROSS JOIN LATERAL (
-                (\(earliest("request.id", by: "list", of: "remembered")))
-                UNION ALL
-                (\(earliest("request.id", by: "from_list", of: "remembered")))
-            ) AS oldest
-        )
-        SELECT extent.read_to, involved.ordered_table, involved.list, min(involved.id)
-        FROM extent LEFT JOIN involved ON true
-        GROUP BY extent.read_to, involved.ordered_table, involved.list
+        WHERE request.ordered_table = \(lists).ordered_table
+            AND (request.\(role), request.id) > (\(lists).list, \(lists).floor) AND request.\(role) <= \(lists).list
+            AND \(condition)
+        ORDER BY request.\(role), request.id LIMIT \(limit)::bigint
         """
     }
 }

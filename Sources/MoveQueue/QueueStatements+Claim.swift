@@ -1,0 +1,129 @@
+import LibPQ
+import Ordering
+
+/// Choosing lists, and locking them.
+extension QueueStatements {
+    /// Lists with pending requests from a list on, or beyond it, in order, and those that their changes of list lead to; then tries
+    /// the lock of each, unless the list is held.
+    ///
+    /// The first entries of the queue's index are read in one go, which finds lists with few requests; from there on it
+    /// is skipped through, one probe for each list. What is below the floor is stepped over within the index. The lists
+    /// are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT, the
+    /// lock function might be called for rows that are cut away.
+    static func claim(
+        from start: ListIdentifier, including: Bool, lists: Int, partners: Int, locks: Int, _ progress: ReadProgress
+    ) -> SQL {
+        let isNext: SQL = including ? ">=" : ">"
+        return """
+            WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
+                SELECT first.ordered_table, first.list,
+                    row_number() OVER (ORDER BY first.ordered_table, first.list) AS number
+                FROM (
+                    SELECT request.ordered_table, request.list
+                    FROM brocot.move_requests AS request
+                    WHERE (request.ordered_table, request.list)
+                            \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
+                        AND request.id > \(progress.floor)
+                    ORDER BY request.ordered_table, request.list LIMIT \(lists)::bigint
+                ) AS first
+                GROUP BY first.ordered_table, first.list
+            ), recent (ordered_table, list, number) AS (
+                SELECT run.ordered_table, run.list, run.number FROM run
+                UNION ALL
+                SELECT next.ordered_table, next.list, recent.number + 1
+                FROM recent
+                CROSS JOIN LATERAL (
+                    SELECT request.ordered_table, request.list
+                    FROM brocot.move_requests AS request
+                    WHERE (request.ordered_table, request.list) > (recent.ordered_table, recent.list)
+                        AND request.id > \(progress.floor)
+                    ORDER BY request.ordered_table, request.list LIMIT 1
+                ) AS next
+                WHERE recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
+            ), ready AS MATERIALIZED (\(
+                progress.remaining.isEmpty
+                    ? "SELECT * FROM recent" : recentAndRemembered(isNext, start, lists: lists)))
+            \(tryLocks(partners: partners, locks: locks, progress))
+            """
+    }
+
+    /// With the lists that have requests below the floor, each in its place.
+    private static func recentAndRemembered(_ isNext: SQL, _ start: ListIdentifier, lists: Int) -> SQL {
+        """
+        SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
+        FROM (
+            SELECT recent.ordered_table, recent.list FROM recent
+            UNION
+            SELECT remembered.ordered_table, remembered.list
+            FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
+            WHERE (remembered.ordered_table, remembered.list)
+                \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
+        ) AS with_requests
+        WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
+        ORDER BY number LIMIT \(lists)::bigint
+        """
+    }
+
+    /// The same for given lists.
+    static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
+        """
+        WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
+            SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY
+        )
+        \(tryLocks(partners: partners, locks: locks, progress))
+        """
+    }
+
+    /// Number 0 marks the lists that were added for their changes of list.
+    private static func tryLocks(partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
+        """
+        \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
+        , chosen AS MATERIALIZED (
+            SELECT candidate.ordered_table, candidate.list, candidate.ready_number
+            FROM candidate
+            ORDER BY candidate.number
+            LIMIT \(locks)::bigint
+        ), keyed AS MATERIALIZED (
+            SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
+                EXISTS (
+                    SELECT FROM brocot.held_lists AS held
+                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list) AS is_held
+            FROM chosen
+            ORDER BY key
+        )
+        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
+            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END
+        FROM keyed
+        """
+    }
+
+    /// The ready lists, and those that their earliest changes of list lead to or come from, once each.
+    private static func withPartners(_ partners: Int, _ progress: ReadProgress) -> SQL {
+        """
+        , floored AS MATERIALIZED (
+            SELECT ready.*, coalesce(remembered.floor, \(progress.floor)) AS floor
+            FROM ready LEFT JOIN remembered
+                ON remembered.ordered_table = ready.ordered_table AND remembered.list = ready.list
+        ), partner AS (
+            SELECT ready.number, change.ordered_table, change.list
+            FROM floored AS ready
+            CROSS JOIN LATERAL (
+                (\(earliest(
+                    "request.ordered_table, request.from_list AS list", by: "list", of: "ready",
+                    where: "request.from_list IS NOT NULL", limit: partners)))
+                UNION ALL
+                (\(earliest("request.ordered_table, request.list", by: "from_list", of: "ready", limit: partners)))
+            ) AS change
+        ), candidate AS (
+            SELECT either.ordered_table, either.list, max(either.ready_number) AS ready_number,
+                min(either.number) AS number
+            FROM (
+                SELECT ordered_table, list, number, number AS ready_number FROM ready
+                UNION ALL
+                SELECT ordered_table, list, number, 0 FROM partner
+            ) AS either
+            GROUP BY either.ordered_table, either.list
+        )
+        """
+    }
+}

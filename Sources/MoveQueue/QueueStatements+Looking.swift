@@ -1,0 +1,76 @@
+import LibPQ
+
+/// Looking at the queue without deciding anything.
+extension QueueStatements {
+    /// The list of some pending request, so that workers begin at different places. `fraction` is from 0 to 1.
+    static func randomList(_ fraction: Double, _ progress: ReadProgress) -> SQL {
+        """
+        WITH extent AS MATERIALIZED (
+            SELECT
+                (SELECT id FROM brocot.move_requests WHERE id > \(progress.floor) ORDER BY id LIMIT 1) AS first,
+                (SELECT id FROM brocot.move_requests WHERE id > \(progress.floor) ORDER BY id DESC LIMIT 1) AS last
+        )
+        SELECT request.ordered_table, request.list
+        FROM brocot.move_requests AS request
+        WHERE request.id >= (
+            SELECT first + ((last - first) * (\(String(fraction))::text)::numeric)::bigint FROM extent)
+        ORDER BY request.id LIMIT 1
+        """
+    }
+
+    /// Whether anything is pending, and what ``ReadProgress/observe(_:)`` needs to know.
+    static func look(_ progress: ReadProgress) -> SQL {
+        """
+        WITH \(remembered(progress))
+        SELECT
+            EXISTS (
+                SELECT FROM (
+                    SELECT FROM brocot.move_requests AS request
+                    WHERE request.id > \(progress.floor)
+                    ORDER BY request.id LIMIT 1
+                ) AS first)
+            OR EXISTS (
+                SELECT FROM remembered
+                CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first),
+            (SELECT last_value FROM brocot.move_requests_id_seq),
+            ARRAY(
+                SELECT writer.virtualtransaction
+                FROM pg_catalog.pg_locks AS writer
+                WHERE writer.locktype = 'relation' AND writer.mode = 'RowExclusiveLock'
+                    AND writer.relation = 'brocot.move_requests'::regclass
+                    AND writer.database = (
+                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))
+        """
+    }
+
+    /// Reads the queue from the floor on, up to `last` or so many requests: up to where it was read, and the first
+    /// pending request of each list in it and of each remembered one.
+    static func readOn(to last: Int64, limit: Int, _ progress: ReadProgress) -> SQL {
+        """
+        WITH \(remembered(progress)), recent AS MATERIALIZED (
+            SELECT request.id, request.ordered_table, request.list, request.from_list
+            FROM brocot.move_requests AS request
+            WHERE request.id > \(progress.floor)
+            ORDER BY request.id LIMIT \(limit)::bigint
+        ), extent AS (
+            SELECT CASE WHEN count(*) < \(limit)::bigint THEN \(last) ELSE least(max(recent.id), \(last)) END AS read_to
+            FROM recent
+        ), involved AS (
+            SELECT recent.ordered_table, recent.list, recent.id FROM recent
+            UNION ALL
+            SELECT recent.ordered_table, recent.from_list, recent.id FROM recent WHERE recent.from_list IS NOT NULL
+            UNION ALL
+            SELECT remembered.ordered_table, remembered.list, oldest.id
+            FROM remembered
+            CROSS JOIN LATERAL (
+                (\(earliest("request.id", by: "list", of: "remembered")))
+                UNION ALL
+                (\(earliest("request.id", by: "from_list", of: "remembered")))
+            ) AS oldest
+        )
+        SELECT extent.read_to, involved.ordered_table, involved.list, min(involved.id)
+        FROM extent LEFT JOIN involved ON true
+        GROUP BY extent.read_to, involved.ordered_table, involved.list
+        """
+    }
+}
