@@ -85,7 +85,7 @@ let package = Package(
             path: "Benchmarks/Comparison",
             exclude: [
                 "set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql", "enqueue.sql",
-                "pages.sql",
+                "pages.sql", "page-by-rank.sql", "page-by-position.sql", "list-sizes.sql", "list-sizes-moves.sql",
             ],
             swiftSettings: strict),
 

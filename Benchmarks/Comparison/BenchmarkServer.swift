@@ -81,12 +81,16 @@ struct BenchmarkServer {
             ConnectionParameters(url: url), logger: Logger(label: "Comparison") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Runs a file of this folder in so many sessions, and returns transactions per second.
-    func pgbench(file: String, sessions: Int, seconds: Int) async throws -> Double {
+    /// Runs a file of this folder, with variables, in so many sessions, and returns transactions per second.
+    func pgbench(
+        file: String, _ variables: [String: Int] = [:], sessions: Int, seconds: Int
+    ) async throws -> Double {
         let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: file).path
         let result = try await Subprocess.run(
             .path(.init(cluster.installation.program("pgbench"))),
-            arguments: ["-n", "-M", "prepared", "-c", "\(sessions)", "-j", "2", "-T", "\(seconds)", "-f", path, url],
+            arguments: .init(
+                ["-n", "-M", "prepared", "-c", "\(sessions)", "-j", "2", "-T", "\(seconds)", "-f", path]
+                    + variables.flatMap { ["-D", "\($0)=\($1)"] } + [url]),
             output: .string(limit: 1 << 16), error: .discarded)
         try check(result.terminationStatus, "pgbench")
         let line = result.standardOutput.split(separator: "\n").first { $0.hasPrefix("tps = ") } ?? ""

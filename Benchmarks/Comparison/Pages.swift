@@ -1,57 +1,39 @@
 import ArgumentParser
-import LibPQ
 
-/// Reading a list in pages by rank, as a ratio to an integer position column with the same indexes, warm and in turns.
+/// Pages of a list by rank, as a ratio to pages by an integer position: warm, in turns, with prepared statements.
 struct Pages: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Ordered pages against an integer position column.")
 
     @Option(help: "Items of the list.") var items = 1_000_000
-    @Option(help: "Items of a page.") var size = 100
-    @Option(help: "Rounds.") var rounds = 5
+    @Option(help: "Items of a page.") var size = 50
+    @Option(help: "Sessions that read.") var sessions = 2
+    @Option(help: "Rounds.") var rounds = 7
+    @Option(help: "Seconds of each.") var seconds = 3
 
     func run() async throws {
+        print("\(items) items, pages of \(size) from anywhere on, \(sessions) sessions, medians of \(rounds) rounds")
         try await BenchmarkServer.run { server in
-            for (name, moved) in [("appended", 0), ("each with a fraction of 38 decimals", 1)] {
+            for (name, moved) in [("appended", 0), ("moved about, with 38 decimals", 1)] {
                 try await server.psql(file: "pages.sql", ["items": items, "moved": moved])
-                let connection = try await server.connect()
-                var seconds: [String: Double] = [:]
+                var speeds: [String: [Double]] = [:]
+                // The first round warms the caches.
                 for round in 0...rounds {
-                    for (column, table) in [("rank", "brocot.items"), ("position", "positions")] {
-                        let duration = try await read(table, by: column, on: connection)
-                        // The first round warms the cache.
-                        if round > 0 { seconds[table, default: 0] += duration }
+                    for column in ["rank", "position"] {
+                        let speed = try await server.pgbench(
+                            file: "page-by-\(column).sql", ["items": items, "size": size], sessions: sessions,
+                            seconds: seconds)
+                        if round > 0 { speeds[column, default: []].append(speed) }
                     }
                 }
-                let (ranked, positioned) = (seconds["brocot.items", default: 0], seconds["positions", default: 0])
+                let (byRank, byPosition) = (
+                    median(speeds["rank", default: []]), median(speeds["position", default: []])
+                )
                 print(
-                    "\(items) items, \(name), in pages of \(size): by rank \(rounded(ranked / Double(rounds))) s,",
-                    "by position \(rounded(positioned / Double(rounds))) s, ratio \(rounded(ranked / positioned))")
+                    "\(name): by rank \(Int(byRank)) pages/s, by position \(Int(byPosition)),",
+                    "time ratio \(rounded(byPosition / byRank))")
             }
         }
     }
 
-    /// Reads the whole list page by page, each from where the one before ended, and returns the seconds.
-    private func read(_ table: String, by column: String, on connection: Connection) async throws -> Double {
-        let page: @Sendable (String) -> SQL = { [size] last in
-            """
-            SELECT item, \(unsafeRaw: column)::text FROM \(unsafeRaw: table)
-            WHERE list = 'l' AND \(unsafeRaw: column) > \(last)::text::\(unsafeRaw: column == "rank" ? "numeric" : "bigint")
-            ORDER BY \(unsafeRaw: column) LIMIT \(size)
-            """
-        }
-        let clock = ContinuousClock()
-        let start = clock.now
-        let found = try await connection.run { [items] connection throws(PostgresError) in
-            var (last, found) = ("-1", 0)
-            while found < items {
-                let rows = try connection.query(page(last), prepared: true)
-                guard let end = rows.last else { break }
-                last = try end.decode(1)
-                found += rows.count
-            }
-            return found
-        }
-        guard found == items else { throw ValidationError("\(found) of \(items) items were read") }
-        return (clock.now - start) / .seconds(1)
-    }
+    private func median(_ speeds: [Double]) -> Double { speeds.sorted()[speeds.count / 2] }
 }

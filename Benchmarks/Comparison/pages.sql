@@ -1,5 +1,5 @@
--- One list by rank and by position, in the same physical order. psql -v items=1000000 -v moved=0; with moved=1 each rank
--- has 38 decimals, as after many moves.
+-- One list by rank and by position, with the same items in the same physical order. psql -v items=1000000 -v moved=0; with
+-- moved=1 each rank has 38 decimals, and the rows lie anywhere in the table, as after many moves.
 \set QUIET on
 \set ON_ERROR_STOP on
 TRUNCATE brocot.items;
@@ -7,10 +7,11 @@ DROP TABLE IF EXISTS positions;
 CREATE TABLE positions (
     list text COLLATE "C", item text COLLATE "C", position bigint NOT NULL,
     PRIMARY KEY (list, item), UNIQUE (list, position) DEFERRABLE INITIALLY IMMEDIATE);
+CREATE TEMPORARY TABLE numbers AS SELECT i FROM generate_series(1, :items) AS i ORDER BY CASE WHEN :moved = 1 THEN random() END, i;
 INSERT INTO brocot.items (list, item, rank_num, rank_den)
 SELECT 'l', 'i' || i, CASE WHEN :moved = 1 THEN 7 * i + 1 ELSE i END, CASE WHEN :moved = 1 THEN 7 ELSE 1 END
-FROM generate_series(1, :items) AS i;
-INSERT INTO positions SELECT 'l', 'i' || i, i FROM generate_series(1, :items) AS i;
+FROM numbers ORDER BY ctid;
+INSERT INTO positions SELECT 'l', 'i' || i, i FROM numbers ORDER BY ctid;
 VACUUM ANALYZE brocot.items;
 VACUUM ANALYZE positions;
 CHECKPOINT;

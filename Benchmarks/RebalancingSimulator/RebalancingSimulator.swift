@@ -84,7 +84,9 @@ struct RebalancingSimulator: AsyncParsableCommand {
             }
         }
         for (name, recording) in recordings {
-            table.report(name, Workloads(policy: policy).edits(recording.patches), bound)
+            let bits = Workloads.unboundedBits(recording.patches)
+            table.report("\(name), needs \(bits) bits", Workloads(policy: policy).edits(recording.patches), bound)
+            table.report("\(name), in blocks", Workloads(policy: policy).blockEdits(recording.patches), nil)
             for bits in [50, 45] as [Int64] {
                 let shorter = RebalancingPolicy(
                     limit: 1 << bits, layout: policy.layout, reservedBits: policy.reservedBits,
@@ -107,6 +109,6 @@ struct RebalancingSimulator: AsyncParsableCommand {
 
     private static let policies: [(String, RebalancingPolicy)] =
         RankLayout.allCases.map { ("layout \($0.rawValue)", RebalancingPolicy(layout: $0)) }
-        + [0, 1, 3, 4].map { ("reserved bits \(Int($0))", RebalancingPolicy(reservedBits: $0)) }
+        + [0, 1, 1.5, 3, 4].map { ("reserved bits \($0)", RebalancingPolicy(reservedBits: $0)) }
         + [256, 1_024, 16_384].map { ("largest window \($0)", RebalancingPolicy(largestWindow: $0)) }
 }

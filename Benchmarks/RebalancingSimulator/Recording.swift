@@ -6,7 +6,7 @@ struct Recording: Decodable {
     struct Patch: Decodable {
         let position: Int
         let deleted: Int
-        /// How many characters.
+        /// How many code points: those are what recordings count.
         let inserted: Int
 
         init(position: Int, deleted: Int, inserted: Int) {
@@ -19,7 +19,7 @@ struct Recording: Decodable {
             var fields = try decoder.unkeyedContainer()
             position = try fields.decode(Int.self)
             deleted = try fields.decode(Int.self)
-            inserted = try fields.decode(String.self).count
+            inserted = try fields.decode(String.self).unicodeScalars.count
         }
     }
 

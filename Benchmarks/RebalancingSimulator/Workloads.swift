@@ -111,6 +111,16 @@ struct Workloads {
         return list
     }
 
+    /// The same, with all that an edit inserts placed by one request.
+    func blockEdits(_ patches: [Recording.Patch]) -> SimulatedList {
+        var list = SimulatedList(policy)
+        for patch in patches {
+            for _ in 0..<patch.deleted { list.remove(at: patch.position) }
+            if patch.inserted > 0 { list.insert(patch.inserted, at: patch.position) }
+        }
+        return list
+    }
+
     /// The greatest bits of a term that a recording would need without rebalancing.
     static func unboundedBits(_ patches: [Recording.Patch]) -> Int {
         var list = ChunkedList<UnboundedRank>()

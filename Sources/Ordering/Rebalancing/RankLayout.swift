@@ -21,23 +21,21 @@ package enum RankLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// All neighbours go outside of two fractions that are two levels below the simplest: the gaps beside it lose one bit only.
+    /// All neighbours go outside of two fractions that are a level below the simplest.
     private static func roomAtGap(
         below: Int, count: Int, above: Int, in outer: OpenInterval, limit: Int64
     ) -> [Rank]? {
         guard let middle = Rank.between(outer.lower, outer.upper, limit: limit) else { return nil }
         var (inner, before, after) = (outer, [Rank](), [Rank]())
         if below > 0 {
-            guard let child = Rank.between(outer.lower, middle, limit: limit),
-                let edge = Rank.between(outer.lower, child, limit: limit),
+            guard let edge = Rank.between(outer.lower, middle, limit: limit),
                 let rest = OpenInterval(outer.lower, edge).simplest(below - 1, limit: limit)
             else { return nil }
             inner.lower = edge
             before = rest + [edge]
         }
         if above > 0 {
-            guard let child = Rank.between(middle, outer.upper, limit: limit),
-                let edge = Rank.between(child, outer.upper, limit: limit),
+            guard let edge = Rank.between(middle, outer.upper, limit: limit),
                 let rest = OpenInterval(edge, outer.upper).simplest(above - 1, limit: limit)
             else { return nil }
             inner.upper = edge

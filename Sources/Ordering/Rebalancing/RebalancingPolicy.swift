@@ -2,8 +2,8 @@ import SternBrocot
 
 /// Decides which ranks an insert writes: its own only where there is room, else those of a window of neighbours too.
 ///
-/// Windows of 2, 4, 8, … neighbours are tried. Of those that leave enough room beside the placed items, the one that wins most room for
-/// what it rewrites is taken. All that the policy knows is the ranks of the neighbours.
+/// Windows of up to 2, 4, 8, … neighbours are tried. Of those that leave enough room beside the placed items, the one that wins most room
+/// for what it rewrites is taken. All that the policy knows is the ranks of the neighbours.
 package struct RebalancingPolicy: Sendable {
     /// The bound of a rank's terms.
     package let limit: Int64
@@ -58,7 +58,9 @@ package struct RebalancingPolicy: Sendable {
                 // Twice as far as this size needs, so that the next one needs no reading of its own.
                 return .load(below: 2 * size + 1, above: 2 * size + 1)
             }
-            if let bounds = reach.roomiestBounds(limit: limit), let candidate = scored(bounds, placing: count),
+            let bounds =
+                size <= Self.handyWindow ? reach.leanestBounds(limit: limit) : reach.roomiestBounds(limit: limit)
+            if let bounds, let candidate = scored(bounds, placing: count),
                 best.map({ candidate.score < $0.score }) ?? true
             {
                 best = candidate
@@ -82,7 +84,7 @@ package struct RebalancingPolicy: Sendable {
     private static let handyWindow = 512
 
     /// Rows for each bit of room, weighted towards more room: with little of it, the same place is soon full again.
-    private static func score(rows: Int, room: Double) -> Double {
+    static func score(rows: Int, room: Double) -> Double {
         Double(rows > handyWindow ? 2 * rows : rows) / (room * room.squareRoot())
     }
 

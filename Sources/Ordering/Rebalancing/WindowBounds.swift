@@ -9,8 +9,8 @@ struct WindowBounds {
 
 /// The neighbours that windows of up to a given size can have, all of them known.
 struct Reach<Neighbours: GapNeighbours> {
-    /// Splits that are tried of each size: the ends of a window may be moved by a sixteenth of it for simpler outer neighbours.
-    private static var splits: Int { 16 }
+    /// Splits that are tried of each size: the ends of a large window may be moved by so small a part of it.
+    private static var splits: Int { 64 }
     /// Bits of room for which a window is not made lopsided.
     private static var negligibleRoom: Double { 0.3 }
 
@@ -63,5 +63,42 @@ struct Reach<Neighbours: GapNeighbours> {
         guard let most = candidates.map(\.room).max(), most >= 0 else { return nil }
         return candidates.filter { $0.room >= most - Self.negligibleRoom }.map(\.bounds)
             .min { abs($0.below - $0.above) < abs($1.below - $1.above) }
+    }
+
+    /// The window of more than half of `size` neighbours, up to all of them, that promises most room for its rows.
+    ///
+    /// A window wins room where it takes in a neighbour that is simpler than all nearer ones, so it ends with such, or with
+    /// the list.
+    func leanestBounds(limit: Int64) -> WindowBounds? {
+        let ends = (below: windowEnds(upTo: below, gap.below), above: windowEnds(upTo: above, gap.above))
+        var best: (bounds: WindowBounds, score: Double)?
+        for fromBelow in ends.below {
+            for fromAbove in ends.above {
+                let rows = fromBelow + fromAbove
+                guard rows > 0, rows <= size, rows > size / 2 || isWholeList else { continue }
+                let outer = OpenInterval(gap.below(fromBelow + 1).knownRank, gap.above(fromAbove + 1).knownRank)
+                let room = outer.room(limit: limit)
+                guard room >= 0 else { continue }
+                // The simplest fractions for the rows take about half a bit for each doubling.
+                let left = max(0.1, room - bitWidth(of: UInt64(rows + 1)) / 2)
+                let score = RebalancingPolicy.score(rows: rows, room: left)
+                if best.map({ score < $0.score }) ?? true {
+                    best = (WindowBounds(below: fromBelow, above: fromAbove, outer: outer), score)
+                }
+            }
+        }
+        return best?.bounds
+    }
+
+    /// How many neighbours of a side a window may have: none, all, or up to one that is clearly simpler than the nearer ones.
+    private func windowEnds(upTo count: Int, _ neighbour: (Int) -> Neighbour) -> [Int] {
+        var (ends, least) = ([0], UInt64.max)
+        for n in stride(from: 1, through: count, by: 1) {
+            guard let rank = neighbour(n).knownRank, rank.greaterTerm < least - least / 8 else { continue }
+            ends.append(n)
+            least = rank.greaterTerm
+        }
+        if ends.last != count, neighbour(count + 1) == .end { ends.append(count) }
+        return ends
     }
 }

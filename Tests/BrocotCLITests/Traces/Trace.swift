@@ -1,18 +1,19 @@
 import Foundation
 import Subprocess
 
-/// A recording of how a person edited a text: at a position, so many characters deleted, then some inserted.
+/// A recording of how a person edited a text: at a position, so many characters deleted, then some inserted. A character
+/// is a code point.
 struct Trace: Decodable {
     struct Patch: Decodable {
         let position: Int
         let deleted: Int
-        let inserted: String
+        let inserted: String.UnicodeScalarView
 
         init(from decoder: any Decoder) throws {
             var fields = try decoder.unkeyedContainer()
             position = try fields.decode(Int.self)
             deleted = try fields.decode(Int.self)
-            inserted = try fields.decode(String.self)
+            inserted = try fields.decode(String.self).unicodeScalars
         }
     }
 
@@ -41,6 +42,12 @@ struct Trace: Decodable {
         let beside = URL(filePath: #filePath).appending(path: "../../../../../shared/traces").standardized.path
         let path = ProcessInfo.processInfo.environment["BROCOT_TRACES"] ?? beside
         return FileManager.default.fileExists(atPath: path) ? URL(filePath: path) : nil
+    }()
+
+    /// The recordings that there are.
+    static let names: [String] = {
+        let files = directory.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0.path) } ?? []
+        return files.filter { $0.hasSuffix(".json.gz") }.map { String($0.dropLast(".json.gz".count)) }.sorted()
     }()
 
     static func load(_ name: String) async throws -> Trace {

@@ -4,27 +4,18 @@ import Subprocess
 import TestPostgres
 import Testing
 
-/// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings. Skipped where there are none.
-@Suite("Recorded human editing, replayed through the queue while the daemon runs", .database, .serialized)
+/// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
+@Suite(
+    "Recorded human editing, replayed through the queue while the daemon runs", .database, .serialized,
+    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"))
 struct TraceReplayTests {
-    private static let all = ["friendsforever_flat", "clownschool_flat", "sveltecomponent"]
-    private static let names =
-        ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] == nil ? Array(all.prefix(1)) : all
+    private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
+    private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]
+    // Typed one by one, those are no blocks.
+    private static let manners = replaysAll ? TraceRequests.Manner.allCases : [.anchors, .positions]
 
-    @Test(
-        "with anchors", .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"),
-        arguments: names)
-    func anchors(_ name: String) async throws {
-        try await replay(name, .anchors)
-    }
-
-    @Test(
-        "with positions", .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"))
-    func positions() async throws {
-        try await replay("friendsforever_flat", .positions)
-    }
-
-    private func replay(_ name: String, _ manner: TraceRequests.Manner) async throws {
+    @Test(arguments: names, manners)
+    func replay(_ name: String, _ manner: TraceRequests.Manner) async throws {
         let trace = try await Trace.load(name)
         let script = TraceRequests(trace, manner)
         let connection = try await TestDatabase.current.connect()
@@ -45,9 +36,9 @@ struct TraceReplayTests {
         try await connection.execute(
             """
             INSERT INTO brocot.move_requests (list, items, placement, anchor, position)
-            SELECT 'text', ARRAY[item], placement, anchor, position
-            FROM unnest(\(requests.map(\.item)), \(requests.map(\.placement)), \(requests.map(\.anchor)),
-                \(requests.map(\.position))) WITH ORDINALITY AS r (item, placement, anchor, position, number)
+            SELECT 'text', string_to_array(items, ','), placement, anchor, position
+            FROM unnest(\(requests.map(\.items)), \(requests.map(\.placement)), \(requests.map(\.anchor)),
+                \(requests.map(\.position))) WITH ORDINALITY AS r (items, placement, anchor, position, number)
             ORDER BY number
             """)
     }
@@ -67,9 +58,9 @@ struct TraceReplayTests {
 
     private func expectOutcome(_ script: TraceRequests, _ trace: Trace, on connection: Connection) async throws {
         let items = try await connection.query("SELECT item FROM brocot.items WHERE list = 'text' ORDER BY rank")
-        let text = try String(items.compactMap { script.characters[try $0.decode(0, as: String.self)] })
-        #expect(items.count == trace.endContent.count)
-        #expect(text == trace.endContent, "the text differs from the recording's")
+        let text = try items.compactMap { script.characters[try $0.decode(0, as: String.self)] }
+        #expect(items.count == trace.endContent.unicodeScalars.count)
+        #expect(text.elementsEqual(trace.endContent.unicodeScalars), "the text differs from the recording's")
         let log = try await connection.query(
             """
             SELECT count(*), count(DISTINCT id), count(*) FILTER (WHERE outcome = 'applied')
@@ -87,7 +78,7 @@ struct TraceReplayTests {
         let rows = try row.decode(0, as: Int.self)
         let largest = try row.decode(1, as: Int.self)
         print(
-            "TRACE \(name) with \(manner.rawValue): \(script.requests.count) requests in \(seconds.rounded()) s,",
+            "TRACE \(name) in \(manner.rawValue): \(script.requests.count) requests in \(seconds.rounded()) s,",
             "\(Int(Double(script.requests.count) / seconds)) requests/s; rebalanced \(rows) rows,",
             "\(Double(rows) / Double(script.insertions)) per insert, at most \(largest) at once;",
             "daemon at most \(memory / 1024) MB")

@@ -1,49 +1,68 @@
 /// The move requests that repeat a recording: an item for each inserted character, a removal for each deleted one.
 struct TraceRequests {
     enum Manner: String, CaseIterable {
-        /// `first`, or `after` the character before.
+        /// One request for each character: `first`, or `after` the one before.
         case anchors
-        /// `at` the position.
+        /// One request for all that was inserted at once.
+        case blocks
+        /// One request for each character, `at` its position.
         case positions
     }
 
     struct Request {
-        let item: String
+        /// Separated by commas.
+        let items: String
         let placement: String
         let anchor: String?
         let position: Int?
     }
 
+    /// As many items as one request may have.
+    private static let largestBlock = 10_000
+
+    private let manner: Manner
     private(set) var requests: [Request] = []
     /// The character of each item.
-    private(set) var characters: [String: Character] = [:]
-    private(set) var insertions = 0
+    private(set) var characters: [String: Unicode.Scalar] = [:]
+    private var items: [String] = []
+
+    var insertions: Int { characters.count }
 
     init(_ trace: Trace, _ manner: Manner) {
-        var items: [String] = []
+        self.manner = manner
         for patch in trace.patches {
-            for item in items[patch.position..<(patch.position + patch.deleted)] {
-                requests.append(Request(item: item, placement: "remove", anchor: nil, position: nil))
-            }
-            items.removeSubrange(patch.position..<(patch.position + patch.deleted))
-            var inserted: [String] = []
-            for (offset, character) in patch.inserted.enumerated() {
-                let item = "c\(characters.count)"
-                characters[item] = character
-                let position = patch.position + offset
-                let before = inserted.last ?? (position > 0 ? items[position - 1] : nil)
-                switch (manner, before) {
-                case (.positions, _):
-                    requests.append(Request(item: item, placement: "at", anchor: nil, position: position))
-                case (.anchors, nil):
-                    requests.append(Request(item: item, placement: "first", anchor: nil, position: nil))
-                case (.anchors, let before?):
-                    requests.append(Request(item: item, placement: "after", anchor: before, position: nil))
-                }
-                inserted.append(item)
-            }
-            items.insert(contentsOf: inserted, at: patch.position)
+            delete(patch.position..<(patch.position + patch.deleted))
+            insert(patch.inserted, at: patch.position)
         }
-        insertions = characters.count
+    }
+
+    private mutating func delete(_ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        let size = manner == .blocks ? Self.largestBlock : 1
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: size) {
+            let block = items[start..<min(start + size, range.upperBound)].joined(separator: ",")
+            requests.append(Request(items: block, placement: "remove", anchor: nil, position: nil))
+        }
+        items.removeSubrange(range)
+    }
+
+    private mutating func insert(_ inserted: String.UnicodeScalarView, at start: Int) {
+        var added: [String] = []
+        for character in inserted {
+            added.append("c\(characters.count)")
+            characters[added[added.count - 1]] = character
+        }
+        var (position, before) = (start, start > 0 ? items[start - 1] : nil)
+        let size = manner == .blocks ? Self.largestBlock : 1
+        for first in stride(from: 0, to: added.count, by: size) {
+            let block = added[first..<min(first + size, added.count)]
+            let (joined, isAt) = (block.joined(separator: ","), manner == .positions)
+            requests.append(
+                Request(
+                    items: joined, placement: isAt ? "at" : before == nil ? "first" : "after",
+                    anchor: isAt ? nil : before, position: isAt ? position : nil))
+            (position, before) = (position + block.count, block.last)
+        }
+        items.insert(contentsOf: added, at: start)
     }
 }
