@@ -71,7 +71,6 @@ struct DaemonCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        CoreDumps.forbid()
         let settings = try settings()
         if dumpConfig {
             let lines = settings.table(try settings.connection.parameters()).lines
@@ -79,6 +78,7 @@ struct DaemonCommand: AsyncParsableCommand {
         }
         let logger = settings.log.makeLogger()
         let parameters = try settings.connection.parameters(logger: logger)
+        let signals = DaemonSignals.prepare()
         let supervision = try await DaemonSupervision.start(
             http: settings.http.value, stallAfter: .seconds(settings.stallAfter.value), logger: logger)
         var configuration = settings.configuration(parameters)
@@ -91,7 +91,7 @@ struct DaemonCommand: AsyncParsableCommand {
             try await Self.waitForSchema(parameters, naming: poisonTables, atMost: connectWait, logger: logger)
         }
         try await ServiceRunner.run(
-            supervision.services(around: daemon), alsoOn: Hangup.endingSignals(), logger: logger)
+            supervision.services(around: daemon), alsoOn: signals, logger: logger)
     }
 
     private static func fitness(
@@ -141,7 +141,8 @@ struct DaemonCommand: AsyncParsableCommand {
     private static func checkSchema(on first: Connection, naming tables: [String], logger: Logger) async throws {
         try await first.requireWritable()
         try await first.requireSchema()
-        for table in try await first.unregistered(tables) {
+        // A warning is not worth a failure, should the server go away right now.
+        for table in (try? await first.unregistered(tables)) ?? [] {
             logger.warning("--on-poison names a table that is not registered", metadata: ["table": "\(table)"])
         }
         logger.info("connected", metadata: ["database": "\(first.summary)"])

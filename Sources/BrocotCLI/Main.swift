@@ -9,6 +9,7 @@ import ArgumentParser
 @main
 enum Main {
     static func main() async {
+        CoreDumps.forbid()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 

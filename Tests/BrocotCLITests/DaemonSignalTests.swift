@@ -114,6 +114,24 @@ import Testing
         #expect(result.terminationStatus.isSuccess)
     }
 
+    @Test("ends with 0 where nobody reads its log any more", .database)
+    func nobodyReads() async throws {
+        try await withTemporaryFolder { folder in
+            let result = try await Subprocess.run(
+                .path("/bin/sh"),
+                arguments: [
+                    "-c",
+                    """
+                    mkfifo log; "$0" daemon 2>log & daemon=$!
+                    head -n 1 log | grep connected; kill -TERM $daemon; wait $daemon
+                    """, BrocotProcess.program,
+                ], environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
+                workingDirectory: .init(folder), output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+            #expect(result.standardOutput.contains("connected"))
+            #expect(result.terminationStatus.isSuccess, "\(result.terminationStatus)")
+        }
+    }
+
     // MARK: Steps
 
     private static let terminal = "/usr/bin/script"
