@@ -40,7 +40,7 @@ struct ListSizes: AsyncParsableCommand {
     private func oneByOne(_ items: Int, on server: BenchmarkServer) async throws -> Double {
         let clock = ContinuousClock()
         let box = Durations()
-        try await server.daemon {
+        try await server.daemon { _ in
             let connection = try await server.connect()
             for _ in 0..<singles {
                 let (list, item, hop) = (
