@@ -11,9 +11,13 @@ struct BenchmarkServer {
     private let url: String
 
     /// Runs `body` with a server of its own.
-    static func run(_ body: (BenchmarkServer) async throws -> Void) async throws {
+    static func run(
+        sharedBuffers: String = "1GB", _ body: (BenchmarkServer) async throws -> Void
+    ) async throws {
         let cluster = try await LocalCluster(
-            LocalCluster.Configuration(settings: ["fsync": "on", "max_wal_size": "8GB", "shared_buffers": "1GB"]),
+            LocalCluster.Configuration(settings: [
+                "fsync": "on", "max_wal_size": "8GB", "shared_buffers": sharedBuffers,
+            ]),
             installation: PostgresInstallation.locate())
         try await cluster.start()
         let server = BenchmarkServer(cluster: cluster, url: await cluster.url(database: "postgres"))
