@@ -192,7 +192,7 @@ package struct FaultRun: Sendable {
         let start = ContinuousClock.now
         var isPending = true
         var activity: [String] = []
-        while isPending, start.duration(to: .now) < .seconds(300) {
+        while isPending, start.duration(to: .now) < .seconds(900) {
             if activity.isEmpty, start.duration(to: .now) > .seconds(60) {
                 try await injector.withAdministrator { _ in activity = try await servers.activity() }
             }
