@@ -18,7 +18,8 @@ extension QueueStatements {
         """
     }
 
-    /// Whether anything is pending, and what ``ReadProgress/observe(_:)`` needs to know.
+    /// Whether anything is pending, and what ``ReadProgress/observe(_:)`` needs to know: the locks are read after the last
+    /// id, since they are looked for on its account.
     static func look(_ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress))
@@ -32,14 +33,15 @@ extension QueueStatements {
             OR EXISTS (
                 SELECT FROM remembered
                 CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first),
-            (SELECT last_value FROM brocot.move_requests_id_seq),
+            ids.last_value,
             ARRAY(
                 SELECT writer.virtualtransaction
                 FROM pg_catalog.pg_locks AS writer
-                WHERE writer.locktype = 'relation' AND writer.mode = 'RowExclusiveLock'
+                WHERE ids.last_value > 0 AND writer.locktype = 'relation' AND writer.mode = 'RowExclusiveLock'
                     AND writer.relation = 'brocot.move_requests'::regclass
                     AND writer.database = (
                         SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))
+        FROM brocot.move_requests_id_seq AS ids
         """
     }
 

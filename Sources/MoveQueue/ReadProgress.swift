@@ -6,13 +6,14 @@ import Ordering
 /// Pure. An id is past when no request of it, or below, is pending or can still appear. A request appears late when its
 /// transaction takes an id, and another one takes the next, commits, and is served before. Such a transaction holds a
 /// lock on the queue from before it takes its id until its end. So what was handed out before some moment is past, once
-/// everybody is gone who held such a lock after that moment, and a later reading finds nothing of it.
+/// everybody is gone who held such a lock after that moment, and a later reading finds nothing of it. A transaction that
+/// is prepared for a commit in two phases keeps its lock, and the lock its name.
 package struct ReadProgress: Sendable {
     /// What one look at the server tells.
     package struct Observation: Equatable, Sendable {
         /// The last id that was handed out.
         package var lastID: Int64
-        /// The transactions that may have inserted requests, as `pg_locks` names them.
+        /// The transactions that may have inserted requests a moment later, as `pg_locks` names them.
         package var writers: Set<String>
 
         package init(lastID: Int64, writers: Set<String>) {
@@ -29,14 +30,13 @@ package struct ReadProgress: Sendable {
     /// For lists with requests up to `floor`, the id up to which everything of theirs is past.
     package private(set) var remaining: [ListIdentifier: Int64] = [:]
     private var previous: Observation?
-    private var beforePrevious: Observation?
 
     package init() {}
 
     /// The id up to which everything of a list is past.
     package func floor(of list: ListIdentifier) -> Int64 { remaining[list] ?? floor }
 
-    /// Takes in a look at the server, of which every part may be of another moment.
+    /// Takes in a look at the server.
     ///
     /// - Returns: an id up to which no request can newly appear, if that is beyond the floor.
     package mutating func observe(_ observation: Observation) -> Int64? {
@@ -44,11 +44,11 @@ package struct ReadProgress: Sendable {
             // Somebody restarted the ids.
             self = ReadProgress()
         }
-        defer { (beforePrevious, previous) = (previous, observation) }
-        guard let previous, let beforePrevious, previous.writers.isDisjoint(with: observation.writers) else {
+        defer { previous = observation }
+        guard let previous, previous.writers.isDisjoint(with: observation.writers) else {
             return nil
         }
-        return beforePrevious.lastID > floor ? beforePrevious.lastID : nil
+        return previous.lastID > floor ? previous.lastID : nil
     }
 
     /// Takes in a reading that began after the observation that allowed it.
