@@ -57,9 +57,10 @@ struct HeldHorizon: AsyncParsableCommand {
             ) AS random_move
             """)
         let committed = try await connection.query("SELECT clock_timestamp()").single().decode(0, as: Timestamp.self)
-        let isPending: SQL = "SELECT EXISTS (SELECT FROM brocot.move_requests WHERE id > \(first))"
-        while try await connection.query(isPending).single().decode(0, as: Bool.self) {
-            try await Task.sleep(for: .milliseconds(20))
+        // Asked of the log: where the horizon is held, the queue itself would take longer and longer to tell.
+        let decided: SQL = "SELECT count(*) FROM brocot.move_log WHERE id > \(first)"
+        while try await connection.query(decided).single().decode(0, as: Int.self) < chunk {
+            try await Task.sleep(for: .milliseconds(50))
         }
         return try await connection.query(
             "SELECT extract(epoch FROM max(applied_at) - \(committed))::text FROM brocot.move_log WHERE id > \(first)"
