@@ -168,9 +168,10 @@ CREATE UNLOGGED TABLE brocot.sleeping_daemons (
 COMMENT ON TABLE brocot.sleeping_daemons IS 'The daemons that wait for channel brocot_move_requests.';
 COMMENT ON COLUMN brocot.sleeping_daemons.asleep_since IS 'By the server''s clock.';
 
--- NOTIFY takes a lock on the whole cluster at commit, so the bell is rung only where somebody sleeps.
+-- NOTIFY takes a lock on the whole cluster at commit, so the bell is rung only where somebody sleeps. A stable function
+-- looks with the statement's own snapshot, and a trigger before the statement needs no queue: half the cost.
 CREATE FUNCTION brocot.wake_sleeping_daemons() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     IF EXISTS (SELECT FROM brocot.sleeping_daemons) THEN
@@ -181,5 +182,5 @@ END
 $$;
 COMMENT ON FUNCTION brocot.wake_sleeping_daemons IS 'Notifies channel brocot_move_requests if a daemon sleeps.';
 
-CREATE TRIGGER wake_sleeping_daemons AFTER INSERT ON brocot.move_requests
+CREATE TRIGGER wake_sleeping_daemons BEFORE INSERT ON brocot.move_requests
     FOR EACH STATEMENT EXECUTE FUNCTION brocot.wake_sleeping_daemons();
