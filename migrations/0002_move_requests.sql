@@ -169,7 +169,7 @@ COMMENT ON TABLE brocot.sleeping_daemons IS 'The daemons that wait for channel b
 COMMENT ON COLUMN brocot.sleeping_daemons.asleep_since IS 'By the server''s clock.';
 
 -- NOTIFY takes a lock on the whole cluster at commit, so the bell is rung only where somebody sleeps. A stable function
--- looks with the statement's own snapshot, and a trigger before the statement needs no queue: half the cost.
+-- looks with the statement's own snapshot, and a trigger before the statement needs no queue of events.
 CREATE FUNCTION brocot.wake_sleeping_daemons() RETURNS trigger
     LANGUAGE plpgsql STABLE
 AS $$

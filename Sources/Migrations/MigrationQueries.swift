@@ -60,7 +60,13 @@ enum MigrationQueries {
 
     static let isStandby: SQL = "SELECT pg_catalog.pg_is_in_recovery()"
 
-    static let historyExists: SQL = "SELECT to_regclass('brocot.schema_migrations') IS NOT NULL"
+    /// By the statement's own snapshot, which is younger than the lock. `to_regclass` may look with one that the session
+    /// keeps for the catalogs, from before it got the lock, and miss what another migrator has just made.
+    static let historyExists: SQL = """
+        SELECT EXISTS (
+            SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'brocot' AND c.relname = 'schema_migrations')
+        """
 
     static let version: SQL = "SELECT coalesce(max(version), 0) FROM brocot.schema_migrations"
 

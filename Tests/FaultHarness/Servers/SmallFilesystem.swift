@@ -74,8 +74,9 @@ package struct SmallFilesystem: Sendable {
     }
 
     private static func makeFolder() throws -> String {
-        var template = Array("/tmp/brocot-filesystem-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError(operation: "make a folder", number: errno) }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "brocot-filesystem-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        return folder.path
     }
 }
