@@ -159,28 +159,26 @@ CREATE TRIGGER skip_duplicate_request BEFORE INSERT ON brocot.move_requests
     FOR EACH ROW WHEN (NEW.idempotency_key IS NOT NULL)
     EXECUTE FUNCTION brocot.skip_duplicate_request();
 
-CREATE UNLOGGED TABLE brocot.sleeping_daemons (
-    daemon       uuid PRIMARY KEY,
-    asleep_since timestamptz NOT NULL
-) WITH (
-    autovacuum_vacuum_threshold = 100, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0
-);
-COMMENT ON TABLE brocot.sleeping_daemons IS 'The daemons that wait for channel brocot_move_requests.';
-COMMENT ON COLUMN brocot.sleeping_daemons.asleep_since IS 'By the server''s clock.';
+-- A flag that every INSERT reads, and that setval shows to everybody at once: a sequence, since looking into a table
+-- takes 4.2 µs of the 42 µs that an INSERT takes, and this 1.6. No value is ever drawn.
+CREATE SEQUENCE brocot.sleepers;
+COMMENT ON SEQUENCE brocot.sleepers IS
+    'A flag: is_called tells whether some daemon sleeps, and wants to be notified on channel brocot_move_requests.';
 
--- NOTIFY takes a lock on the whole cluster at commit, so the bell is rung only where somebody sleeps. A stable function
--- looks with the statement's own snapshot, and a trigger before the statement needs no queue of events.
 CREATE FUNCTION brocot.wake_sleeping_daemons() RETURNS trigger
-    LANGUAGE plpgsql STABLE
+    LANGUAGE plpgsql
 AS $$
 BEGIN
-    IF EXISTS (SELECT FROM brocot.sleeping_daemons) THEN
-        PERFORM pg_catalog.pg_notify('brocot_move_requests', '');
-    END IF;
+    PERFORM pg_catalog.pg_notify('brocot_move_requests', '');
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION brocot.wake_sleeping_daemons IS 'Notifies channel brocot_move_requests if a daemon sleeps.';
+COMMENT ON FUNCTION brocot.wake_sleeping_daemons IS 'Notifies channel brocot_move_requests.';
 
+-- NOTIFY takes a lock on the whole cluster at commit, so the bell is rung only where somebody sleeps.
+-- pg_sequence_last_value is NULL unless is_called. It isn't documented itself, but the view pg_sequences is made of it, in
+-- every version from 10 to 18. It needs SELECT on the sequence: without, an INSERT is refused before version 17, and
+-- rings nobody from then on. A trigger before the statement needs no queue of events.
 CREATE TRIGGER wake_sleeping_daemons BEFORE INSERT ON brocot.move_requests
-    FOR EACH STATEMENT EXECUTE FUNCTION brocot.wake_sleeping_daemons();
+    FOR EACH STATEMENT WHEN (pg_catalog.pg_sequence_last_value('brocot.sleepers'::regclass) IS NOT NULL)
+    EXECUTE FUNCTION brocot.wake_sleeping_daemons();

@@ -14,8 +14,7 @@ SELECT
     oldest.requested_at AS oldest_requested_at,
     greatest(clock_timestamp(), oldest.requested_at) - oldest.requested_at AS oldest_age,
     (SELECT count(*) FROM brocot.held_lists) AS held_lists,
-    (SELECT count(*) FROM brocot.sleeping_daemons AS sleeping
-        WHERE sleeping.asleep_since > now() - interval '15 minutes') AS sleeping_daemons
+    (SELECT flag.is_called FROM brocot.sleepers AS flag) AS a_daemon_sleeps
 FROM (
     SELECT count(*) AS number
     FROM (SELECT request.id FROM brocot.move_requests AS request ORDER BY request.id LIMIT 10001) AS earliest
@@ -27,7 +26,9 @@ COMMENT ON VIEW brocot.queue_status IS
     'The queue in one row. pending is exact up to 10,000, and the server''s statistics'' estimate beyond. Reads at most 10,001 requests.';
 COMMENT ON COLUMN brocot.queue_status.oldest_requested_at IS 'When the pending request with the lowest id was made. NULL: none is pending.';
 COMMENT ON COLUMN brocot.queue_status.held_lists IS 'How many lists wait in brocot.held_lists.';
-COMMENT ON COLUMN brocot.queue_status.sleeping_daemons IS 'How many daemons wait for requests, as far as they say so. 0 also while they work.';
+COMMENT ON COLUMN brocot.queue_status.a_daemon_sleeps IS
+    'Whether a daemon waits to be notified of requests. False also while all work, and where notifications do not arrive; '
+    'true also after a daemon was killed asleep, until one works or stops.';
 
 CREATE VIEW brocot.pending_lists AS
 WITH RECURSIVE ready (ordered_table, list, requested_at) AS (

@@ -12,7 +12,9 @@ import MoveQueue
 ///
 /// Enqueuers notify only when some daemon says that it sleeps, because a notification costs them a lock on the whole
 /// cluster. A notification is a hint: whoever inserted before this daemon said so, and committed after, rang nobody. So
-/// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.5 s.
+/// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.5 s. All
+/// daemons share one flag: who finds at such a look that another one, which works or stops, has lowered it, falls asleep
+/// anew.
 final class Lookout: Sendable {
     let doorbell: Doorbell
     private let parameters: ConnectionParameters
@@ -22,7 +24,6 @@ final class Lookout: Sendable {
     private let health: DaemonHealth.Loop
     private let metrics: DaemonMetrics
     private let logger: Logger
-    private let daemon = UUID().uuidString.lowercased()
     private let interruption = LookoutInterruption()
     /// Whether it was said that notifications don't arrive.
     private let isSilenceKnown = StopFlag()
@@ -86,12 +87,14 @@ final class Lookout: Sendable {
             metrics.sleeps(areAllWaiting)
             switch watch.next(areAllWaiting: areAllWaiting, at: .now) {
             case .fallAsleep:
-                if isTold { try await connection.execute(SleepStatements.fallAsleep(daemon)) }
-                if try await reading.look(on: connection) { doorbell.ring() }
+                if isTold { try await connection.execute(SleepStatements.fallAsleep) }
+                if try await reading.look(on: connection).isPending { doorbell.ring() }
             case .wakeUp:
-                try await connection.execute(SleepStatements.wakeUp(daemon))
+                try await connection.execute(SleepStatements.wakeUp)
             case .poll:
-                if try await reading.look(on: connection) { doorbell.ring() }
+                let look = try await reading.look(on: connection)
+                if look.isPending { doorbell.ring() }
+                if isTold, !look.enqueuersNotify { watch.isContradicted() }
             case .wait(let duration):
                 let notifications = try await connection.run { connection throws(PostgresError) in
                     try connection.notifications(waitingAtMost: duration)
@@ -99,7 +102,7 @@ final class Lookout: Sendable {
                 if !notifications.isEmpty { doorbell.ring() }
             }
         }
-        try await connection.execute(SleepStatements.wakeUp(daemon))
+        try await connection.execute(SleepStatements.wakeUp)
         await connection.close()
     }
 
@@ -121,14 +124,15 @@ final class Lookout: Sendable {
     }
 
     private func isTold(on connection: Connection) async throws -> Bool {
+        let payload = UUID().uuidString
         let caller = try await Connection.connect(parameters, logger: logger)
-        _ = try await caller.query(SleepStatements.probe(daemon))
+        _ = try await caller.query(SleepStatements.probe(payload))
         await caller.close()
-        return try await connection.run { [daemon] connection throws(PostgresError) in
+        return try await connection.run { connection throws(PostgresError) in
             let deadline = ContinuousClock.now + .seconds(2)
             while ContinuousClock.now < deadline {
                 let notifications = try connection.notifications(waitingAtMost: deadline - .now)
-                if notifications.contains(where: { $0.payload == daemon }) { return true }
+                if notifications.contains(where: { $0.payload == payload }) { return true }
             }
             return false
         }

@@ -16,10 +16,11 @@ struct Watch {
     static let firstPoll = Duration.milliseconds(5)
     /// With what samples the gauges and prunes the log, an idle daemon sends less than one query a second.
     static let longestPoll = Duration.milliseconds(1_500)
-    /// Sleep is confirmed so often, since what isn't confirmed for 15 minutes is taken for dead.
+    /// Who works says so again this often, since a daemon that is killed asleep leaves enqueuers ringing in vain.
     static let confirmation = Duration.seconds(300)
 
-    private var asleepSince: ContinuousClock.Instant?
+    /// What was said last. Nothing at first: whoever was here before may have left word that it sleeps.
+    private var said: (isAsleep: Bool, at: ContinuousClock.Instant)?
     private var busySince: ContinuousClock.Instant?
     private var pollInterval = firstPoll
     private var nextPoll: ContinuousClock.Instant?
@@ -28,11 +29,16 @@ struct Watch {
         areAllWaiting ? nextIdle(at: now) : nextBusy(at: now)
     }
 
+    /// Another daemon said that none sleeps.
+    mutating func isContradicted() {
+        said = nil
+    }
+
     private mutating func nextIdle(at now: ContinuousClock.Instant) -> Step {
         let wasBusy = busySince != nil
         busySince = nil
-        guard let since = asleepSince, now - since < Self.confirmation else {
-            asleepSince = now
+        guard said?.isAsleep == true else {
+            said = (true, now)
             startPolling(at: now)
             return .fallAsleep
         }
@@ -48,11 +54,10 @@ struct Watch {
     private mutating func nextBusy(at now: ContinuousClock.Instant) -> Step {
         let since = busySince ?? now
         busySince = since
-        if asleepSince != nil, now - since >= Self.longestNap {
-            asleepSince = nil
-            return .wakeUp
-        }
-        return .wait(asleepSince == nil ? Self.longestPoll : Self.longestNap - (now - since))
+        if let said, !said.isAsleep, now - said.at < Self.confirmation { return .wait(Self.longestPoll) }
+        guard now - since >= Self.longestNap else { return .wait(Self.longestNap - (now - since)) }
+        said = (false, now)
+        return .wakeUp
     }
 
     private mutating func startPolling(at now: ContinuousClock.Instant) {

@@ -27,7 +27,7 @@ struct StatusText {
                     "\(period.isMinimum ? "≥" : "")\(period.applied) applied, \(period.rejected) rejected",
                 ]
             }
-            + [["held lists", "\(held)"], ["daemons asleep", "\(status.sleepingDaemons)"]]
+            + [["held lists", "\(held)"], ["a daemon sleeps", status.aDaemonSleeps ? "yes" : "no"]]
         return rows.map { "\($0[0].padded(to: 16))\($0[1])" }
     }
 

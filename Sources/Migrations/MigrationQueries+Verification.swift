@@ -17,6 +17,12 @@ extension MigrationQueries {
         SELECT 'table brocot.' || relname AS name, relkind::text || relpersistence::text AS definition
         FROM relations
         UNION ALL
+        SELECT 'sequence brocot.' || relname,
+            concat_ws(' ', relpersistence, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle)
+        FROM pg_class
+        JOIN pg_sequence ON seqrelid = oid
+        WHERE relnamespace = to_regnamespace('brocot')
+        UNION ALL
         SELECT 'column brocot.' || relname || '.' || attname,
             concat_ws(' ', format_type(atttypid, atttypmod), attcollation::regcollation, attnotnull, attidentity,
                 attgenerated, pg_get_expr(adbin, adrelid))

@@ -19,8 +19,15 @@ package struct QueueReading: Sendable {
     /// Whether it is time to look again.
     var isDue: Bool { .now - lastLook >= (getsOn ? configuration.lookInterval / 5 : configuration.lookInterval) }
 
-    /// Looks whether anything is pending, in whatever list.
-    package mutating func look(on connection: Connection) async throws(PostgresError) -> Bool {
+    /// What a look shows.
+    package struct Look: Sendable {
+        /// Whether anything is pending, in whatever list.
+        package let isPending: Bool
+        /// Whether enqueuers notify: some daemon said that it sleeps.
+        package let enqueuersNotify: Bool
+    }
+
+    package mutating func look(on connection: Connection) async throws(PostgresError) -> Look {
         lastLook = .now
         if lastLook - lastFullRead >= configuration.fullReadInterval { forget() }
         let rows = try await connection.run { [progress] connection throws(PostgresError) in
@@ -37,7 +44,7 @@ package struct QueueReading: Sendable {
             if isPending { try await readOn(to: id, on: connection) } else { emptyTo = id }
         }
         getsOn = progress.floor > floor
-        return isPending
+        return Look(isPending: isPending, enqueuersNotify: try rows[0].decode(3))
     }
 
     /// Begins again at the queue's beginning.

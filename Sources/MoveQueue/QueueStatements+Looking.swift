@@ -18,8 +18,8 @@ extension QueueStatements {
         """
     }
 
-    /// Whether anything is pending, and what ``ReadProgress/observe(_:)`` needs to know: the locks are read after the last
-    /// id, since they are looked for on its account.
+    /// Whether anything is pending, what ``ReadProgress/observe(_:)`` needs to know, and whether enqueuers
+    /// notify: the locks are read after the last id, since they are looked for on its account.
     static func look(_ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress))
@@ -40,8 +40,10 @@ extension QueueStatements {
                 WHERE ids.last_value > 0 AND writer.locktype = 'relation' AND writer.mode = 'RowExclusiveLock'
                     AND writer.relation = 'brocot.move_requests'::regclass
                     AND writer.database = (
-                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))
+                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())),
+            flag.is_called
         FROM brocot.move_requests_id_seq AS ids
+        CROSS JOIN brocot.sleepers AS flag
         """
     }
 

@@ -9,20 +9,17 @@ package enum SleepStatements {
     /// Goes to the channel, to see whether this session is told.
     package static func probe(_ payload: String) -> SQL { "SELECT pg_catalog.pg_notify(\(channel), \(payload))" }
 
-    /// Says that this daemon sleeps, and forgets daemons that died asleep: those that live say so every few minutes.
-    package static func fallAsleep(_ daemon: String) -> SQL {
-        """
-        WITH forgotten AS (
-            DELETE FROM brocot.sleeping_daemons
-            WHERE asleep_since < pg_catalog.now() - interval '15 minutes' AND daemon <> \(daemon)::uuid
-        )
-        INSERT INTO brocot.sleeping_daemons AS sleeping (daemon, asleep_since)
-        VALUES (\(daemon)::uuid, pg_catalog.now())
-        ON CONFLICT (daemon) DO UPDATE SET asleep_since = excluded.asleep_since
-        """
-    }
+    /// Says that a daemon sleeps: seen by everybody at once.
+    package static let fallAsleep: SQL = saying(true)
 
-    package static func wakeUp(_ daemon: String) -> SQL {
-        "DELETE FROM brocot.sleeping_daemons WHERE daemon = \(daemon)::uuid"
+    /// Says that none sleeps. One that does, all the same, finds that when it next looks, and says so again.
+    package static let wakeUp: SQL = saying(false)
+
+    /// Nobody relies on the flag after a crash, so no answer from a disk or a standby is waited for.
+    private static func saying(_ isAsleep: Bool) -> SQL {
+        """
+        SELECT pg_catalog.set_config('synchronous_commit', 'off', true),
+            pg_catalog.setval('brocot.sleepers', 1, \(isAsleep))
+        """
     }
 }

@@ -22,8 +22,10 @@ import Testing
             #expect(refused.errors.contains("permission denied for schema brocot"))
             #expect(try await BrocotProcess.run("grant", "daemon", role).exitCode == 0)
 
-            let exitCode = try await RunningBrocot.run(["daemon"], in: "/tmp", until: "connected", databaseURL: url) {
-                [role] daemon in
+            let printed = PrintedText()
+            let exitCode = try await RunningBrocot.run(
+                ["daemon"], in: "/tmp", until: "connected", databaseURL: url, printing: printed
+            ) { [role] daemon in
                 try await owner.execute(
                     "SELECT brocot.move('l', '{a,b}'::text[], last => true, idempotency_key => 'k')")
                 try await owner.execute(
@@ -40,9 +42,13 @@ import Testing
                     WHERE application_name = 'brocot' AND datname = current_database()
                     """)
                 #expect(try users.map { try $0.decode(0, as: String.self) } == [role])
+                while try await owner.query("SELECT FROM brocot.queue_status WHERE a_daemon_sleeps").isEmpty {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
+            #expect(!printed.text.contains("permission denied"), "\(printed.text)")
         }
         let outcomes = try await owner.query("SELECT outcome, error FROM brocot.move_log ORDER BY id")
         for row in outcomes {

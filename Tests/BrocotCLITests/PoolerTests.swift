@@ -22,8 +22,8 @@ struct PoolerTests {
                 try await pooler.restart()
                 try await Self.request("b")
                 // Enqueuers need not ring in vain.
-                let sleeping = try await TestDatabase.current.connect().query("SELECT FROM brocot.sleeping_daemons")
-                #expect(sleeping.isEmpty)
+                let flag = try await TestDatabase.current.connect().query("SELECT is_called FROM brocot.sleepers")
+                #expect(try flag.single().decode(0, as: Bool.self) == false)
                 // As long as the lookout waits for its notification.
                 try await Task.sleep(for: .seconds(4))
                 daemon.send(SIGTERM)

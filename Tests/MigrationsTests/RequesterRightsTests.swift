@@ -18,10 +18,32 @@ import Testing
         for forbidden: SQL in [
             "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.move_requests",
             "UPDATE brocot.items SET rank_num = 1",
-            "INSERT INTO brocot.sleeping_daemons VALUES (gen_random_uuid(), now())",
+            "SELECT nextval('brocot.sleepers')", "SELECT setval('brocot.sleepers', 1, true)",
             "INSERT INTO brocot.move_requests (id, items, placement) OVERRIDING SYSTEM VALUE VALUES (1, '{a}', 'last')",
         ] {
             await #expect(throws: PostgresError.self) { try await connection.execute(forbidden) }
+        }
+        try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+
+    /// Versions from 17 on keep silent about what a role may not read.
+    @Test func withoutTheFlagIsRefusedOrRingsNobody() async throws {
+        let connection = try await requester()
+        try await connection.execute(
+            script: """
+                RESET ROLE; SELECT setval('brocot.sleepers', 1, true); LISTEN brocot_move_requests;
+                REVOKE SELECT ON SEQUENCE brocot.sleepers FROM \(role); SET ROLE \(role)
+                """)
+        if connection.serverVersion < 170_000 {
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
+            }
+            #expect(error?.sqlState == .insufficientPrivilege)
+            #expect(error?.message.contains("permission denied for sequence sleepers") == true)
+        } else {
+            try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
+            try await connection.execute("NOTIFY brocot_move_requests, 'end'")
+            #expect(try await connection.notifications(waitingAtMost: .seconds(10)).map(\.payload) == ["end"])
         }
         try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
     }
@@ -34,7 +56,8 @@ import Testing
                 GRANT USAGE ON SCHEMA brocot TO \(role);
                 GRANT INSERT (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key),
                     SELECT ON brocot.move_requests TO \(role);
-                GRANT SELECT ON brocot.move_log, brocot.idempotency_keys, brocot.sleeping_daemons TO \(role);
+                GRANT SELECT ON brocot.move_log, brocot.idempotency_keys TO \(role);
+                GRANT SELECT ON SEQUENCE brocot.sleepers TO \(role);
                 SET ROLE \(role);
                 """)
         return connection

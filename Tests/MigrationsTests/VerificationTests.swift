@@ -30,6 +30,8 @@ import Testing
         ),
         ("ALTER TABLE brocot.move_log DROP COLUMN sqlstate", "column brocot.move_log.sqlstate"),
         ("DROP TABLE brocot.idempotency_keys", "table brocot.idempotency_keys"),
+        ("DROP SEQUENCE brocot.sleepers CASCADE", "sequence brocot.sleepers"),
+        ("DROP SEQUENCE brocot.sleepers CASCADE", "trigger wake_sleeping_daemons on brocot.move_requests"),
         ("DROP FUNCTION brocot.remove(text, text, text, text)", "function brocot.remove(text,text,text,text)"),
     ])
     func namesWhatIsMissing(change: String, object: String) async throws {
@@ -44,7 +46,8 @@ import Testing
             "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
             "trigger skip_duplicate_request on brocot.move_requests"
         ),
-        ("ALTER TABLE brocot.sleeping_daemons SET LOGGED", "table brocot.sleeping_daemons"),
+        ("ALTER TABLE brocot.held_lists SET UNLOGGED", "table brocot.held_lists"),
+        ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
         (
             "ALTER FUNCTION brocot.enqueue RESET search_path",
             "function brocot.enqueue(text,text,text[],text,text,bigint,text,text)"

@@ -89,22 +89,22 @@ struct QueueReadingTests {
         var reading = QueueReading(Self.configuration)
         let ids = try await fixture.enqueue((0..<10).map { place("\($0)") })
         try await fixture.drain()
-        for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection) == false) }
+        for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
         #expect(reading.progress.floor == ids.last)
         try await fixture.enqueue([place("x")])
-        #expect(try await reading.look(on: fixture.connection))
+        #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
     @Test("remembers the lists that have old requests") func remembersLists() async throws {
         let fixture = try await QueueFixture()
         var reading = QueueReading(Self.configuration)
         let ids = try await fixture.enqueue([place("1"), place("2", in: "b", from: "c"), place("3")])
-        for _ in 0..<3 { #expect(try await reading.look(on: fixture.connection)) }
+        for _ in 0..<3 { #expect(try await reading.look(on: fixture.connection).isPending) }
         #expect(reading.progress.floor == ids[2])
         let floors = reading.progress.remaining.map { ("\($0.key.list)", $0.value) }.sorted { $0.0 < $1.0 }
         #expect(floors.map(\.0) == ["a", "b", "c"])
         #expect(floors.map(\.1) == [ids[0] - 1, ids[1] - 1, ids[1] - 1])
-        #expect(try await reading.look(on: fixture.connection), "old requests are pending")
+        #expect(try await reading.look(on: fixture.connection).isPending, "old requests are pending")
     }
 
     @Test("a transaction that took an id early and commits late is served when it is seen, in its place")
@@ -135,13 +135,13 @@ struct QueueReadingTests {
         var reading = QueueReading(Self.configuration)
         let late = try await TestDatabase.current.connect()
         try await late.execute(script: "BEGIN; SELECT brocot.move('a', 'late', last => true)")
-        for _ in 0..<3 { #expect(try await reading.look(on: fixture.connection) == false) }
+        for _ in 0..<3 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
         try await late.execute(script: "PREPARE TRANSACTION 'late'")
         try await fixture.enqueue([place("early", in: "b")])
         try await fixture.drain()
-        for _ in 0..<5 { #expect(try await reading.look(on: fixture.connection) == false) }
+        for _ in 0..<5 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
         try await late.execute(script: "COMMIT PREPARED 'late'")
-        #expect(try await reading.look(on: fixture.connection))
+        #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
     @Test("an id chosen by hand below what is past is found before the queue counts as drained")

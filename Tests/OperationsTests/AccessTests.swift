@@ -40,8 +40,8 @@ import Testing
                 "UPDATE brocot.move_requests SET list = 'x'", "DELETE FROM brocot.move_requests",
                 "TRUNCATE brocot.move_requests",
                 "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.idempotency_keys",
-                "INSERT INTO brocot.sleeping_daemons VALUES (gen_random_uuid(), now())",
-                "DELETE FROM brocot.sleeping_daemons", "DELETE FROM brocot.held_lists",
+                "SELECT nextval('brocot.sleepers')", "SELECT setval('brocot.sleepers', 1, true)",
+                "DELETE FROM brocot.held_lists",
                 "DELETE FROM brocot.move_log", "UPDATE brocot.move_log SET outcome = 'applied'",
             ] + Self.changesOfOrder + Self.changesOfSchema)
     }
@@ -67,7 +67,7 @@ import Testing
                 "SELECT id FROM brocot.move_requests", "SELECT id FROM brocot.move_log",
                 "SELECT * FROM brocot.request_status(1)", "SELECT * FROM brocot.queue_status",
                 "SELECT * FROM brocot.pending_lists", "SELECT * FROM brocot.idempotency_keys",
-                "SELECT * FROM brocot.sleeping_daemons", "SELECT * FROM brocot.held_lists",
+                "SELECT * FROM brocot.sleepers", "SELECT * FROM brocot.held_lists",
                 #"SELECT title FROM "the app"."Cards""#,
             ] + Self.changesOfOrder + Self.changesOfSchema)
     }
@@ -97,8 +97,8 @@ import Testing
                 "SELECT version FROM brocot.schema_migrations", "DELETE FROM brocot.move_requests",
                 "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1)", "UPDATE brocot.items SET rank_num = 2",
                 "DELETE FROM brocot.items", "DELETE FROM brocot.move_log", "DELETE FROM brocot.idempotency_keys",
-                "INSERT INTO brocot.sleeping_daemons VALUES (gen_random_uuid(), now())",
-                "DELETE FROM brocot.sleeping_daemons", "SELECT brocot.list_lock_key('items', 'l')",
+                "SELECT setval('brocot.sleepers', 1, true)", "SELECT is_called FROM brocot.sleepers",
+                "SELECT last_value FROM brocot.move_requests_id_seq", "SELECT brocot.list_lock_key('items', 'l')",
                 "SELECT brocot.release('l')", "SELECT * FROM brocot.queue_status", "LISTEN brocot_move_requests",
                 #"UPDATE "the app"."Cards" SET rank_num = 1, rank_den = 1, "board id" = 2 WHERE id = 1"#,
             ])
@@ -120,6 +120,18 @@ import Testing
                 try AccessGrants.missing(kind, for: role.name, on: connection)
             }
             #expect(missing == [#"SELECT on "brocot"."items""#, #"SELECT (id) on "the app"."Cards""#])
+        }
+    }
+
+    @Test("each privilege on a sequence counts by itself")
+    func missingOnSequence() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await LoginRole.with(.daemon) { role, connection in
+            try await owner.execute("REVOKE UPDATE ON SEQUENCE brocot.sleepers FROM \(identifier: role.name)")
+            let missing = try await connection.run { connection throws in
+                try AccessGrants.missing(.daemon, for: nil, on: connection)
+            }
+            #expect(missing == [#"UPDATE on "brocot"."sleepers""#])
         }
     }
 

@@ -6,6 +6,7 @@ package struct AccessRight: Hashable, Sendable {
         case schema(String)
         /// A table or view.
         case table(schema: String, name: String)
+        case sequence(schema: String, name: String)
         /// A function or procedure, as its quoted name and the types of its arguments.
         case routine(String)
     }
@@ -32,11 +33,16 @@ package struct AccessRight: Hashable, Sendable {
         AccessRight(object: .table(schema: schema, name: name), privileges: privileges)
     }
 
+    static func sequence(_ name: String, _ privileges: Privilege...) -> AccessRight {
+        AccessRight(object: .sequence(schema: "brocot", name: name), privileges: privileges)
+    }
+
     /// The object as SQL reads it back.
     var quotedObject: String {
         switch object {
         case .schema(let name): quoteIdentifier(name)
-        case .table(let schema, let name): "\(quoteIdentifier(schema)).\(quoteIdentifier(name))"
+        case .table(let schema, let name), .sequence(let schema, let name):
+            "\(quoteIdentifier(schema)).\(quoteIdentifier(name))"
         case .routine(let signature): signature
         }
     }
@@ -51,6 +57,7 @@ package struct AccessRight: Hashable, Sendable {
             switch object {
             case .schema: "SCHEMA "
             case .table: "TABLE "
+            case .sequence: "SEQUENCE "
             case .routine: "ROUTINE "
             }
         return "GRANT \(list.joined(separator: ", ")) ON \(kind)\(quotedObject) "

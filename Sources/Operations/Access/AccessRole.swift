@@ -50,13 +50,14 @@ package enum AccessRole: String, CaseIterable, Sendable {
         "ordered_table", "list", "items", "placement", "anchor", "position", "from_list", "idempotency_key",
     ]
 
-    /// EXECUTE is everybody's unless an administrator took it away.
+    /// EXECUTE is everybody's unless an administrator took it away. An INSERT reads `sleepers`; who could draw from it
+    /// (USAGE, UPDATE) could say that a daemon sleeps.
     private static let requesting: [AccessRight] =
         [
             .table("move_requests", .on("SELECT"), .on("INSERT", columns: requestColumns)),
             .table("move_log", .on("SELECT")),
             .table("idempotency_keys", .on("SELECT")),
-            .table("sleeping_daemons", .on("SELECT")),
+            .sequence("sleepers", .on("SELECT")),
             .table("held_lists", .on("SELECT")),
         ] + statusViews
         + [
@@ -76,9 +77,10 @@ package enum AccessRole: String, CaseIterable, Sendable {
             .table("ordered_tables", .on("SELECT")),
             .table("items", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
             .table("move_requests", .on("SELECT"), .on("DELETE")),
+            .sequence("move_requests_id_seq", .on("SELECT")),
             .table("move_log", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
             .table("idempotency_keys", .on("SELECT"), .on("DELETE")),
-            .table("sleeping_daemons", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
+            .sequence("sleepers", .on("SELECT"), .on("UPDATE")),
             .table("held_lists", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
         ] + statusViews
         + ["list_lock_key(text, text)", "release(text, text, boolean)"].map { .call("brocot.\($0)") }

@@ -68,6 +68,8 @@ enum AccessStatements {
                 pg_catalog.has_schema_privilege(subject.name, claim.object::regnamespace, claim.privilege)
             WHEN claim.kind = 'routine' THEN
                 pg_catalog.has_function_privilege(subject.name, claim.object::regprocedure, claim.privilege)
+            WHEN claim.kind = 'sequence' THEN
+                pg_catalog.has_sequence_privilege(subject.name, claim.object::regclass, claim.privilege)
             WHEN claim.column_name IS NOT NULL THEN
                 pg_catalog.has_column_privilege(
                     subject.name, claim.object::regclass, claim.column_name, claim.privilege)
@@ -92,6 +94,7 @@ struct AccessClaim: Sendable {
                 switch right.object {
                 case .schema: "schema"
                 case .table: "table"
+                case .sequence: "sequence"
                 case .routine: "routine"
                 }
             return right.privileges.flatMap { privilege in

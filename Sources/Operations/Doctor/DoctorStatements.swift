@@ -32,8 +32,7 @@ enum DoctorStatements {
                 - pg_catalog.pg_stat_get_last_autovacuum_time(relation.oid)))::bigint
         FROM pg_catalog.pg_class AS relation
         WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
-            AND relation.relname IN (
-                'move_requests', 'move_log', 'items', 'idempotency_keys', 'sleeping_daemons')
+            AND relation.relname IN ('move_requests', 'move_log', 'items', 'idempotency_keys')
         ORDER BY relation.relname
         """
 

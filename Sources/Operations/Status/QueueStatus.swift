@@ -48,8 +48,9 @@ package struct QueueStatus: Sendable, Encodable {
     package let pendingIsEstimate: Bool
     /// nil where nothing is pending.
     package let oldestAgeSeconds: Double?
-    /// Daemons that say that they wait for requests. None also while all of them work.
-    package let sleepingDaemons: Int
+    /// Whether a daemon waits to be notified of requests. Not while all work, nor where notifications don't arrive; but
+    /// also after one was killed asleep, until another works or stops.
+    package let aDaemonSleeps: Bool
     /// Lists with pending requests, those that wait longest first.
     package let lists: [PendingList]
     /// Whether there are more lists: these are then the first ones by name.
@@ -75,7 +76,7 @@ extension QueueStatus {
             return QueueStatus(
                 pending: try queue.decode(0), pendingIsEstimate: try queue.decode(1),
                 oldestAgeSeconds: try queue.decode(2, as: Int?.self).map { Double($0) / 1_000 },
-                sleepingDaemons: try queue.decode(3),
+                aDaemonSleeps: try queue.decode(3),
                 lists: lists.prefix(mostLists).sorted { $0.oldestAgeSeconds > $1.oldestAgeSeconds },
                 listsAreIncomplete: lists.count > mostLists,
                 throughput: try readThroughput(on: connection), rejections: try readRejections(on: connection),

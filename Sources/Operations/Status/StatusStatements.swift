@@ -3,7 +3,7 @@ import LibPQ
 /// The statements of `brocot status` and `brocot release`, over the views and functions of the schema.
 enum StatusStatements {
     static let queue: SQL = """
-        SELECT pending, pending_is_estimate, (extract(epoch FROM oldest_age) * 1000)::bigint, sleeping_daemons
+        SELECT pending, pending_is_estimate, (extract(epoch FROM oldest_age) * 1000)::bigint, a_daemon_sleeps
         FROM brocot.queue_status
         """
 

@@ -1,0 +1,78 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// How daemons tell enqueuers whether one of them sleeps.
+@Suite("A daemon", .database, .timeLimit(.minutes(10))) struct DaemonSleepTests {
+    @Test("that sleeps has enqueuers notify, and one that stops leaves none who do")
+    func sleepsAndStops() async throws {
+        let exitCode = try await run { daemon in
+            try await Self.wait(untilADaemonSleeps: true)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        #expect(try await Self.aDaemonSleeps() == false)
+    }
+
+    @Test("that sleeps has enqueuers notify again after another one stopped")
+    func contradicted() async throws {
+        let exitCode = try await run { sleeper in
+            try await Self.wait(untilADaemonSleeps: true)
+            let other = try await RunningBrocot.run(
+                ["daemon"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
+            ) { $0.send(SIGTERM) }
+            #expect(other == 0)
+            try await Self.wait(untilADaemonSleeps: true)
+            sleeper.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
+    @Test("that finds work at its start stops the bell that one left which was killed asleep")
+    func startsIntoWork() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END';
+                CREATE TRIGGER wait AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION wait();
+                SELECT brocot.move('l', 'a', last => true);
+                SELECT setval('brocot.sleepers', 1, true);
+                SELECT pg_advisory_lock(7);
+                """)
+        let exitCode = try await run { daemon in
+            try await Self.wait(untilADaemonSleeps: false)
+            try await connection.execute("SELECT pg_advisory_unlock(7)")
+            try await Self.wait(untilADaemonSleeps: true)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
+    // MARK: Steps
+
+    private func run(_ body: @escaping @Sendable (RunningBrocot) async throws -> Void) async throws -> Int32? {
+        try await RunningBrocot.run(
+            ["daemon"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url, body)
+    }
+
+    private static func aDaemonSleeps() async throws -> Bool {
+        let connection = try await TestDatabase.current.connect()
+        return try await connection.query("SELECT a_daemon_sleeps FROM brocot.queue_status").single().decode(0)
+    }
+
+    /// Fails after a minute.
+    private static func wait(untilADaemonSleeps wanted: Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await aDaemonSleeps() != wanted {
+            try #require(.now < deadline, "enqueuers are still told the contrary")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}
