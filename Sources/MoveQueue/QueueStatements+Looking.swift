@@ -41,9 +41,12 @@ extension QueueStatements {
                     AND writer.relation = 'brocot.move_requests'::regclass
                     AND writer.database = (
                         SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())),
-            flag.is_called
-        FROM brocot.move_requests_id_seq AS ids
-        CROSS JOIN brocot.sleepers AS flag
+            (SELECT flag.is_called FROM brocot.sleepers AS flag)
+        FROM (
+            -- A sequence of which nothing was drawn has the number that comes next.
+            SELECT CASE WHEN drawn.is_called THEN drawn.last_value ELSE 0 END AS last_value
+            FROM brocot.move_requests_id_seq AS drawn
+        ) AS ids
         """
     }
 
