@@ -95,7 +95,8 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("sees the first request that there ever is, however often it looked before") func firstRequest() async throws {
+    @Test("sees the first request that there ever is, however often it looked before") func firstRequest() async throws
+    {
         let fixture = try await QueueFixture()
         var reading = QueueReading(Self.configuration)
         for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
