@@ -3,30 +3,62 @@ import Ordering
 
 /// Choosing lists, and locking them.
 extension QueueStatements {
-    /// Lists with pending requests from a list on, or beyond it, in order, and those that their changes of list lead to; then tries
-    /// the lock of each, unless the list is held.
+    /// Lists with pending requests from a place on, in the order of a round, and those that their changes of list lead to;
+    /// then tries the lock of each, unless the list is held.
     ///
-    /// The first entries of the queue's index are read in one go, which finds lists with few requests; from there on it
-    /// is skipped through, one probe for each list. What is below the floor is stepped over within the index. The lists
-    /// are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT, the
-    /// lock function might be called for rows that are cut away.
+    /// The lists are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT,
+    /// the lock function might be called for rows that are cut away.
     static func claim(
-        from start: ListIdentifier, including: Bool, lists: Int, partners: Int, locks: Int, _ progress: ReadProgress
+        from place: Place, lists: Int, readingAhead: Int, partners: Int, locks: Int, _ progress: ReadProgress
     ) -> SQL {
-        let isNext: SQL = including ? ">=" : ">"
+        let skipped = skip(from: place, lists: lists, readingAhead: readingAhead, progress)
+        let found: SQL = place.isBeginning ? "\(onlyFew(lists, progress)), \(skipped)" : skipped
+        let ready: SQL = progress.remaining.isEmpty ? "SELECT * FROM recent" : recentAndRemembered(place, lists: lists)
         return """
-            WITH RECURSIVE \(remembered(progress)), run AS MATERIALIZED (
-                SELECT first.ordered_table, first.list,
-                    row_number() OVER (ORDER BY first.ordered_table, first.list) AS number
+            WITH RECURSIVE \(remembered(progress)), \(found), ready AS MATERIALIZED (\(ready))
+            \(tryLocks(partners: partners, locks: locks, progress))
+            """
+    }
+
+    /// The first pending requests of all lists, and whether there are fewer than so many. Then they tell every list, and
+    /// nobody needs to step over what was deleted of the others.
+    private static func onlyFew(_ limit: Int, _ progress: ReadProgress) -> SQL {
+        """
+        oldest AS MATERIALIZED (
+            SELECT request.ordered_table, request.list
+            FROM brocot.move_requests AS request
+            WHERE request.id > \(progress.floor)
+            ORDER BY request.id LIMIT \(limit)::bigint
+        ), few AS MATERIALIZED (
+            SELECT count(*) < \(limit)::bigint AS are_all FROM oldest
+        )
+        """
+    }
+
+    /// The lists with requests beyond the floor, in descending order; at the beginning of a round, unless there are only few.
+    ///
+    /// The last entries of the queue's index are read in one go, so many as `readingAhead` says, which finds lists with one
+    /// request each. From there on it is skipped through backwards, one probe for each list. So each list is entered at its
+    /// newest request, while what was deleted of it stands before: it isn't stepped over unless nothing of the list is
+    /// pending.
+    private static func skip(from place: Place, lists: Int, readingAhead: Int, _ progress: ReadProgress) -> SQL {
+        let areMore: SQL = place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
+        let few: SQL = """
+            SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT are_all FROM few)
+            UNION ALL
+            """
+        return """
+            run AS MATERIALIZED (
+                SELECT last.ordered_table, last.list, row_number() OVER in_order AS number
                 FROM (
-                    SELECT request.ordered_table, request.list
+                    \(place.isBeginning ? few : "")
+                    (SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
-                    WHERE (request.ordered_table, request.list)
-                            \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
-                        AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table, request.list LIMIT \(lists)::bigint
-                ) AS first
-                GROUP BY first.ordered_table, first.list
+                    WHERE \(areMore) AND \(isDue("request", from: place)) AND request.id > \(progress.floor)
+                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
+                ) AS last
+                GROUP BY last.ordered_table, last.list
+                WINDOW in_order AS (ORDER BY last.ordered_table DESC, last.list DESC)
             ), recent (ordered_table, list, number) AS (
                 SELECT run.ordered_table, run.list, run.number FROM run
                 UNION ALL
@@ -35,20 +67,17 @@ extension QueueStatements {
                 CROSS JOIN LATERAL (
                     SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
-                    WHERE (request.ordered_table, request.list) > (recent.ordered_table, recent.list)
+                    WHERE (request.ordered_table, request.list) < (recent.ordered_table, recent.list)
                         AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table, request.list LIMIT 1
+                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
                 ) AS next
-                WHERE recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
-            ), ready AS MATERIALIZED (\(
-                progress.remaining.isEmpty
-                    ? "SELECT * FROM recent" : recentAndRemembered(isNext, start, lists: lists)))
-            \(tryLocks(partners: partners, locks: locks, progress))
+                WHERE \(areMore) AND recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
+            )
             """
     }
 
     /// With the lists that have requests below the floor, each in its place.
-    private static func recentAndRemembered(_ isNext: SQL, _ start: ListIdentifier, lists: Int) -> SQL {
+    private static func recentAndRemembered(_ place: Place, lists: Int) -> SQL {
         """
         SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
         FROM (
@@ -56,12 +85,20 @@ extension QueueStatements {
             UNION
             SELECT remembered.ordered_table, remembered.list
             FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
-            WHERE (remembered.ordered_table, remembered.list)
-                \(isNext) (\(start.orderedTable)::text, \(start.list)::text)
+            WHERE \(isDue("remembered", from: place))
         ) AS with_requests
-        WINDOW in_order AS (ORDER BY with_requests.ordered_table, with_requests.list)
+        WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
         ORDER BY number LIMIT \(lists)::bigint
         """
+    }
+
+    /// Whether the list of a row is still to come in the round.
+    private static func isDue(_ row: SQL, from place: Place) -> SQL {
+        switch place {
+        case .beginning: "true"
+        case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
+        case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"
+        }
     }
 
     /// The same for given lists.

@@ -7,9 +7,9 @@ import Ordering
 package struct QueueTransaction: Sendable {
     /// Which lists a transaction looks at.
     package enum Scope: Sendable {
-        /// The next lists that have requests, from this one or from the one behind it; perhaps with those that their
+        /// The next lists that have requests, `readingAhead` so many requests in one go; perhaps with those that their
         /// changes of list lead to or come from, without which such changes have to wait.
-        case next(from: ListIdentifier, including: Bool, lists: Int, withPartners: Bool)
+        case next(from: Place, lists: Int, readingAhead: Int, withPartners: Bool)
         case lists([ListIdentifier])
     }
 
@@ -88,9 +88,9 @@ package struct QueueTransaction: Sendable {
         let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
             switch scope {
-            case .next(let start, let including, let lists, let withPartners):
+            case .next(let place, let lists, let readingAhead, let withPartners):
                 QueueStatements.claim(
-                    from: start, including: including, lists: lists, partners: withPartners ? partners : 0,
+                    from: place, lists: lists, readingAhead: readingAhead, partners: withPartners ? partners : 0,
                     locks: locks, progress)
             case .lists(let lists):
                 QueueStatements.claim(lists, partners: partners, locks: locks, progress)

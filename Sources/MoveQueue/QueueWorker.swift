@@ -20,10 +20,7 @@ package struct QueueWorker: Sendable {
     private let fullConfiguration: QueueConfiguration
     private var configuration: QueueConfiguration
     private var transaction: QueueTransaction
-    private static let beginning = ListIdentifier(orderedTable: "", list: "")
-    private var place = beginning
-    /// Whether the list at `place` is still to come: it is where the worker has gone, not where it has been.
-    private var hasWandered = false
+    private var place = Place.beginning
     /// What was found since the round began; nil: it began somewhere in the middle.
     private var round: Round? = Round()
     /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
@@ -64,9 +61,10 @@ package struct QueueWorker: Sendable {
                 }
             }
             guard let row = rows.first else { return }
-            place = ListIdentifier(
-                orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self))
-            (round, hasWandered) = (nil, true)
+            place = .at(
+                ListIdentifier(
+                    orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self)))
+            round = nil
         } catch {
             throw .database(error)
         }
@@ -81,7 +79,7 @@ package struct QueueWorker: Sendable {
             let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
             let withPartners = seesChangesOfList
             let scope = QueueTransaction.Scope.next(
-                from: place, including: hasWandered, lists: lists, withPartners: withPartners)
+                from: place, lists: lists, readingAhead: depth < 2 ? lists : 1, withPartners: withPartners)
             let progress = reading.progress
             let report = try await connection.run { [transaction] connection throws(QueueError) in
                 try transaction.run(scope, progress, on: connection)
@@ -123,8 +121,7 @@ package struct QueueWorker: Sendable {
         if isWaiting { round?.isAllHeld = false }
         let finished = round
         let isAtEnd = report.found < lists
-        hasWandered = false
-        place = isAtEnd ? Self.beginning : report.lastFound ?? Self.beginning
+        place = isAtEnd ? .beginning : report.lastFound.map(Place.behind) ?? .beginning
         if isAtEnd { round = Round() }
         if report.hasDecisions { return .decided(report) }
         if isWaiting { return .contended(report) }

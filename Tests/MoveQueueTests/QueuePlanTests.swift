@@ -50,15 +50,57 @@ struct QueuePlanTests {
 
     @Test("choosing lists skips through the index, one probe for each")
     func claim() async throws {
-        let start = ListIdentifier(orderedTable: "", list: "")
-        for progress in [ReadProgress(), progress] {
+        for (progress, place) in [(ReadProgress(), Place.at(lists[0])), (progress, .behind(lists[0]))] {
             try await expect(
                 ["move_requests_by_list"],
-                in: QueueStatements.claim(from: start, including: true, lists: 10, partners: 0, locks: 256, progress))
+                in: QueueStatements.claim(from: place, lists: 10, readingAhead: 10, partners: 0, locks: 256, progress))
             try await expect(
                 ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
-                in: QueueStatements.claim(from: start, including: false, lists: 10, partners: 4, locks: 256, progress))
+                in: QueueStatements.claim(from: place, lists: 10, readingAhead: 10, partners: 4, locks: 256, progress))
         }
+    }
+
+    @Test("choosing lists at the beginning of a round reads the first requests as well")
+    func claimAtBeginning() async throws {
+        for progress in [ReadProgress(), progress] {
+            try await expect(
+                ["move_requests_pkey", "move_requests_by_list"],
+                in: QueueStatements.claim(
+                    from: .beginning, lists: 10, readingAhead: 10, partners: 0, locks: 256, progress))
+        }
+    }
+
+    @Test("what was deleted of lists that have requests again is not visited, though vacuum may not take it")
+    func claimBesideDeletedRequests() async throws {
+        let (connection, holder) = (
+            try await TestDatabase.current.connect(), try await TestDatabase.current.connect()
+        )
+        func insert(_ perList: Int) async throws {
+            try await connection.execute(
+                """
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'l' || n % 100, ARRAY[n::text], 'first' FROM generate_series(1, 100 * \(perList)) AS n
+                """)
+        }
+        try await insert(50)
+        try await holder.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM brocot.move_requests")
+        try await connection.execute("DELETE FROM brocot.move_requests")
+        try await insert(1)
+        let statement = QueueStatements.claim(
+            from: .at(ListIdentifier(orderedTable: "items", list: "l99")), lists: 100, readingAhead: 1, partners: 0,
+            locks: 256,
+            ReadProgress())
+        let plan = try await connection.run { connection throws(PostgresError) in
+            try connection.transaction(settings: QueueConfiguration().settings) { connection throws(PostgresError) in
+                var lines: [String] = []
+                for row in try connection.query("EXPLAIN (ANALYZE, TIMING OFF) \(statement)") {
+                    lines.append(try row.decode(0, as: String.self))
+                }
+                return lines.joined(separator: "\n")
+            }
+        }
+        let visits = plan.matches(of: /Heap Fetches: (\d+)/).compactMap { Int($0.output.1) }.reduce(0, +)
+        #expect((100..<300).contains(visits), "\(plan)")
     }
 
     @Test("going to a random request")
