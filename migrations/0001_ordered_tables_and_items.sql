@@ -36,7 +36,9 @@ CREATE TABLE brocot.items (
     rank_num bigint NOT NULL,
     rank_den bigint NOT NULL,
     rank     numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
-    CONSTRAINT items_pkey PRIMARY KEY (list, item),
+    -- Every move makes a version of a row with an equal key. While a long transaction keeps vacuum from the old ones, to
+    -- merge their entries would only fill each page a little further, and have PostgreSQL look in vain for some to delete.
+    CONSTRAINT items_pkey PRIMARY KEY (list, item) WITH (deduplicate_items = off),
     CONSTRAINT items_list_rank_key UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE,
     CONSTRAINT list_is_at_most_1024_bytes CHECK (octet_length(list) <= 1024),
     CONSTRAINT item_is_1_to_1024_bytes CHECK (octet_length(item) BETWEEN 1 AND 1024),
