@@ -60,8 +60,9 @@ enum MigrationQueries {
 
     static let isStandby: SQL = "SELECT pg_catalog.pg_is_in_recovery()"
 
-    /// By the statement's own snapshot, which is younger than the lock. `to_regclass` may look with one that the session
-    /// keeps for the catalogs, from before it got the lock, and miss what another migrator has just made.
+    /// Read from the catalog by the statement's own snapshot, which is younger than the lock. `to_regclass` asks the
+    /// session's cache of names, which remembers that a name was missing until the session next locks a relation or
+    /// begins a transaction: getting an advisory lock brings it no news of what another migrator has just made.
     static let historyExists: SQL = """
         SELECT EXISTS (
             SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace

@@ -138,7 +138,7 @@ package struct Migrator: Sendable {
         return try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single())
     }
 
-    private static func readStatus(
+    static func readStatus(
         of connection: isolated Connection, _ set: MigrationSet
     ) throws(PostgresError) -> MigrationStatus {
         var checksums: [String] = []

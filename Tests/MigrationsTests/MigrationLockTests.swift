@@ -73,6 +73,26 @@ import Testing
         #expect(applied.sorted() == Array(1...5))
     }
 
+    @Test func seesWhatAnotherMadeBetweenItsTransactionsBeginningAndTheLock() async throws {
+        let set = try migrations("SELECT 1", "SELECT 2")
+        let (waiting, other) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
+        let begin = MigrationQueries.begin + MigrationQueries.settings(lockTimeout: .seconds(5))
+        @Sendable func lockAndReadStatus() async throws -> MigrationStatus {
+            #expect(try await waiting.query(MigrationQueries.tryLock).single().decode(0, as: Bool.self))
+            return try await waiting.run { connection throws(PostgresError) in
+                try Migrator.readStatus(of: connection, set)
+            }
+        }
+        // Once before, so that the session remembers all that the next turn looks up, and that there is no history.
+        try await waiting.execute(script: begin)
+        #expect(try await lockAndReadStatus().state == .missing)
+        try await waiting.execute(script: "ROLLBACK")
+
+        try await waiting.execute(script: begin)
+        _ = try await Migrator(connection: other, set: set).up()
+        #expect(try await lockAndReadStatus().state == .current)
+    }
+
     @Test func givesUpAStatementThatWaitsTooLongForALock() async throws {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "CREATE SCHEMA brocot; CREATE TABLE brocot.busy ()")
