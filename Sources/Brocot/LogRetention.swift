@@ -19,6 +19,7 @@ struct LogRetention: Sendable {
     private static let pause = Duration.milliseconds(20)
 
     func run(keeping age: Duration) async {
+        var failures = FailureLog(logger)
         while !isStopping.isSet, !Task.isCancelled {
             var interval = Self.interval
             do {
@@ -31,7 +32,8 @@ struct LogRetention: Sendable {
                     interval = Self.idleInterval
                 }
             } catch {
-                logger.debug("the log was not pruned; trying again", metadata: ["error": "\(error)"])
+                guard !isStopping.isSet, !Task.isCancelled else { return }
+                failures.note("the log was not pruned; trying again", error)
             }
             await cancelWhenGracefulShutdown { [interval] in try? await Task.sleep(for: interval) }
         }

@@ -15,6 +15,8 @@ import MoveQueue
 /// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.5 s. All
 /// daemons share one flag: who finds at such a look that another one, which works or stops, has lowered it, falls asleep
 /// anew.
+///
+/// Where the server refuses to tell, such as for want of a right, the workers are woken as often to look themselves.
 final class Lookout: Sendable {
     let doorbell: Doorbell
     private let parameters: ConnectionParameters
@@ -41,6 +43,7 @@ final class Lookout: Sendable {
 
     func run(until isStopping: StopFlag) async {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+        var failures = FailureLog(logger)
         defer { health.ends() }
         while !isStopping.isSet, !Task.isCancelled {
             do {
@@ -48,17 +51,19 @@ final class Lookout: Sendable {
                 let connection = try await Connection.connect(parameters, logger: logger)
                 interruption.set(connection)
                 defer { interruption.set(nil) }
-                health.isConnected(unfitness: try await fitness(connection))
+                let unfitness = try await fitness(connection)
                 try await connection.execute(SleepStatements.listen)
-                let isTold = try await checkDelivery(on: connection)
-                backoff.reset()
-                try await look(on: connection, isTold: isTold, until: isStopping)
+                health.isConnected(unfitness: unfitness)
+                var outlook = Outlook(
+                    isTold: try await checkDelivery(on: connection), unfitness: unfitness, reading: QueueReading(queue),
+                    sampling: QueueSampling(metrics: metrics, logger: logger))
+                try await look(on: connection, until: isStopping, &outlook, &backoff, &failures)
                 return
             } catch {
                 guard !isStopping.isSet, !Task.isCancelled else { return }
                 health.lostConnection("\(error)")
                 metrics.lookoutLostConnection()
-                logger.warning("the lookout lost its connection; trying again", metadata: ["error": "\(error)"])
+                failures.note("the lookout lost its connection; trying again", error)
                 doorbell.ring()
                 try? await Task.sleep(for: backoff.pause())
             }
@@ -71,39 +76,78 @@ final class Lookout: Sendable {
         interruption.wakeUp()
     }
 
-    private func look(on connection: Connection, isTold: Bool, until isStopping: StopFlag) async throws {
+    /// What a lookout knows as long as it has its connection.
+    private struct Outlook {
+        let isTold: Bool
+        var unfitness: String?
         var watch = Watch()
-        var reading = QueueReading(queue)
-        var sampling = QueueSampling(metrics: metrics, logger: logger)
-        var nextExamination = ContinuousClock.now + Self.examinationInterval
+        var refusals = Refusals()
+        var reading: QueueReading
+        var sampling: QueueSampling
+        var nextExamination = ContinuousClock.now + Lookout.examinationInterval
+    }
+
+    private func look(
+        on connection: Connection, until isStopping: StopFlag, _ outlook: inout Outlook, _ backoff: inout Backoff,
+        _ failures: inout FailureLog
+    ) async throws {
         while !isStopping.isSet, !Task.isCancelled {
             health.turn()
-            try await sampling.takeIfDue(on: connection)
-            if let lastingFitness, .now >= nextExamination, health.wasAskedFor() {
-                health.isFit(try await lastingFitness(connection))
-                nextExamination = .now + Self.examinationInterval
-            }
-            let areAllWaiting = doorbell.areAllWaiting
-            metrics.sleeps(areAllWaiting)
-            switch watch.next(areAllWaiting: areAllWaiting, at: .now) {
-            case .fallAsleep:
-                if isTold { try await connection.execute(SleepStatements.fallAsleep) }
-                if try await reading.look(on: connection).isPending { doorbell.ring() }
-            case .wakeUp:
-                try await connection.execute(SleepStatements.wakeUp)
-            case .poll:
-                let look = try await reading.look(on: connection)
-                if look.isPending { doorbell.ring() }
-                if isTold, !look.enqueuersNotify { watch.isContradicted() }
-            case .wait(let duration):
-                let notifications = try await connection.run { connection throws(PostgresError) in
-                    try connection.notifications(waitingAtMost: duration)
-                }
-                if !notifications.isEmpty { doorbell.ring() }
+            do {
+                guard try await turn(&outlook, on: connection) else { continue }
+                backoff.reset()
+                if outlook.refusals.areOver(at: .now) { health.isFit(outlook.unfitness) }
+            } catch let error as PostgresError where error.isRefusal {
+                health.isFit("\(error)")
+                failures.note(
+                    """
+                    the server does not tell of new requests; they are looked for every 1.5 s all the same. \
+                    See brocot doctor
+                    """, error)
+                doorbell.ring()
+                try await wait(outlook.refusals.note(at: .now), on: connection)
+            } catch {
+                throw error
             }
         }
-        try await connection.execute(SleepStatements.wakeUp)
+        try await connection.execute(script: SleepStatements.wakeUp)
         await connection.close()
+    }
+
+    /// - Returns: whether the queue was looked at.
+    private func turn(_ outlook: inout Outlook, on connection: Connection) async throws -> Bool {
+        try await outlook.sampling.takeIfDue(on: connection)
+        if let lastingFitness, .now >= outlook.nextExamination, health.wasAskedFor() {
+            outlook.unfitness = try await lastingFitness(connection)
+            if !outlook.refusals.areGoingOn { health.isFit(outlook.unfitness) }
+            outlook.nextExamination = .now + Self.examinationInterval
+        }
+        let areAllWaiting = doorbell.areAllWaiting
+        metrics.sleeps(areAllWaiting)
+        switch outlook.watch.next(areAllWaiting: areAllWaiting, at: .now) {
+        case .fallAsleep:
+            if outlook.isTold { try await connection.execute(script: SleepStatements.fallAsleep) }
+            if try await outlook.reading.look(on: connection).isPending { doorbell.ring() }
+            return true
+        case .wakeUp:
+            try await connection.execute(script: SleepStatements.wakeUp)
+        case .poll:
+            let look = try await outlook.reading.look(on: connection)
+            if look.isPending { doorbell.ring() }
+            if outlook.isTold, !look.enqueuersNotify { outlook.watch.isContradicted() }
+            return true
+        case .wait(let duration):
+            try await wait(duration, on: connection)
+        }
+        return false
+    }
+
+    /// Waits so long for notifications, and wakes a worker if any came.
+    private func wait(_ duration: Duration, on connection: Connection) async throws(PostgresError) {
+        let notifications = try await connection.run { connection throws(PostgresError) in
+            try connection.notifications(waitingAtMost: duration)
+        }
+        if !notifications.isEmpty { doorbell.ring() }
     }
 
     /// How often the database's fitness is looked at again, while somebody asks for it.
@@ -136,5 +180,13 @@ final class Lookout: Sendable {
             }
             return false
         }
+    }
+}
+
+extension PostgresError {
+    /// Whether the server refused a statement, and another connection would fare no better: it would where this server
+    /// only reads, since another one has taken over perhaps.
+    fileprivate var isRefusal: Bool {
+        code == .server && !isConnectionLost && sqlState != .readOnlyTransaction && sqlState != .featureNotSupported
     }
 }

@@ -20,7 +20,7 @@ struct WorkerLoop: Sendable {
 
     /// Nil: it was told to stop.
     func run() async -> End? {
-        var tries = Tries()
+        var tries = Tries(failures: FailureLog(logger))
         defer { health.ends() }
         while mustGoOn {
             do {
@@ -34,7 +34,7 @@ struct WorkerLoop: Sendable {
                 guard mustGoOn else { return nil }
                 health.lostConnection("\(error)")
                 metrics.workerLostConnection()
-                logger.warning("lost the connection; trying again", metadata: ["error": "\(error)"])
+                tries.failures.note("lost the connection; trying again", error)
                 try? await Task.sleep(for: tries.backoff.pause())
             }
         }
@@ -47,6 +47,7 @@ struct WorkerLoop: Sendable {
     private struct Tries {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
         var share = BatchShare()
+        var failures: FailureLog
     }
 
     /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
@@ -61,24 +62,28 @@ struct WorkerLoop: Sendable {
     /// - Throws: the error that cost the connection.
     private func work(on connection: Connection, _ tries: inout Tries) async throws -> End? {
         var memory = Memory(worker: QueueWorker(configuration.queue))
-        try await memory.worker.wander(on: connection)
+        var beginsElsewhere = true
         while mustGoOn {
             do {
                 health.turn()
+                if beginsElsewhere { try await memory.worker.wander(on: connection) }
+                beginsElsewhere = false
                 memory.worker.take(tries.share)
                 let start = ContinuousClock.now
                 let progress = try await memory.worker.runBatch(on: connection)
                 let duration = start.duration(to: .now)
+                health.isFit(nil)
                 if let end = try await react(to: progress, after: duration, &memory, &tries, on: connection) {
                     return end
                 }
             } catch let error as QueueError {
                 tries.share.noteFailure()
                 guard await !connection.isLost, !error.saysStandby else { throw error }
+                health.isFit("\(error)")
                 metrics.failedBatch()
-                logger.error("nothing was decided; trying again", metadata: ["error": "\(error)"])
+                tries.failures.note("nothing was decided; trying again", error, level: .error)
                 try await Task.sleep(for: tries.backoff.pause())
-                try await memory.worker.wander(on: connection)
+                beginsElsewhere = true
             }
         }
         return nil

@@ -1,3 +1,5 @@
+import Testing
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -85,5 +87,12 @@ struct HTTPProbe {
     private final class Box: Sendable {
         let exchange: Exchange
         init(_ exchange: Exchange) { self.exchange = exchange }
+    }
+}
+
+extension RunningBrocot {
+    /// Where a daemon answers HTTP that was told to take any port, and to log as JSON.
+    var probePort: UInt16 {
+        get throws { try #require(output.firstMatch(of: /"port":"(\d+)"/).flatMap { UInt16($0.1) }) }
     }
 }

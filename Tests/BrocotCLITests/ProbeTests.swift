@@ -77,7 +77,7 @@ import Testing
             ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp", until: "waiting for the server",
             databaseURL: "postgresql://127.0.0.1:1/app"
         ) { daemon in
-            let port = try Self.port(of: daemon)
+            let port = try daemon.probePort
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
             #expect(try await HTTPProbe.get("/readyz", port: port).status == 503)
             daemon.send(SIGKILL)
@@ -129,13 +129,9 @@ import Testing
             ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"] + arguments, in: "/tmp",
             until: #""message":"connected""#, databaseURL: TestDatabase.current.url
         ) { daemon in
-            try await body(daemon, try Self.port(of: daemon))
+            try await body(daemon, try daemon.probePort)
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
-    }
-
-    private static func port(of daemon: RunningBrocot) throws -> UInt16 {
-        try #require(daemon.output.firstMatch(of: /"port":"(\d+)"/).flatMap { UInt16($0.1) })
     }
 }

@@ -1,0 +1,74 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("A daemon that the server refuses something", .database, .timeLimit(.minutes(10))) struct DaemonRefusalTests {
+    @Test(
+        "applies requests all the same, says once what is missing, is not ready, and is again when it has it",
+        arguments: ["SELECT ON brocot.move_requests_id_seq", "UPDATE ON brocot.sleepers", "SELECT ON brocot.sleepers"])
+    func lookoutLacksRight(right: String) async throws {
+        let owner = try await TestDatabase.current.connect()
+        let printed = PrintedText()
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let role = roles[0]
+            try await owner.execute(script: "REVOKE \(right) FROM \(role.name)")
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#,
+                databaseURL: role.url, printing: printed
+            ) { daemon in
+                let port = try daemon.probePort
+                let unready = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                    $0.status == 503 && $0.body.contains("permission denied")
+                }
+                #expect(unready.body.contains("the lookout"))
+                for number in 1...5 {
+                    try await owner.execute("SELECT brocot.move('l', \(String(number)), last => true)")
+                    try await owner.execute("CALL brocot.wait_for(\(number), '60 s')")
+                }
+                #expect(try await HTTPProbe.get("/readyz", port: port).status == 503)
+                let metrics = try await HTTPProbe.get("/metrics", port: port).body
+                #expect(metrics.contains("brocot_connections_lost_total{by=\"lookout\"} 0\n"), "its connection is well")
+                try await owner.execute(script: "GRANT \(right) TO \(role.name)")
+                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        #expect(try await owner.query("SELECT FROM brocot.items").count == 5)
+        #expect(printed.text.split(separator: "does not tell of new requests").count == 2, "\(printed.text)")
+    }
+
+    @Test("whatever it does says so once, is not ready, and does it when it may")
+    func workersLackRight() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let printed = PrintedText()
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let role = roles[0]
+            try await owner.execute(script: "REVOKE INSERT ON brocot.move_log FROM \(role.name)")
+            try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--http", "127.0.0.1:0", "--workers", "1", "--log-format", "json"], in: "/tmp",
+                until: "permission denied for table move_log", databaseURL: role.url, printing: printed
+            ) { daemon in
+                let port = try daemon.probePort
+                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("table move_log") }
+                _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
+                    $0.body.contains("brocot_failed_batches_total 4\n")
+                }
+                try await owner.execute(script: "GRANT INSERT ON brocot.move_log TO \(role.name)")
+                try await owner.execute("CALL brocot.wait_for(1, '60 s')")
+                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
+        #expect(printed.text.split(separator: "nothing was decided").count == 2, "\(printed.text)")
+    }
+}
