@@ -98,7 +98,8 @@ final class Lookout: Sendable {
                 backoff.reset()
                 if outlook.refusals.areOver(at: .now) { health.isFit(outlook.unfitness) }
             } catch let error as PostgresError where error.isRefusal {
-                health.isFit("\(error)")
+                // Such as that there is no schema, which says more.
+                health.isFit(outlook.unfitness ?? "\(error)")
                 failures.note(
                     """
                     the server does not tell of new requests; they are looked for every 1.5 s all the same. \
@@ -119,7 +120,7 @@ final class Lookout: Sendable {
         try await outlook.sampling.takeIfDue(on: connection)
         if let lastingFitness, .now >= outlook.nextExamination, health.wasAskedFor() {
             outlook.unfitness = try await lastingFitness(connection)
-            if !outlook.refusals.areGoingOn { health.isFit(outlook.unfitness) }
+            if outlook.unfitness != nil || !outlook.refusals.areGoingOn { health.isFit(outlook.unfitness) }
             outlook.nextExamination = .now + Self.examinationInterval
         }
         let areAllWaiting = doorbell.areAllWaiting

@@ -19,8 +19,8 @@ import Testing
             let role = roles[0]
             try await owner.execute(script: "REVOKE \(right) FROM \(role.name)")
             let exitCode = try await RunningBrocot.run(
-                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#,
-                databaseURL: role.url, printing: printed
+                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+                until: #""message":"connected""#, databaseURL: role.url, printing: printed
             ) { daemon in
                 let port = try daemon.probePort
                 let unready = try await HTTPProbe.wait(for: "/readyz", port: port) {

@@ -117,6 +117,31 @@ import Testing
     }
 
     @Test(
+        "tells what a role lacks that was given by hand to ask for moves, whichever columns, and how to give it",
+        .database, arguments: ["INSERT", "INSERT (items, placement)"])
+    func grantedByHand(insert: String) async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "by_hand_of_\(TestDatabase.current.name)"
+        try await owner.execute(
+            script: """
+                CREATE ROLE \(role);
+                GRANT USAGE ON SCHEMA brocot TO \(role);
+                GRANT \(insert) ON brocot.move_requests TO \(role);
+                """)
+        let (exitCode, findings) = try await examine()
+        #expect(try await BrocotProcess.run("grant", "requester", role).exitCode == 0)
+        let mended = try await examine().findings.first { $0.check == "grants" }
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect(exitCode == 0)
+        let grants = try #require(findings.first { $0.check == "grants" })
+        #expect(grants.level == "warn")
+        #expect(grants.message.hasPrefix("requester \(role) lacks "))
+        #expect(grants.message.contains(#"SELECT on "brocot"."sleepers""#))
+        #expect(grants.advice?.contains("brocot grant requester \(role)") == true)
+        #expect(mended?.level == "ok")
+    }
+
+    @Test(
         "exits with what the schema's state means, and says what to do", .database,
         arguments: [
             ("DELETE FROM brocot.schema_migrations WHERE version > 2", 3, "brocot migrate up"),

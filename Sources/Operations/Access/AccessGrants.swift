@@ -62,23 +62,24 @@ package enum AccessGrants {
         return missing
     }
 
-    /// A role that was granted something, and lacks what was to be granted since.
+    /// A role that was granted something, and lacks what belongs to it.
     package struct Incompleteness: Sendable {
         package let role: AccessRole
         package let name: String
         package let missing: [String]
     }
 
-    /// The roles that can do in schema `brocot` what a kind of role does, and not all of it on the tables of the user's
-    /// own: those were registered later, perhaps. Superusers and owners need no grant.
+    /// The roles that can do in schema `brocot` what a kind of role does, and not all of it: rights were given by hand,
+    /// or a table was registered since. Whoever reads items need not read more, but for the tables of the user's own.
+    /// Superusers and owners need no grant.
     package static func incomplete(on connection: isolated Connection) throws(PostgresError) -> [Incompleteness] {
         let tables = try ownTables(on: connection)
-        guard !tables.isEmpty else { return [] }
         var incomplete: [Incompleteness] = []
         for row in try connection.query(AccessStatements.grantees) {
             guard let role = AccessRole(rawValue: try row.decode(0)) else { continue }
             let name = try row.decode(1, as: String.self)
-            let missing = try missing(role.rights(onOwn: tables), for: name, on: connection)
+            let rights = role == .reader ? role.rights(onOwn: tables) : role.rights(ownTables: tables)
+            let missing = try missing(rights, for: name, on: connection)
             if !missing.isEmpty { incomplete.append(Incompleteness(role: role, name: name, missing: missing)) }
         }
         return incomplete

@@ -26,7 +26,7 @@ enum AccessStatements {
             JOIN pg_catalog.pg_class AS relation ON relation.oid = attribute.attrelid
             CROSS JOIN LATERAL pg_catalog.aclexplode(attribute.attacl) AS acl
             WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
-                AND relation.relname = 'move_requests' AND attribute.attname = 'list'
+                AND relation.relname = 'move_requests' AND acl.privilege_type = 'INSERT'
         )
         SELECT CASE
                 WHEN bool_or(given.relname = 'move_requests' AND given.privilege_type = 'DELETE') THEN 'daemon'

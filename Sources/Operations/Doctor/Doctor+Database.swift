@@ -15,11 +15,11 @@ extension Doctor {
         }
     }
 
-    /// What others were given, and what is missing since a table was registered.
+    /// What others were given, and what is missing: by hand without all of it, or since a table was registered.
     func grants(_ connection: Connection) async -> Finding {
         await attempt("grants", connection) { connection throws(PostgresError) in
             let incomplete = try AccessGrants.incomplete(on: connection)
-            guard !incomplete.isEmpty else { return .ok("grants", "nobody lacks a right on a registered table") }
+            guard !incomplete.isEmpty else { return .ok("grants", "no role that was given rights lacks one") }
             return .warning(
                 "grants",
                 incomplete.map { "\($0.role.rawValue) \($0.name) lacks \($0.missing.joined(separator: ", "))" }
