@@ -18,6 +18,8 @@ struct HeldHorizon: AsyncParsableCommand {
         inversion: .prefixedNo, help: "Whether there is such a transaction; without, its costs can be told from others."
     )
     var holds = true
+    @Flag(help: "The transaction also asks for a move, so that ids below the others' may appear when it commits.")
+    var inserts = false
 
     func run() async throws {
         print("\(requests) random moves in \(lists) lists of \(items) items, \(chunk) at once")
@@ -34,6 +36,7 @@ struct HeldHorizon: AsyncParsableCommand {
                 if holds {
                     try await holder.execute(
                         script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM brocot.move_requests")
+                    if inserts { try await holder.execute(script: "SELECT brocot.move('holder', 'i1', first => true)") }
                 }
                 let during = try await drain(requests / 3, on: connection)
                 if holds { try await holder.execute(script: "COMMIT") }

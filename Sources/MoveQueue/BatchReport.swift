@@ -29,6 +29,8 @@ package struct BatchReport: Sendable {
     /// Whether any of the requests that were read changes the list of items.
     package var hasChangesOfList = false
     package var rebalances: [Rebalance] = []
+    /// Whether a transaction has ended that the reading of the queue had passed over. Then nothing was decided.
+    package var hasLostProgress = false
 
     /// Whether all that was found waits for a person.
     package var isAllHeld: Bool {

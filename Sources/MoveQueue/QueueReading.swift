@@ -6,14 +6,16 @@ package struct QueueReading: Sendable {
     private(set) var progress = ReadProgress()
     private let configuration: QueueConfiguration
     private var lastLook = ContinuousClock.now
-    private var lastFullRead = ContinuousClock.now
+    /// Later where there is so much to step over that it would take more than a hundredth of the time.
+    private var nextFullRead: ContinuousClock.Instant
     /// Whether the latest look got on: then another one soon is worth it.
     private var getsOn = false
-    /// An id up to which no request can newly appear, by the latest look, which found none at all.
-    private var emptyTo: Int64?
+    /// How far the floor may rise by the latest look, which found no request at all.
+    private var empty: ReadProgress.Step?
 
     package init(_ configuration: QueueConfiguration) {
         self.configuration = configuration
+        nextFullRead = .now + configuration.fullReadInterval
     }
 
     /// Whether it is time to look again.
@@ -29,38 +31,53 @@ package struct QueueReading: Sendable {
 
     package mutating func look(on connection: Connection) async throws(PostgresError) -> Look {
         lastLook = .now
-        if lastLook - lastFullRead >= configuration.fullReadInterval { forget() }
-        let rows = try await connection.run { [progress] connection throws(PostgresError) in
-            try connection.query(QueueStatements.look(progress))
+        let isFullRead = lastLook >= nextFullRead
+        if isFullRead { forget() }
+        let row = try await connection.run { [progress] connection throws(PostgresError) in
+            try connection.query(QueueStatements.look(progress)).single()
         }
         let observation = ReadProgress.Observation(
-            lastID: try rows[0].decode(1, as: Int64.self), writers: Set(try rows[0].decode(2, as: [String].self)))
-        let isPending = try rows[0].decode(0, as: Bool.self)
-        let floor = progress.floor
+            lastID: try row.decode(1), locks: try row.decode(2), newestTransaction: try row.decode(3))
+        var isPending = try row.decode(0, as: Bool.self)
         // A look that began after that one, and finds nothing either, is a reading of the queue.
-        if let emptyTo, !isPending, observation.lastID >= emptyTo { progress.raise(to: emptyTo, firstPending: [:]) }
-        emptyTo = nil
-        if let id = progress.observe(observation) {
-            if isPending { try await readOn(to: id, on: connection) } else { emptyTo = id }
+        if let empty, !isPending, observation.lastID >= empty.id {
+            progress.raise(to: empty.id, passingOver: empty.open, firstPending: [:])
         }
-        getsOn = progress.floor > floor
-        return Look(isPending: isPending, enqueuersNotify: try rows[0].decode(3))
+        empty = nil
+        let floor = progress.floor
+        let step = progress.observe(observation)
+        // What was seen from a floor that fell is not all there is.
+        if progress.floor < floor { isPending = true }
+        let fallen = progress.floor
+        if let step {
+            if isPending { try await readOn(step, on: connection) } else { empty = step }
+        }
+        getsOn = progress.floor > min(floor, fallen)
+        if isFullRead { nextFullRead = .now + max(configuration.fullReadInterval, (.now - lastLook) * 100) }
+        return Look(isPending: isPending, enqueuersNotify: try row.decode(4))
+    }
+
+    /// A transaction that was passed over has ended.
+    mutating func fallBack() {
+        progress.fallBack()
+        empty = nil
     }
 
     /// Begins again at the queue's beginning.
     mutating func forget() {
         progress.forget()
-        lastFullRead = .now
+        empty = nil
+        nextFullRead = .now + configuration.fullReadInterval
     }
 
     /// More requests than this are not read at once only to get on.
     private static let longestStep = 2_000
 
-    private mutating func readOn(to id: Int64, on connection: Connection) async throws(PostgresError) {
+    private mutating func readOn(_ step: ReadProgress.Step, on connection: Connection) async throws(PostgresError) {
         let settings = configuration.settings
         let rows = try await connection.run { [progress] connection throws(PostgresError) in
             try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                try connection.query(QueueStatements.readOn(to: id, limit: Self.longestStep, progress))
+                try connection.query(QueueStatements.readOn(to: step.id, limit: Self.longestStep, progress))
             }
         }
         var firstPending: [ListIdentifier: Int64] = [:]
@@ -69,6 +86,26 @@ package struct QueueReading: Sendable {
             let list = ListIdentifier(orderedTable: table, list: try row.decode(2, as: String.self))
             firstPending[list] = try row.decode(3, as: Int64.self)
         }
-        progress.raise(to: try rows[0].decode(0, as: Int64.self), firstPending: firstPending)
+        progress.raise(to: try rows[0].decode(0), passingOver: step.open, firstPending: firstPending)
+    }
+}
+
+extension ReadProgress.Observation {
+    /// - Parameters:
+    ///   - lastID: the last id that was handed out.
+    ///   - locks: for each writer, its name and the ids of its transaction and subtransactions, of 32 bits, with blanks
+    ///     between.
+    ///   - newestTransaction: an id of 64 bits that is less than 2^31 away from all of them.
+    init(lastID: Int64, locks: [String], newestTransaction: Int64) {
+        var writers: [String: Int64?] = [:]
+        for lock in locks {
+            let words = lock.split(separator: " ")
+            let transactions = words.dropFirst().compactMap { UInt32($0) }.map { transaction in
+                newestTransaction + Int64(Int32(truncatingIfNeeded: Int64(transaction) - newestTransaction))
+            }
+            // Subtransactions get theirs later.
+            writers[String(words[0])] = .some(transactions.min())
+        }
+        self.init(lastID: lastID, writers: writers)
     }
 }

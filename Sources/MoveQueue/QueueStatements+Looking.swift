@@ -35,18 +35,34 @@ extension QueueStatements {
                 CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first),
             ids.last_value,
             ARRAY(
-                SELECT writer.virtualtransaction
-                FROM pg_catalog.pg_locks AS writer
-                WHERE ids.last_value > 0 AND writer.locktype = 'relation' AND writer.mode = 'RowExclusiveLock'
-                    AND writer.relation = 'brocot.move_requests'::regclass
-                    AND writer.database = (
-                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())),
+                SELECT pg_catalog.concat_ws(
+                    ' ', held.virtualtransaction,
+                    pg_catalog.string_agg(held.transactionid::text, ' ') FILTER (
+                        WHERE held.locktype = 'transactionid' AND held.mode = 'ExclusiveLock'))
+                FROM pg_catalog.pg_locks AS held
+                WHERE ids.last_value > 0
+                GROUP BY held.virtualtransaction
+                HAVING pg_catalog.bool_or(
+                    held.locktype = 'relation' AND held.mode = 'RowExclusiveLock'
+                    AND held.relation = 'brocot.move_requests'::regclass
+                    AND held.database = (
+                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))),
+            pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
             (SELECT flag.is_called FROM brocot.sleepers AS flag)
         FROM (
             -- A sequence of which nothing was drawn has the number that comes next.
             SELECT CASE WHEN drawn.is_called THEN drawn.last_value ELSE 0 END AS last_value
             FROM brocot.move_requests_id_seq AS drawn
         ) AS ids
+        """
+    }
+
+    /// Whether these transactions are open still, and so were at every statement before.
+    static func areOpen(_ transactions: Set<Int64>) -> SQL {
+        """
+        SELECT NOT EXISTS (
+            SELECT FROM unnest(\(Array(transactions))) AS transaction (id)
+            WHERE pg_catalog.pg_visible_in_snapshot(transaction.id::text::xid8, pg_catalog.pg_current_snapshot()))
         """
     }
 

@@ -54,8 +54,9 @@ package struct QueueTransaction: Sendable {
                 let claim = try claim(scope, progress, on: connection)
                 claimed = claim.locked
                 report.note(claim)
-                guard !claimed.isEmpty else { return report }
                 let (pending, time) = try read(claimed, progress, on: connection)
+                report.hasLostProgress = try !holds(progress, on: connection)
+                guard !report.hasLostProgress else { return report }
                 let batch = ClosedBatch(
                     pending, locked: Set(claimed), held: Set(claim.held), limit: configuration.requestsPerList)
                 report.heldBack = batch.heldBack
@@ -111,9 +112,16 @@ package struct QueueTransaction: Sendable {
         return claim
     }
 
+    /// Whether what was read is all there was. Asked afterwards: who is open now has been open then.
+    private func holds(_ progress: ReadProgress, on connection: isolated Connection) throws -> Bool {
+        guard !progress.open.isEmpty else { return true }
+        return try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
+    }
+
     private func read(
         _ lists: [ListIdentifier], _ progress: ReadProgress, on connection: isolated Connection
     ) throws -> ([PendingRequest], Timestamp?) {
+        guard !lists.isEmpty else { return ([], nil) }
         let rows = try connection.query(
             QueueStatements.pending(
                 in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,

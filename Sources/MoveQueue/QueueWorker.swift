@@ -25,7 +25,7 @@ package struct QueueWorker: Sendable {
     private var round: Round? = Round()
     /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
     private var seesChangesOfList = true
-    private var reading: QueueReading
+    private(set) var reading: QueueReading
     private var wasIdle = false
     /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
     /// less than one that is too large.
@@ -83,6 +83,10 @@ package struct QueueWorker: Sendable {
             let progress = reading.progress
             let report = try await connection.run { [transaction] connection throws(QueueError) in
                 try transaction.run(scope, progress, on: connection)
+            }
+            if report.hasLostProgress {
+                reading.fallBack()
+                continue
             }
             if report.decided > 0 {
                 depth = max(1, (depth + Double(report.decided + report.heldBack) / Double(report.locked)) / 2)

@@ -11,7 +11,9 @@ struct ReadProgressTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
 
     private func observe(_ progress: inout ReadProgress, _ lastID: Int64, _ writers: Set<String>) -> Int64? {
-        progress.observe(.init(lastID: lastID, writers: writers))
+        let step = progress.observe(
+            .init(lastID: lastID, writers: Dictionary(uniqueKeysWithValues: writers.map { ($0, nil) })))
+        return step?.id
     }
 
     @Test("what was handed out at a look is past, once those who wrote then are gone")
@@ -49,6 +51,66 @@ struct ReadProgressTests {
         let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", list: "\($0)") }
         progress.raise(to: 100, firstPending: Dictionary(uniqueKeysWithValues: lists.map { ($0, 5) }))
         #expect(progress.floor == 0)
+    }
+
+    /// Lets a transaction stay until it is passed over.
+    private func passOver(_ writers: [String: Int64?], _ progress: inout ReadProgress) -> ReadProgress.Step? {
+        var step: ReadProgress.Step?
+        for look in 1...Int64(ReadProgress.looksOfLongWriters) {
+            #expect(step == nil)
+            step = progress.observe(.init(lastID: 100 * look, writers: writers))
+        }
+        return step
+    }
+
+    @Test("a transaction that stays for long is passed over, and the floor falls back when it ends")
+    func longWriter() {
+        var progress = ReadProgress()
+        let step = passOver(["3/1": 700], &progress)
+        #expect(step == ReadProgress.Step(id: 400, open: [700]))
+        progress.raise(to: 400, passingOver: [700], firstPending: [list: 350])
+        #expect((progress.floor, progress.floor(of: list), progress.open) == (400, 349, [700]))
+        #expect(progress.observe(.init(lastID: 600, writers: [:])) == ReadProgress.Step(id: 500, open: []))
+        #expect((progress.floor, progress.floor(of: list), progress.open) == (0, 0, []))
+    }
+
+    @Test("what was past before somebody was passed over stays so")
+    func floorBelowLongWriter() {
+        var progress = ReadProgress()
+        progress.raise(to: 50, firstPending: [list: 20])
+        #expect(passOver(["3/1": 700], &progress)?.id == 400)
+        progress.raise(to: 400, passingOver: [700], firstPending: [:])
+        progress.fallBack()
+        #expect((progress.floor, progress.floor(of: list), progress.open) == (50, 19, []))
+    }
+
+    @Test("a second one that stays is passed over too, and the end of either counts")
+    func twoLongWriters() {
+        var progress = ReadProgress()
+        #expect(passOver(["3/1": 700], &progress)?.id == 400)
+        progress.raise(to: 400, passingOver: [700], firstPending: [:])
+        let both: [String: Int64?] = ["3/1": 700, "4/1": 800]
+        #expect(progress.observe(.init(lastID: 600, writers: both)) == ReadProgress.Step(id: 500, open: [700]))
+        #expect(progress.observe(.init(lastID: 700, writers: both)) == nil, "the second one may end soon")
+        for _ in 3...ReadProgress.looksOfLongWriters { _ = progress.observe(.init(lastID: 800, writers: both)) }
+        #expect(progress.observe(.init(lastID: 900, writers: both)) == ReadProgress.Step(id: 800, open: [700, 800]))
+        progress.raise(to: 800, passingOver: [700, 800], firstPending: [:])
+        _ = progress.observe(.init(lastID: 900, writers: ["4/1": 800]))
+        #expect((progress.floor, progress.open) == (0, []))
+    }
+
+    @Test("a transaction that has no id yet is not passed over, however long it stays")
+    func writerWithoutID() {
+        var progress = ReadProgress()
+        #expect(passOver(["3/1": nil], &progress) == nil)
+    }
+
+    @Test("of a transaction and its subtransactions, the oldest id counts, also where 32 bits overflow")
+    func transactionIDs() {
+        let newest: Int64 = 5 << 32 + 10
+        let observation = ReadProgress.Observation(
+            lastID: 1, locks: ["3/1 4294967290 3", "4/1", "5/1 12"], newestTransaction: newest)
+        #expect(observation.writers == ["3/1": newest - 16, "4/1": nil, "5/1": newest + 2])
     }
 
     @Test("ids that begin again take the floor with them")
@@ -152,6 +214,53 @@ struct QueueReadingTests {
         for _ in 0..<5 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
         try await late.execute(script: "COMMIT PREPARED 'late'")
         #expect(try await reading.look(on: fixture.connection).isPending)
+    }
+
+    @Test("a transaction that stays open for long is passed over, and served in its place when it commits")
+    func longTransaction() async throws {
+        let fixture = try await QueueFixture()
+        var (worker, reading) = (QueueWorker(Self.configuration), QueueReading(Self.configuration))
+        let late = try await TestDatabase.current.connect()
+        try await late.execute(
+            script: "BEGIN; SAVEPOINT s; SELECT brocot.move('a', 'late', last => true); RELEASE SAVEPOINT s")
+        for round in 0..<8 {
+            try await fixture.enqueue([place("early \(round)"), place("other", in: "b")])
+            try await work(&worker, fixture.connection)
+        }
+        for _ in 0...ReadProgress.looksOfLongWriters {
+            #expect(try await reading.look(on: fixture.connection).isPending == false)
+        }
+        for progress in [worker.reading.progress, reading.progress] {
+            #expect(progress.open.count == 1)
+            #expect(progress.floor >= 12)
+        }
+        try await fixture.enqueue([place("other", in: "c")])
+        try await late.execute(script: "COMMIT")
+        try await fixture.connection.execute(script: "SELECT brocot.move('a', 'last', after => 'late')")
+        #expect(try await reading.look(on: fixture.connection).isPending)
+        #expect(reading.progress.open == [])
+        try await work(&worker, fixture.connection)
+        #expect(try await fixture.lists()["a"] == (0..<8).map { "early \($0)" } + ["late", "last"])
+        #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
+    }
+
+    @Test("a worker that relies on a transaction that is open finds its requests, when those are all there are")
+    func onlyLateRequests() async throws {
+        let fixture = try await QueueFixture()
+        var worker = QueueWorker(Self.configuration)
+        let late = try await TestDatabase.current.connect()
+        try await late.execute(script: "BEGIN; SELECT brocot.move('a', 'late', last => true)")
+        for _ in 0..<8 {
+            try await fixture.enqueue([place("other", in: "b")])
+            try await work(&worker, fixture.connection)
+        }
+        #expect(worker.reading.progress.open.count == 1)
+        try await late.execute(script: "COMMIT")
+        guard case .decided = try await worker.runBatch(on: fixture.connection) else {
+            Issue.record("the worker found nothing")
+            return
+        }
+        #expect(try await fixture.lists()["a"] == ["late"])
     }
 
     @Test("an id chosen by hand below what is past is found before the queue counts as drained")
