@@ -27,6 +27,8 @@ package struct QueueWorker: Sendable {
     private var seesChangesOfList = true
     private(set) var reading: QueueReading
     private var wasIdle = false
+    /// Whether it was woken and found nothing: what woke it may have an id that is not beyond what counts as past.
+    private var wasWokenInVain = false
     /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
     /// less than one that is too large.
     private var depth: Double
@@ -73,8 +75,9 @@ package struct QueueWorker: Sendable {
     /// Decides the next batch.
     package mutating func runBatch(on connection: Connection) async throws(QueueError) -> Progress {
         // Whoever was just woken has something more urgent to do.
-        if reading.isDue, !wasIdle { try await look(on: connection) }
-        wasIdle = false
+        let isWoken = wasIdle
+        if reading.isDue, !isWoken || wasWokenInVain { try await look(on: connection) }
+        (wasIdle, wasWokenInVain) = (false, false)
         while true {
             let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
             let withPartners = seesChangesOfList
@@ -97,7 +100,9 @@ package struct QueueWorker: Sendable {
                 if report.hasDecisions { return .decided(report) }
                 continue
             }
-            if let end = goOn(report, lists: lists) { return end }
+            guard let end = goOn(report, lists: lists) else { continue }
+            wasWokenInVain = isWoken && wasIdle
+            return end
         }
     }
 

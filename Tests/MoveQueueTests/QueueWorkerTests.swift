@@ -23,6 +23,31 @@ struct QueueWorkerTests {
         #expect(try await fixture.lists() == ["a": ["x"]])
     }
 
+    @Test("sees, when it is woken for the second time, a request whose id is not beyond what was past: ids began again")
+    func restartedIDs() async throws {
+        let fixture = try await QueueFixture()
+        let move = Move(
+            list: ListIdentifier(orderedTable: "items", list: "a"), items: ["x"], action: .place(.last, from: nil))
+        var configuration = QueueConfiguration()
+        configuration.lookInterval = .zero
+        var worker = QueueWorker(configuration)
+        for _ in 0..<10 {
+            _ = try await fixture.enqueue([move])
+            for _ in 0..<3 { _ = try await worker.runBatch(on: fixture.connection) }
+        }
+        let hasPast = worker.readFromBeginning()
+        #expect(hasPast, "nothing counted as past")
+        for _ in 0..<10 {
+            _ = try await fixture.enqueue([move])
+            for _ in 0..<3 { _ = try await worker.runBatch(on: fixture.connection) }
+        }
+        try await fixture.connection.execute(
+            script: "DELETE FROM brocot.move_log; ALTER TABLE brocot.move_requests ALTER COLUMN id RESTART WITH 1")
+        _ = try await fixture.enqueue([move])
+        for _ in 0..<3 { _ = try await worker.runBatch(on: fixture.connection) }
+        #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
+    }
+
     @Test("locks both lists of a change of list at once, also after a batch without any") func seesChangesOfList()
         async throws
     {
