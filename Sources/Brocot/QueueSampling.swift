@@ -7,19 +7,18 @@ struct QueueSampling {
     private static let interval = Duration.seconds(15)
 
     let metrics: DaemonMetrics
-    let logger: Logger
+    private var failures: FailureLog
     private var next = ContinuousClock.now
-    private var isRefused = false
 
     init(metrics: DaemonMetrics, logger: Logger) {
         self.metrics = metrics
-        self.logger = logger
+        failures = FailureLog(logger)
     }
 
-    /// Takes one if it is time. What the server refuses, such as to a role without the right, is told once: the daemon
-    /// can do its work without.
+    /// Takes one if it is time. What the server refuses, such as to a role without the right, is told: the daemon can do
+    /// its work without.
     mutating func takeIfDue(on connection: Connection) async throws(PostgresError) {
-        guard .now >= next, !isRefused else { return }
+        guard .now >= next else { return }
         next = .now + Self.interval
         do throws(PostgresError) {
             metrics.sampled(
@@ -28,8 +27,7 @@ struct QueueSampling {
                 })
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }
-            isRefused = true
-            logger.warning("the queue can't be sampled for metrics", metadata: ["error": "\(error)"])
+            failures.note("the queue can't be sampled for metrics", error)
         }
     }
 }
