@@ -18,13 +18,25 @@ struct LogRetention: Sendable {
     /// Between two steps, so that pruning never takes the server's whole attention.
     private static let pause = Duration.milliseconds(20)
 
+    /// So many steps of a sweep may find nothing before it rests: 20,000 rows of the log at a time.
+    private static let vainSteps = 10
+
+    /// How far runs got. Ids rise with age all but exactly: a run begins where the one before it found only younger rows.
+    /// What is old and elsewhere (ids that began again, rows of a held list or of a wrong clock that keep their
+    /// age to themselves) is found by a sweep, which goes through all of the log little by little.
+    struct Progress {
+        fileprivate var front = Int64.min
+        fileprivate var sweep = Int64.min
+    }
+
     func run(keeping age: Duration) async {
+        var progress = Progress()
         var failures = FailureLog(logger)
         while !isStopping.isSet, !Task.isCancelled {
             var interval = Self.interval
             do {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
-                let pruned = try await prune(olderThan: age, on: connection)
+                let pruned = try await prune(olderThan: age, &progress, on: connection)
                 await connection.close()
                 if pruned > 0 {
                     logger.info("pruned the log", metadata: ["requests": "\(pruned)"])
@@ -39,23 +51,48 @@ struct LogRetention: Sendable {
         }
     }
 
-    private func prune(olderThan age: Duration, on connection: Connection) async throws(PostgresError) -> Int {
-        var (last, pruned): (Int64, Int) = (.min, 0)
-        while !isStopping.isSet, !Task.isCancelled {
-            let statement = RetentionStatements.prune(
-                after: last, olderThan: age.components.seconds, limit: Self.rowsPerStep)
-            let row = try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: Self.settings) { connection throws(PostgresError) in
-                    try connection.query(statement)
-                }[0]
-            }
-            let deleted = try row.decode(2, as: Int.self)
-            pruned += deleted
-            guard deleted > 0, try row.decode(1, as: Int.self) == Self.rowsPerStep else { break }
-            last = try row.decode(3, as: Int64.self)
-            try? await Task.sleep(for: Self.pause)
+    /// - Returns: how many requests were deleted.
+    func prune(
+        olderThan age: Duration, _ progress: inout Progress, on connection: Connection
+    ) async throws(PostgresError) -> Int {
+        var pruned = 0
+        while let step = try await step(after: progress.front, age, on: connection) {
+            pruned += step.deleted
+            guard step.deleted > 0, let last = step.last else { break }
+            progress.front = last
+        }
+        var vainSteps = 0
+        while vainSteps < Self.vainSteps, let step = try await step(after: progress.sweep, age, on: connection) {
+            pruned += step.deleted
+            progress.sweep = step.last ?? .min
+            guard step.last != nil else { break }
+            if step.deleted == 0 { vainSteps += 1 }
         }
         return pruned
+    }
+
+    private struct Step {
+        let deleted: Int
+        /// The last id read; nil at the log's end.
+        let last: Int64?
+    }
+
+    /// Nil: it has to stop, or another daemon prunes just now.
+    private func step(
+        after id: Int64, _ age: Duration, on connection: Connection
+    ) async throws(PostgresError) -> Step? {
+        guard !isStopping.isSet, !Task.isCancelled else { return nil }
+        let statement = RetentionStatements.prune(
+            after: id, olderThan: age.components.seconds, limit: Self.rowsPerStep)
+        let row = try await connection.run { connection throws(PostgresError) in
+            try connection.transaction(settings: Self.settings) { connection throws(PostgresError) in
+                try connection.query(statement)
+            }[0]
+        }
+        guard try row.decode(0, as: Bool.self) else { return nil }
+        let isFull = try row.decode(1, as: Int.self) == Self.rowsPerStep
+        if isFull { try? await Task.sleep(for: Self.pause) }
+        return Step(deleted: try row.decode(2, as: Int.self), last: isFull ? try row.decode(3, as: Int64.self) : nil)
     }
 
     private static let settings =

@@ -6,7 +6,7 @@ package enum RetentionStatements {
     /// idempotency keys of those requests, unless somebody else does.
     ///
     /// Ids rise with age all but exactly, and going by them, a step doesn't read again what the steps before it deleted.
-    /// Where a step found only younger rows, what follows is younger too.
+    /// Where a step found only younger rows, what follows is mostly younger too.
     ///
     /// - Returns: one row of whether the lock was got, how many rows were read and how many deleted, and the last id
     ///   read; NULL if none.

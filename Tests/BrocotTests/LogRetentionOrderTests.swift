@@ -1,0 +1,50 @@
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+@testable import Brocot
+
+@Suite("The log is pruned by age also where ids don't rise with it", .database, .timeLimit(.minutes(10)))
+struct LogRetentionOrderTests {
+    private func insert(_ ids: ClosedRange<Int>, daysAgo days: Int, _ connection: Connection) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_log (id, ordered_table, list, items, placement, requested_at, outcome, applied_at)
+            SELECT id, 'items', 'a', '{x}', 'first', now(), 'applied', now() - make_interval(days => \(days)::integer)
+            FROM generate_series(\(ids.lowerBound)::bigint, \(ids.upperBound)::bigint) AS id
+            """)
+    }
+
+    private func retention() throws -> LogRetention {
+        LogRetention(
+            configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
+            isStopping: StopFlag(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test("old rows behind thousands of younger ones, such as a released list's or those of a wrong clock")
+    func oldBehindYoung() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await insert(1...2_500, daysAgo: 1, connection)
+        try await insert(2_501...5_000, daysAgo: -400, connection)
+        try await insert(5_001...5_100, daysAgo: 9, connection)
+        try await insert(5_101...5_200, daysAgo: 0, connection)
+        var progress = LogRetention.Progress()
+        let pruned = try await retention().prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)
+        #expect(pruned == 100)
+        let left = try await connection.query("SELECT count(*) FROM brocot.move_log").single()
+        #expect(try left.decode(0, as: Int.self) == 5_100)
+    }
+
+    @Test("rows of lower ids that come to be old after higher ones") func lowerLater() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await insert(10_001...12_100, daysAgo: 9, connection)
+        try await insert(12_101...12_200, daysAgo: 0, connection)
+        var progress = LogRetention.Progress()
+        let retention = try retention()
+        var pruned = [try await retention.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)]
+        try await insert(1...300, daysAgo: 9, connection)
+        pruned.append(try await retention.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection))
+        #expect(pruned == [2_100, 300])
+    }
+}
