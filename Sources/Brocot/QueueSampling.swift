@@ -5,12 +5,10 @@ import MoveQueue
 /// Takes a sample of the queue now and then, for the gauges.
 struct QueueSampling {
     private static let interval = Duration.seconds(15)
-    /// After a refusal: it may be a lasting one, of a role without the right, which the server logs each time.
-    private static let refusedInterval = Duration.seconds(300)
 
     let metrics: DaemonMetrics
-    private var next = ContinuousClock.now
     private var failures: FailureLog
+    private var next = ContinuousClock.now
 
     init(metrics: DaemonMetrics, logger: Logger) {
         self.metrics = metrics
@@ -29,7 +27,6 @@ struct QueueSampling {
                 })
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }
-            next = .now + Self.refusedInterval
             failures.note("the queue can't be sampled for metrics", error)
         }
     }

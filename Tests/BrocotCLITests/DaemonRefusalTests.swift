@@ -44,6 +44,31 @@ import Testing
         #expect(printed.text.split(separator: "does not tell of new requests").count == 2, "\(printed.text)")
     }
 
+    @Test("takes samples for metrics again when it may")
+    func samplingLacksRight() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let role = roles[0]
+            try await owner.execute(script: "REVOKE SELECT ON brocot.queue_status FROM \(role.name)")
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+                until: "can't be sampled for metrics", databaseURL: role.url
+            ) { daemon in
+                try await owner.execute(
+                    script: """
+                        INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)
+                        VALUES ('items', 'l', 1, 'because', now());
+                        GRANT SELECT ON brocot.queue_status TO \(role.name)
+                        """)
+                _ = try await HTTPProbe.wait(for: "/metrics", port: try daemon.probePort) {
+                    $0.body.contains("brocot_held_lists 1\n")
+                }
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+    }
+
     @Test("whatever it does says so once, is not ready, and does it when it may")
     func workersLackRight() async throws {
         let owner = try await TestDatabase.current.connect()
