@@ -8,7 +8,7 @@ package struct QueueReading: Sendable {
     private var lastLook = ContinuousClock.now
     /// Later where there is so much to step over that it would take more than a hundredth of the time.
     private var nextFullRead: ContinuousClock.Instant
-    /// Whether the latest look got on: then another one soon is worth it.
+    /// Whether the latest look got on, or has to begin anew: then another one soon is worth it.
     private var getsOn = false
     /// How far the floor may rise by the latest look, which found no request at all.
     private var empty: ReadProgress.Step?
@@ -39,20 +39,21 @@ package struct QueueReading: Sendable {
         let observation = ReadProgress.Observation(
             lastID: try row.decode(1), locks: try row.decode(2), newestTransaction: try row.decode(3))
         var isPending = try row.decode(0, as: Bool.self)
+        let floor = progress.floor
         // A look that began after that one, and finds nothing either, is a reading of the queue.
         if let empty, !isPending, observation.lastID >= empty.id {
             progress.raise(to: empty.id, passingOver: empty.open, firstPending: [:])
         }
         empty = nil
-        let floor = progress.floor
+        let risen = progress.floor
         let step = progress.observe(observation)
+        let hasFallen = progress.floor < risen
         // What was seen from a floor that fell is not all there is.
-        if progress.floor < floor { isPending = true }
-        let fallen = progress.floor
+        if hasFallen { isPending = true }
         if let step {
             if isPending { try await readOn(step, on: connection) } else { empty = step }
         }
-        getsOn = progress.floor > min(floor, fallen)
+        getsOn = hasFallen || progress.floor > floor
         if isFullRead { nextFullRead = .now + max(configuration.fullReadInterval, (.now - lastLook) * 100) }
         return Look(isPending: isPending, enqueuersNotify: try row.decode(4))
     }
