@@ -53,11 +53,10 @@ struct UnavailableLists {
     ) -> [(list: ListIdentifier, holder: Holder, duration: Duration)] {
         var overdue: [(list: ListIdentifier, holder: Holder, duration: Duration)] = []
         for (list, var entry) in entries {
-            if entry.holder != holders[list] {
-                // The first holder was there when the list was first missed.
-                if entry.holder != nil || holders[list] == nil { entry.heldSince = now }
-                (entry.holder, entry.reported) = (holders[list], nil)
-            }
+            let holder = holders[list]
+            // Who is found at the first look was there when the list was first missed.
+            if holder == nil || entry.holder != nil && entry.holder != holder { entry.heldSince = now }
+            if entry.holder != holder { (entry.holder, entry.reported) = (holder, nil) }
             if let holder = entry.holder, now - entry.heldSince >= Self.patience,
                 entry.reported.map({ now - $0 >= Self.reportInterval }) ?? true
             {

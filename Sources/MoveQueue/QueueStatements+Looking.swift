@@ -13,7 +13,7 @@ extension QueueStatements {
         SELECT request.ordered_table, request.list
         FROM brocot.move_requests AS request
         WHERE request.id >= (
-            SELECT first + ((last - first) * (\(String(fraction))::text)::numeric)::bigint FROM extent)
+            SELECT (first + (last::numeric - first) * (\(String(fraction))::text)::numeric)::bigint FROM extent)
         ORDER BY request.id LIMIT 1
         """
     }
@@ -50,9 +50,11 @@ extension QueueStatements {
             pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
             (SELECT flag.is_called FROM brocot.sleepers AS flag)
         FROM (
-            -- A sequence of which nothing was drawn has the number that comes next.
-            SELECT CASE WHEN drawn.is_called THEN drawn.last_value ELSE 0 END AS last_value
+            -- A sequence of which nothing was drawn has the number that comes next. Where sessions take ids in advance
+            -- (CACHE), any may still appear.
+            SELECT CASE WHEN drawn.is_called AND sequence.seqcache = 1 THEN drawn.last_value ELSE 0 END AS last_value
             FROM brocot.move_requests_id_seq AS drawn
+            JOIN pg_catalog.pg_sequence AS sequence ON sequence.seqrelid = drawn.tableoid
         ) AS ids
         """
     }

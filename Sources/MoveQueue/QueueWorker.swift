@@ -110,7 +110,7 @@ package struct QueueWorker: Sendable {
     ///
     /// - Returns: whether that is necessary.
     package mutating func readFromBeginning() -> Bool {
-        guard reading.progress.floor > 0 else { return false }
+        guard reading.progress.floor > ReadProgress.beginning else { return false }
         reading.forget()
         return true
     }

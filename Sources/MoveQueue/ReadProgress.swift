@@ -37,15 +37,18 @@ package struct ReadProgress: Sendable {
     /// Who is still there at so many looks is passed over.
     package static let looksOfLongWriters = 5
 
+    /// Below every id, also below one that somebody chose by hand.
+    package static let beginning = Int64.min
+
     /// Everything up to this id is past, but in `remaining` lists, and as long as the transactions in `open` are.
-    package private(set) var floor: Int64 = 0
+    package private(set) var floor = beginning
     /// For lists with requests up to `floor`, the id up to which everything of theirs is past.
     package private(set) var remaining: [ListIdentifier: Int64] = [:]
     /// The transactions that were passed over, whose end takes the floor with it.
     package private(set) var open: Set<Int64> = []
 
     /// What is past whoever ends.
-    private var base: (floor: Int64, remaining: [ListIdentifier: Int64]) = (0, [:])
+    private var base: (floor: Int64, remaining: [ListIdentifier: Int64]) = (beginning, [:])
     private var previous: Observation?
     /// The look after which somebody was first passed over.
     private var firstPassing: Observation?
@@ -111,7 +114,7 @@ package struct ReadProgress: Sendable {
 
     /// Begins again at the queue's beginning.
     package mutating func forget() {
-        base = (0, [:])
+        base = (Self.beginning, [:])
         fallBack()
     }
 }

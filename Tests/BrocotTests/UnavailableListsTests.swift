@@ -36,6 +36,13 @@ struct UnavailableListsTests {
         #expect(reports(for: 400) { _ in nil }.isEmpty)
     }
 
+    @Test("not where it is free at most looks, and a worker has it for a moment at another") func aMoment() {
+        #expect(
+            reports(for: 400) { second in
+                second % 50 == 0 ? .init(process: 7, transaction: "3/\(second)", application: "brocot") : nil
+            }.isEmpty)
+    }
+
     @Test("not when it was to be had since") func available() {
         let holder = UnavailableLists.Holder(process: 7, transaction: "3/9", application: "psql")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)

@@ -50,7 +50,7 @@ struct ReadProgressTests {
         var progress = ReadProgress()
         let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", list: "\($0)") }
         progress.raise(to: 100, firstPending: Dictionary(uniqueKeysWithValues: lists.map { ($0, 5) }))
-        #expect(progress.floor == 0)
+        #expect(progress.floor == ReadProgress.beginning)
     }
 
     /// Lets a transaction stay until it is passed over.
@@ -71,7 +71,10 @@ struct ReadProgressTests {
         progress.raise(to: 400, passingOver: [700], firstPending: [list: 350])
         #expect((progress.floor, progress.floor(of: list), progress.open) == (400, 349, [700]))
         #expect(progress.observe(.init(lastID: 600, writers: [:])) == ReadProgress.Step(id: 500, open: []))
-        #expect((progress.floor, progress.floor(of: list), progress.open) == (0, 0, []))
+        #expect(
+            (progress.floor, progress.floor(of: list), progress.open) == (
+                ReadProgress.beginning, ReadProgress.beginning, []
+            ))
     }
 
     @Test("what was past before somebody was passed over stays so")
@@ -96,7 +99,7 @@ struct ReadProgressTests {
         #expect(progress.observe(.init(lastID: 900, writers: both)) == ReadProgress.Step(id: 800, open: [700, 800]))
         progress.raise(to: 800, passingOver: [700, 800], firstPending: [:])
         _ = progress.observe(.init(lastID: 900, writers: ["4/1": 800]))
-        #expect((progress.floor, progress.open) == (0, []))
+        #expect((progress.floor, progress.open) == (ReadProgress.beginning, []))
     }
 
     @Test("a transaction that has no id yet is not passed over, however long it stays")
@@ -118,7 +121,7 @@ struct ReadProgressTests {
         var progress = ReadProgress()
         progress.raise(to: 100, firstPending: [list: 40])
         #expect(observe(&progress, 3, []) == nil)
-        #expect(progress.floor == 0)
+        #expect(progress.floor == ReadProgress.beginning)
         #expect(progress.remaining.isEmpty)
     }
 }
@@ -164,6 +167,39 @@ struct QueueReadingTests {
         for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
         #expect(reading.progress.floor == 0)
         try await fixture.enqueue([place("x")])
+        #expect(try await reading.look(on: fixture.connection).isPending)
+    }
+
+    @Test("sees ids from the lowest to the highest, and serves them in their order") func extremeIDs() async throws {
+        let fixture = try await QueueFixture()
+        let ids = [Int64.min + 1, -5, 0, 1 << 31, 1 << 32, .max - 1, .max]
+        try await fixture.connection.execute(
+            """
+            INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE
+            SELECT id, 'a', ARRAY[id::text], 'last' FROM unnest(\(ids.reversed())) AS id
+            """)
+        var reading = QueueReading(Self.configuration)
+        #expect(try await reading.look(on: fixture.connection).isPending)
+        try await fixture.drain()
+        let order = try await fixture.connection.query("SELECT item FROM brocot.items ORDER BY rank")
+        #expect(try order.map { try $0.decode(0, as: String.self) } == ids.map(String.init))
+    }
+
+    @Test("serves a session at once that took its ids in advance, though later ones are decided")
+    func sequenceWithCache() async throws {
+        let fixture = try await QueueFixture()
+        let (early, late) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
+        try await early.execute(script: "ALTER SEQUENCE brocot.move_requests_id_seq CACHE 100")
+        var reading = QueueReading(Self.configuration)
+        func insert(_ item: String, _ connection: Connection) async throws {
+            try await connection.execute(
+                "INSERT INTO brocot.move_requests (list, items, placement) VALUES ('a', ARRAY[\(item)], 'last')")
+        }
+        try await insert("1", early)
+        try await insert("101", late)
+        try await fixture.drain()
+        for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
+        try await insert("2", early)
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
