@@ -77,12 +77,14 @@ struct WorkerLoop: Sendable {
                     return end
                 }
             } catch let error as QueueError {
+                let wasSmallest = tries.share.isSmallest
                 tries.share.noteFailure()
                 guard await !connection.isLost, !error.saysStandby else { throw error }
                 health.isFit("\(error)")
                 metrics.failedBatch()
                 tries.failures.note("nothing was decided; trying again", error, level: .error)
-                try await Task.sleep(for: tries.backoff.pause())
+                // As long as a smaller batch may do, the lists that can go on don't wait for the one that can't.
+                try await Task.sleep(for: wasSmallest ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50)))
                 beginsElsewhere = true
             }
         }

@@ -6,6 +6,9 @@ package struct BatchShare: Equatable, Sendable {
     /// 1: all of it.
     package private(set) var divisor = 1
 
+    /// Whether it can't be less: a single list, or a single request.
+    package var isSmallest: Bool { divisor == Self.largestDivisor }
+
     package init() {}
 
     package mutating func noteFailure() { divisor = min(divisor * 2, Self.largestDivisor) }

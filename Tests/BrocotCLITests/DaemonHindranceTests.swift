@@ -62,9 +62,10 @@ import Testing
         try await wait(for: 1_000, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
-    @Test("a missing right: what needs it waits for it, and the rest goes on", .database) func missingRight()
-        async throws
-    {
+    @Test(
+        "a missing right: what needs it waits for it, and the rest goes on, wherever in the order of lists it is",
+        .database, arguments: ["forbidden", "k250", "z"])
+    func missingRight(list: String) async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
         // Not a REVOKE: the daemon of this test is the owner, and superusers have every right.
@@ -72,9 +73,9 @@ import Testing
             script: """
                 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN RAISE EXCEPTION 'permission denied' USING ERRCODE = 'insufficient_privilege'; END $$;
-                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.list = 'forbidden')
+                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.list = '\(list)')
                 EXECUTE FUNCTION refuse();
-                SELECT brocot.move('forbidden', 'a', last => true);
+                SELECT brocot.move('\(list)', 'a', last => true);
                 """)
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-format", "json"], in: "/tmp", until: "permission denied", databaseURL: database.url
@@ -82,7 +83,7 @@ import Testing
             try await connection.execute(
                 """
                 INSERT INTO brocot.move_requests (list, items, placement)
-                SELECT 'l' || n, ARRAY['i'], 'last' FROM generate_series(1, 50) AS n
+                SELECT 'k' || n, ARRAY['i'], 'last' FROM generate_series(1, 50) AS n
                 """)
             try await wait(for: 1, Self.pending, connection)
             try await connection.execute("DROP TRIGGER refuse ON brocot.items")
