@@ -12,7 +12,7 @@ package struct BatchReport: Sendable {
 
     /// Lists with pending requests that were found.
     package var found = 0
-    /// The last list found, in the order of lists.
+    /// The last list found, in the order of a round.
     package var lastFound: ListIdentifier?
     /// Lists whose locks were got.
     package var locked = 0
@@ -68,7 +68,7 @@ package struct BatchReport: Sendable {
 
 /// The lists that a transaction looked at.
 struct ListClaim {
-    /// How many lists with pending requests were found, and the last of them in the order of lists.
+    /// How many lists with pending requests were found, and the last of them in the order of a round.
     var found = 0
     var lastFound: ListIdentifier?
     var locked: [ListIdentifier] = []
