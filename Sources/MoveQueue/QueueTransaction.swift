@@ -16,9 +16,11 @@ package struct QueueTransaction: Sendable {
     private let configuration: QueueConfiguration
     private let application: MoveApplication
 
-    package init(_ configuration: QueueConfiguration) {
+    /// - Parameter sizes: what earlier transactions learned of lists.
+    package init(_ configuration: QueueConfiguration, sizes: KnownListSizes) {
         self.configuration = configuration
-        application = MoveApplication(policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup)
+        application = MoveApplication(
+            policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup, sizes: sizes)
     }
 
     /// Decides a batch of requests. If the batch fails for a reason that lies in its requests, they are tried again in

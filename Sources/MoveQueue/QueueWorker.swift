@@ -20,6 +20,7 @@ package struct QueueWorker: Sendable {
     private let fullConfiguration: QueueConfiguration
     private var configuration: QueueConfiguration
     private var transaction: QueueTransaction
+    private let sizes = KnownListSizes()
     private var place = Place.beginning
     /// What was found since the round began; nil: it began somewhere in the middle.
     private var round: Round? = Round()
@@ -42,14 +43,14 @@ package struct QueueWorker: Sendable {
         fullConfiguration = configuration
         self.configuration = configuration
         depth = Double(configuration.requestsPerBatch) / 8
-        transaction = QueueTransaction(configuration)
+        transaction = QueueTransaction(configuration, sizes: sizes)
         reading = QueueReading(configuration)
     }
 
     /// Takes on only a part of what it usually would.
     package mutating func take(_ share: BatchShare) {
         configuration = fullConfiguration.reduced(to: share)
-        transaction = QueueTransaction(configuration)
+        transaction = QueueTransaction(configuration, sizes: sizes)
     }
 
     /// Goes to a list that some random request is for.

@@ -8,14 +8,19 @@ package struct MoveApplication: Sendable {
 
     private let policy: RebalancingPolicy
     private let rowsPerLookup: Int
+    private let sizes: KnownListSizes?
 
     /// - Parameters:
     ///   - policy: how ranks are rebalanced.
     ///   - rowsPerLookup: a list is read from its beginning if it seems to have no more rows than this for
     ///     each row that would have to be looked up; 0: never.
-    package init(policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24) {
+    ///   - sizes: what is known of lists from earlier transactions, which must have ``plannerSettings``; nil: nothing.
+    package init(
+        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil
+    ) {
         self.policy = policy
         self.rowsPerLookup = rowsPerLookup
+        self.sizes = sizes
     }
 
     /// What the transaction should SET LOCAL, so that reading and writing goes along the indexes in any case.
@@ -39,7 +44,7 @@ package struct MoveApplication: Sendable {
             guard rounds <= Self.mostRounds else { throw .readingDoesNotSettle(list: first.list) }
             for table in tables.values {
                 let ofTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
-                for (need, finding) in try OrderedTableRepository(table).find(ofTable, on: connection) {
+                for (need, finding) in try OrderedTableRepository(table, sizes: sizes).find(ofTable, on: connection) {
                     try batch.learn(finding, for: need)
                 }
             }

@@ -25,7 +25,9 @@ struct StatementPlanTests {
     ]
 
     /// The plan in the daemon's transactions, for each history.
-    private func plans(of statement: SQL, after histories: [String] = histories) async throws -> [String] {
+    private func plans(
+        of statement: SQL, after histories: [String] = histories, script: String = "SELECT 1"
+    ) async throws -> [String] {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -36,7 +38,9 @@ struct StatementPlanTests {
         var plans: [String] = []
         for history in histories {
             for step in history.split(separator: ";") { try await connection.execute(script: String(step)) }
-            plans.append(try await connection.genericPlan(of: statement, settings: OrderingStatements.plannerSettings))
+            plans.append(
+                try await connection.genericPlan(
+                    of: statement, settings: OrderingStatements.plannerSettings, script: script))
         }
         return plans
     }
@@ -70,6 +74,20 @@ struct StatementPlanTests {
         wanted.denominators = [1]
         wanted.counts = [10]
         try await expectIndexes(["items_list_rank_key"], in: statements.runs(wanted, direction), sorts: false)
+    }
+
+    @Test func shortLists() async throws {
+        let statement = statements.placedRows(of: ["l1", "l2"], limit: 100)
+        for plan in try await plans(of: statement, script: OrderingStatements.heapOrder) {
+            #expect(plan.contains("Bitmap Heap Scan on items"), "\(plan)")
+            #expect(plan.contains("(list = ANY"), "\(plan)")
+        }
+        // What follows in the same transaction goes along the indexes again.
+        let both = OrderingStatements.heapOrder + "; " + OrderingStatements.indexOrder
+        for plan in try await plans(of: statements.updateRanks([change]), script: both) {
+            #expect(plan.contains("Index Scan using items_pkey"), "\(plan)")
+            #expect(!plan.contains("Bitmap"), "\(plan)")
+        }
     }
 
     @Test func positions() async throws {

@@ -14,6 +14,12 @@ package enum Need: Hashable, Sendable {
     package enum Direction: Hashable, Sendable {
         case down, up
     }
+
+    /// How many rows from the beginning of the list are asked for; nil: others are.
+    var rowsFromBeginning: Int? {
+        guard case .run(from: nil, .up, let count) = self else { return nil }
+        return count
+    }
 }
 
 /// A placed row as it is stored.

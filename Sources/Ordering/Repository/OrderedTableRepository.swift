@@ -5,12 +5,18 @@ import SternBrocot
 struct OrderedTableRepository {
     private let table: OrderedTable
     private let statements: OrderingStatements
+    private let sizes: KnownListSizes?
 
+    /// From so many short lists on, they are read all at once. For fewer it doesn't pay to change settings.
+    static let fewestListsAtOnce = 4
     /// So many rows are read around each position that is looked for.
     private static let rowsAroundPosition = 9
 
-    init(_ table: OrderedTable) {
+    /// - Parameter sizes: to read short lists at once, which needs a transaction with
+    ///   ``OrderingStatements/plannerSettings``; nil: not done.
+    init(_ table: OrderedTable, sizes: KnownListSizes? = nil) {
         self.table = table
+        self.sizes = sizes
         statements = OrderingStatements(table)
     }
 
@@ -61,7 +67,7 @@ struct OrderedTableRepository {
             }
         }
         found += try findRows(rows, on: connection)
-        found += try findRuns(up, .up, on: connection)
+        found += try findRunsUp(up, on: connection)
         found += try findRuns(down, .down, on: connection)
         for (list, offsets) in positions { found += try findPositions(offsets, in: list, on: connection) }
         return found
@@ -99,6 +105,54 @@ struct OrderedTableRepository {
                 needs[number],
                 .row(presences[number], below: below[number] ?? [], above: above[number] ?? [])
             )
+        }
+    }
+
+    /// Those of lists that seem to be short, in whole, at once.
+    private func findRunsUp(
+        _ needs: [ListNeed], on connection: isolated Connection
+    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+        guard let sizes else { return try findRuns(needs, .up, on: connection) }
+        let areShort = sizes.areShorter(needs.map { ($0.list, $0.need.rowsFromBeginning ?? 0) })
+        let short = zip(needs, areShort).filter(\.1).map(\.0)
+        var found: [(ListNeed, Finding)] = []
+        if short.count < Self.fewestListsAtOnce {
+            found = try findRuns(needs, .up, on: connection)
+        } else {
+            let long = zip(needs, areShort).filter { !$0.1 }.map(\.0)
+            found = try findWhole(short, on: connection) + findRuns(long, .up, on: connection)
+        }
+        sizes.remember(
+            found.compactMap { need, finding in
+                guard case .run(let rows) = finding, let wanted = need.need.rowsFromBeginning, rows.count < wanted
+                else { return nil }
+                return (need.list, rows.count)
+            })
+        return found
+    }
+
+    /// Runs from the beginning, of lists that seem to end before the runs do. If one has become long, little more is
+    /// read in vain than was asked for.
+    private func findWhole(
+        _ needs: [ListNeed], on connection: isolated Connection
+    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+        let limit = needs.reduce(0) { $0 + ($1.need.rowsFromBeginning ?? 0) }
+        try connection.run(script: OrderingStatements.heapOrder)
+        let rows = try connection.rows(statements.placedRows(of: needs.map(\.list.list), limit: limit))
+        try connection.run(script: OrderingStatements.indexOrder)
+        guard rows.count < limit else {
+            sizes?.forget(needs.map(\.list))
+            return try findRuns(needs, .up, on: connection)
+        }
+        var lists: [ExactText: [StoredRow]] = [:]
+        for row in rows {
+            let list = try decoding { () throws(PostgresError) in try row.decode(0, as: String.self) }
+            guard let stored = try storedRow(row, from: 1, list: ListIdentifier(list, of: table.name)) else { continue }
+            lists[ExactText(list), default: []].append(stored)
+        }
+        return needs.map { need in
+            let rows = (lists[ExactText(need.list.list)] ?? []).sorted { $0.rank < $1.rank }
+            return (need, .run(Array(rows.prefix(need.need.rowsFromBeginning ?? 0))))
         }
     }
 
@@ -191,6 +245,10 @@ struct OrderedTableRepository {
 }
 
 extension Connection {
+    fileprivate func run(script: String) throws(OrderingError) {
+        do { try execute(script: script) } catch { throw .database(error) }
+    }
+
     fileprivate func rows(_ statement: SQL) throws(OrderingError) -> Rows {
         do { return try query(statement, prepared: true) } catch { throw .database(error) }
     }

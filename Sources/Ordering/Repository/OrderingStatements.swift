@@ -15,6 +15,12 @@ struct OrderingStatements {
         ("plan_cache_mode", "force_generic_plan"),
     ]
 
+    /// For SET LOCAL before ``placedRows(of:limit:)``, and what undoes it.
+    static let (heapOrder, indexOrder) = (
+        "SET LOCAL enable_bitmapscan = on; SET LOCAL enable_indexscan = off",
+        "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = on"
+    )
+
     private let table: SQL
     private let listColumn: SQL
     private let itemColumn: SQL
@@ -93,6 +99,19 @@ struct OrderingStatements {
                 LIMIT wanted.count
             ) AS found
             """
+    }
+
+    /// All placed rows of these lists, in no order, but no more than `limit` in all.
+    ///
+    /// In the order of the heap, so that each page is visited once: half the time of ``runs(_:_:)``, and a third where
+    /// rows have several dead versions that can't be cleared away yet.
+    func placedRows(of keys: [String], limit: Int) -> SQL {
+        """
+        SELECT placed.\(listColumn)::text, placed.\(itemColumn)::text, placed.rank_num, placed.rank_den
+        FROM \(table) AS placed
+        WHERE placed.\(listColumn) = ANY (\(lists(keys))) AND placed.rank IS NOT NULL
+        LIMIT \(limit)
+        """
     }
 
     /// Up to `count` placed rows of a list from each offset on, with the number of the offset, from 1.
