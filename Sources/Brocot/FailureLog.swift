@@ -1,19 +1,35 @@
 import Logging
 
-/// Logs what fails again and again, without filling a disk: the same error is logged once in ten minutes, with how often
-/// it was kept back.
+/// Logs what fails again and again, and when it works again, without filling a disk.
+///
+/// An outage begins with the first failure, and ends where something is noted to work. In one outage, the same error is
+/// logged once in ten minutes. In another outage it is logged anew, but three times in ten minutes at most: a connection
+/// that comes and goes fills no disk. The next line of an error says how often it was kept back. The end of an outage is
+/// logged if any of its errors was.
 struct FailureLog {
     static let interval = Duration.seconds(600)
+    /// In so many outages within the interval, the same error is logged.
+    static let mostLines = 3
     /// So many errors are kept in mind; an older one counts as new then.
     static let mostErrors = 16
 
     private struct Entry {
-        var logged: ContinuousClock.Instant
+        /// When it was logged within the last interval; never empty.
+        var logged: [ContinuousClock.Instant]
         var keptBack = 0
+        /// Whether it was kept back or logged in the present outage.
+        var isKnown = true
+    }
+
+    private struct Outage {
+        let since: ContinuousClock.Instant
+        var failures = 0
+        var isLogged = false
     }
 
     private let logger: Logger
     private var entries: [Substring: Entry] = [:]
+    private var outage: Outage?
 
     init(_ logger: Logger) {
         self.logger = logger
@@ -30,22 +46,48 @@ struct FailureLog {
         logger.log(level: level, message, metadata: metadata)
     }
 
+    /// Takes in that it works, and tells so if an outage that was logged is over.
+    mutating func noteWork(_ message: Logger.Message, at now: ContinuousClock.Instant = .now) {
+        guard let end = end(at: now) else { return }
+        logger.notice(
+            message, metadata: ["seconds": "\(end.duration.components.seconds)", "failures": "\(end.failures)"])
+    }
+
     /// Errors are the same whose first lines are: details may name other processes each time.
     ///
     /// - Returns: how often the same was kept back since it was logged last; nil: this one is kept back too.
     mutating func admit(_ error: String, at now: ContinuousClock.Instant) -> Int? {
+        outage = outage ?? Outage(since: now)
+        outage?.failures += 1
         let key = error.prefix { $0 != "\n" }
-        if let entry = entries[key], now - entry.logged < Self.interval {
-            entries[key]?.keptBack += 1
+        var entry = entries[key] ?? Entry(logged: [], isKnown: false)
+        entry.logged.removeAll { now - $0 >= Self.interval }
+        let mostLines = entry.isKnown ? 1 : Self.mostLines
+        guard entry.logged.count < mostLines else {
+            entry.keptBack += 1
+            entry.isKnown = true
+            entries[key] = entry
             return nil
         }
-        let keptBack = entries[key]?.keptBack ?? 0
-        if entries[key] == nil, entries.count == Self.mostErrors,
-            let oldest = entries.min(by: { $0.value.logged < $1.value.logged })
-        {
-            entries[oldest.key] = nil
-        }
-        entries[key] = Entry(logged: now)
-        return keptBack
+        if entries[key] == nil { makeRoom() }
+        entries[key] = Entry(logged: entry.logged + [now])
+        outage?.isLogged = true
+        return entry.keptBack
+    }
+
+    private mutating func makeRoom() {
+        guard entries.count == Self.mostErrors else { return }
+        let latest = entries.mapValues { $0.logged.max() ?? .now }
+        if let oldest = latest.min(by: { $0.value < $1.value }) { entries[oldest.key] = nil }
+    }
+
+    /// Takes in that it works.
+    ///
+    /// - Returns: how long it did not and how often it failed; nil: it did all the time, or nobody was told of it.
+    mutating func end(at now: ContinuousClock.Instant) -> (duration: Duration, failures: Int)? {
+        guard let outage else { return nil }
+        self.outage = nil
+        for key in entries.keys { entries[key]?.isKnown = false }
+        return outage.isLogged ? (now - outage.since, outage.failures) : nil
     }
 }

@@ -38,6 +38,7 @@ struct LogRetention: Sendable {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 let pruned = try await prune(olderThan: age, &progress, on: connection)
                 await connection.close()
+                failures.noteWork("the log can be pruned again")
                 if pruned > 0 {
                     logger.info("pruned the log", metadata: ["requests": "\(pruned)"])
                 } else {

@@ -43,7 +43,7 @@ final class Lookout: Sendable {
 
     func run(until isStopping: StopFlag) async {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
-        var failures = FailureLog(logger)
+        var failures = Failures(logger)
         defer { health.ends() }
         while !isStopping.isSet, !Task.isCancelled {
             do {
@@ -56,14 +56,14 @@ final class Lookout: Sendable {
                 health.isConnected(unfitness: unfitness)
                 var outlook = Outlook(
                     isTold: try await checkDelivery(on: connection), unfitness: unfitness, reading: QueueReading(queue),
-                    sampling: QueueSampling(metrics: metrics, logger: logger))
+                    sampling: QueueSampling(metrics: metrics))
                 try await look(on: connection, until: isStopping, &outlook, &backoff, &failures)
                 return
             } catch {
                 guard !isStopping.isSet, !Task.isCancelled else { return }
                 health.lostConnection("\(error)")
                 metrics.lookoutLostConnection()
-                failures.note("the lookout lost its connection; trying again", error)
+                failures.lostConnections.note("the lookout lost its connection; trying again", error)
                 doorbell.ring()
                 try? await Task.sleep(for: backoff.pause())
             }
@@ -74,6 +74,17 @@ final class Lookout: Sendable {
     func stop() {
         doorbell.close()
         interruption.wakeUp()
+    }
+
+    /// What it has told of, whatever the connection.
+    private struct Failures {
+        var lostConnections: FailureLog
+        var refusals: FailureLog
+        var samples: FailureLog
+
+        init(_ logger: Logger) {
+            (lostConnections, refusals, samples) = (FailureLog(logger), FailureLog(logger), FailureLog(logger))
+        }
     }
 
     /// What a lookout knows as long as it has its connection.
@@ -89,18 +100,23 @@ final class Lookout: Sendable {
 
     private func look(
         on connection: Connection, until isStopping: StopFlag, _ outlook: inout Outlook, _ backoff: inout Backoff,
-        _ failures: inout FailureLog
+        _ failures: inout Failures
     ) async throws {
         while !isStopping.isSet, !Task.isCancelled {
             health.turn()
             do {
-                guard try await turn(&outlook, on: connection) else { continue }
+                let hasLooked = try await turn(&outlook, &failures, on: connection)
+                failures.lostConnections.noteWork("the lookout is connected again")
+                guard hasLooked else { continue }
                 backoff.reset()
-                if outlook.refusals.areOver(at: .now) { health.isFit(outlook.unfitness) }
+                if outlook.refusals.areOver(at: .now) {
+                    health.isFit(outlook.unfitness)
+                    failures.refusals.noteWork("the server tells of new requests again")
+                }
             } catch let error as PostgresError where error.isRefusal {
                 // Such as that there is no schema, which says more.
                 health.isFit(outlook.unfitness ?? "\(error)")
-                failures.note(
+                failures.refusals.note(
                     """
                     the server does not tell of new requests; they are looked for every 1.5 s all the same. \
                     See brocot doctor
@@ -116,8 +132,10 @@ final class Lookout: Sendable {
     }
 
     /// - Returns: whether the queue was looked at.
-    private func turn(_ outlook: inout Outlook, on connection: Connection) async throws -> Bool {
-        try await outlook.sampling.takeIfDue(on: connection)
+    private func turn(
+        _ outlook: inout Outlook, _ failures: inout Failures, on connection: Connection
+    ) async throws -> Bool {
+        try await outlook.sampling.takeIfDue(on: connection, &failures.samples)
         if let lastingFitness, .now >= outlook.nextExamination, health.wasAskedFor() {
             outlook.unfitness = try await lastingFitness(connection)
             if outlook.unfitness != nil || !outlook.refusals.areGoingOn { health.isFit(outlook.unfitness) }

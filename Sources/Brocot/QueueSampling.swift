@@ -7,17 +7,17 @@ struct QueueSampling {
     private static let interval = Duration.seconds(15)
 
     let metrics: DaemonMetrics
-    private var failures: FailureLog
     private var next = ContinuousClock.now
 
-    init(metrics: DaemonMetrics, logger: Logger) {
+    init(metrics: DaemonMetrics) {
         self.metrics = metrics
-        failures = FailureLog(logger)
     }
 
     /// Takes one if it is time. What the server refuses, such as to a role without the right, is told: the daemon can do
     /// its work without.
-    mutating func takeIfDue(on connection: Connection) async throws(PostgresError) {
+    mutating func takeIfDue(
+        on connection: Connection, _ failures: inout FailureLog
+    ) async throws(PostgresError) {
         guard .now >= next else { return }
         next = .now + Self.interval
         do throws(PostgresError) {
@@ -25,6 +25,7 @@ struct QueueSampling {
                 try await connection.run { connection throws(PostgresError) in
                     try QueueSample.take(on: connection)
                 })
+            failures.noteWork("the queue is sampled for metrics again")
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }
             failures.note("the queue can't be sampled for metrics", error)

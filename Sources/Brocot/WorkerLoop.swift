@@ -20,7 +20,7 @@ struct WorkerLoop: Sendable {
 
     /// Nil: it was told to stop.
     func run() async -> End? {
-        var tries = Tries(failures: FailureLog(logger))
+        var tries = Tries(logger)
         defer { health.ends() }
         while mustGoOn {
             do {
@@ -34,7 +34,7 @@ struct WorkerLoop: Sendable {
                 guard mustGoOn else { return nil }
                 health.lostConnection("\(error)")
                 metrics.workerLostConnection()
-                tries.failures.note("lost the connection; trying again", error)
+                tries.lostConnections.note("lost the connection; trying again", error)
                 try? await Task.sleep(for: tries.backoff.pause())
             }
         }
@@ -47,8 +47,33 @@ struct WorkerLoop: Sendable {
     private struct Tries {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
         var share = BatchShare()
-        var failures: FailureLog
+        var lostConnections: FailureLog
+        var failedBatches: FailureLog
+        private var latestFailure = ContinuousClock.now
+
+        init(_ logger: Logger) {
+            lostConnections = FailureLog(logger)
+            failedBatches = FailureLog(logger)
+        }
+
+        mutating func noteFailedBatch(_ error: QueueError) {
+            failedBatches.note("nothing was decided; trying again", error, level: .error)
+            latestFailure = .now
+        }
+
+        /// That one batch was decided says nothing of those that failed: theirs are other lists perhaps. That nothing is
+        /// pending does, or that none has failed for long.
+        mutating func noteBatch(_ progress: QueueWorker.Progress) {
+            lostConnections.noteWork("connected again")
+            switch progress {
+            case .decided where .now - latestFailure < WorkerLoop.calm, .contended: break
+            case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
+            }
+        }
     }
+
+    /// After so long without a failed batch, none is going to be tried again that failed before.
+    private static let calm = Duration.seconds(60)
 
     /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
     private struct Memory {
@@ -73,6 +98,7 @@ struct WorkerLoop: Sendable {
                 let progress = try await memory.worker.runBatch(on: connection)
                 let duration = start.duration(to: .now)
                 health.isFit(nil)
+                tries.noteBatch(progress)
                 if let end = try await react(to: progress, after: duration, &memory, &tries, on: connection) {
                     return end
                 }
@@ -82,7 +108,7 @@ struct WorkerLoop: Sendable {
                 guard await !connection.isLost, !error.saysStandby else { throw error }
                 health.isFit("\(error)")
                 metrics.failedBatch()
-                tries.failures.note("nothing was decided; trying again", error, level: .error)
+                tries.noteFailedBatch(error)
                 // As long as a smaller batch may do, the lists that can go on don't wait for the one that can't.
                 try await Task.sleep(for: wasSmallest ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50)))
                 beginsElsewhere = true

@@ -42,6 +42,7 @@ import Testing
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 5)
         #expect(printed.text.split(separator: "does not tell of new requests").count == 2, "\(printed.text)")
+        #expect(printed.text.split(separator: "tells of new requests again").count == 2, "\(printed.text)")
     }
 
     @Test("takes samples for metrics again when it may")
@@ -89,11 +90,13 @@ import Testing
                 try await owner.execute(script: "GRANT INSERT ON brocot.move_log TO \(role.name)")
                 try await owner.execute("CALL brocot.wait_for(1, '60 s')")
                 _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+                _ = try await HTTPProbe.wait(for: "/metrics", port: port) { $0.body.contains("brocot_asleep 1\n") }
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
         #expect(printed.text.split(separator: "nothing was decided").count == 2, "\(printed.text)")
+        #expect(printed.text.split(separator: "batches are decided again").count == 2, "\(printed.text)")
     }
 }

@@ -22,6 +22,52 @@ import Testing
         #expect(counts == [0, nil, 0])
     }
 
+    @Test("is logged again where it worked in between, and so is that it works, after how long and how many failures")
+    func recovered() {
+        var log = FailureLog(logger)
+        for second in 0..<10 { _ = log.admit("refused", at: start + .seconds(second)) }
+        let end = log.end(at: start + .seconds(12))
+        #expect(end?.duration == .seconds(12))
+        #expect(end?.failures == 10)
+        #expect(log.admit("refused", at: start + .seconds(15)) == 9)
+        #expect(log.admit("refused", at: start + .seconds(16)) == nil)
+    }
+
+    @Test("is told to work once, and only where it failed")
+    func works() {
+        var log = FailureLog(logger)
+        #expect(log.end(at: start) == nil)
+        _ = log.admit("refused", at: start)
+        #expect(log.end(at: start) != nil)
+        #expect(log.end(at: start) == nil)
+    }
+
+    @Test("fills no log where it works in between again and again: three lines of each in ten minutes")
+    func comingAndGoing() {
+        var log = FailureLog(logger)
+        var failures: [Int] = []
+        var ends: [Int] = []
+        for second in 0..<1_800 {
+            let now = start + .seconds(second)
+            if log.admit("refused", at: now) != nil { failures.append(second) }
+            if log.end(at: now) != nil { ends.append(second) }
+        }
+        #expect(failures == [0, 1, 2, 600, 601, 602, 1_200, 1_201, 1_202])
+        #expect(ends == failures)
+    }
+
+    @Test("is logged once in ten minutes where it lasts, however often it worked before")
+    func lastingAfterAll() {
+        var log = FailureLog(logger)
+        for second in 0..<3 {
+            _ = log.admit("refused", at: start + .seconds(second))
+            _ = log.end(at: start + .seconds(second))
+        }
+        let counts = (3..<1_300).map { log.admit("refused", at: start + .seconds($0)) }
+        let logged = counts.indices.filter { counts[$0] != nil }.map { $0 + 3 }
+        #expect(logged == [602, 1_202])
+    }
+
     @Test("is kept in mind as far as it is among the latest")
     func forgotten() {
         var log = FailureLog(logger)
