@@ -53,11 +53,31 @@ import Testing
         #expect(exitCode == 0)
     }
 
+    @Test("of a role that only reads by default applies requests, and has enqueuers notify while it sleeps")
+    func readsByDefault() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            try await owner.execute(
+                "ALTER ROLE \(identifier: roles[0].name) SET default_transaction_read_only = on")
+            let exitCode = try await run(databaseURL: roles[0].url) { daemon in
+                try await Self.wait(untilADaemonSleeps: true)
+                try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
+                try await owner.execute("CALL brocot.wait_for(1, '60 s')")
+                try await Self.wait(untilADaemonSleeps: true)
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
+        #expect(try await Self.aDaemonSleeps() == false)
+    }
+
     // MARK: Steps
 
-    private func run(_ body: @escaping @Sendable (RunningBrocot) async throws -> Void) async throws -> Int32? {
-        try await RunningBrocot.run(
-            ["daemon"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url, body)
+    private func run(
+        databaseURL: String = TestDatabase.current.url, _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
+    ) async throws -> Int32? {
+        try await RunningBrocot.run(["daemon"], in: "/tmp", until: "connected", databaseURL: databaseURL, body)
     }
 
     private static func aDaemonSleeps() async throws -> Bool {
