@@ -104,7 +104,7 @@ package struct FaultRun: Sendable {
             let proxy = try FaultProxy(serverPorts: number == 0 ? pooler.map { [$0.port] } ?? serverPorts : serverPorts)
             let name = "daemon\(number)"
             return DaemonUnderFaults(
-                name: name, proxy: proxy, url: servers.url(ports: proxy.ports, applicationName: name),
+                name: name, proxy: proxy, url: servers.url(ports: proxy.ports, role: .daemon, applicationName: name),
                 arguments: ["--idle-timeout", "\(configuration.idleTimeout)"])
         }
         injector = FaultInjector(
@@ -138,6 +138,8 @@ package struct FaultRun: Sendable {
             daemon.proxy.close()
         }
         report.violations += record.violations()
+        let refusals = await servers.count(of: "permission denied")
+        if refusals > 0 { report.violations.append("\(refusals) times a role lacked a right") }
         injector.enqueuerProxy.close()
         report.duration = start.duration(to: .now)
         return report
@@ -222,7 +224,7 @@ package struct FaultRun: Sendable {
             generator: generator, orderedTable: "items", lists: skewedLists, items: (1...40).map(String.init),
             longestBlock: 5, changesOfList: 5)
         var enqueuer = Enqueuer(
-            name: name, url: servers.url(ports: injector.enqueuerProxy.ports, applicationName: name))
+            name: name, url: servers.url(ports: injector.enqueuerProxy.ports, role: .requester, applicationName: name))
         while enqueuer.asked.count < own || !progress.isOver {
             let share = min(1, Double(progress.faults.count + configuration.daemons) / Double(configuration.faults))
             let allowed = Int(share * Double(own)) - enqueuer.asked.count

@@ -44,6 +44,12 @@ package actor ReplicatedServers {
         try await administrator.execute("CREATE DATABASE \(identifier: Self.database) TEMPLATE template0")
         let owner = try await Self.connect(to: clusters[0], database: Self.database)
         _ = try await Migrator(connection: owner).up()
+        // The copy has the passwords of the first.
+        firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
+        for role in GrantedRole.allCases {
+            try await role.create(
+                password: firstURL["password"] ?? "", owner: owner, url: await clusters[0].url(database: Self.database))
+        }
         await owner.close()
         await administrator.close()
         if SmallFilesystem.isPossible {
@@ -54,22 +60,20 @@ package actor ReplicatedServers {
         disks[1] = try await Self.copy(clusters[0], to: clusters[1])
         try await clusters[1].start()
         ports = [await clusters[0].tcpPort, await clusters[1].tcpPort]
-        // The copy has the password of the first.
-        firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
         address = try FaultProxy(serverPorts: [ports[0]])
         try await requireStandby()
     }
 
-    /// The address of both servers behind other ports. It holds the password: never print it.
-    package nonisolated func url(ports: [UInt16], applicationName: String) -> String {
+    /// The address of both servers behind other ports, for one of the roles. It holds the password: never print it.
+    nonisolated func url(ports: [UInt16], role: GrantedRole, applicationName: String) -> String {
         let hosts = ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
-        let user = firstURL["user"] ?? "", password = firstURL["password"] ?? ""
-        return "postgresql://\(user):\(password)@\(hosts)/\(Self.database)?target_session_attrs=read-write"
+        let password = firstURL["password"] ?? ""
+        return "postgresql://\(role.name):\(password)@\(hosts)/\(Self.database)?target_session_attrs=read-write"
             + "&sslmode=disable&gssencmode=disable&application_name=\(applicationName)"
     }
 
-    /// An address of the primary alone, whichever that is.
-    package nonisolated var primaryURL: String { url(ports: address.ports, applicationName: "primary") }
+    /// An address of the primary alone, whichever that is, for daemons.
+    nonisolated var primaryURL: String { url(ports: address.ports, role: .daemon, applicationName: "primary") }
 
     /// A session at the present primary, as the superuser.
     package func connect() async throws -> Connection {
