@@ -8,37 +8,73 @@ enum QueueStatements {
     /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all
     /// (as stored, and at least 100 for each item), but at least one request: what is left out there is later than all
     /// that is returned.
+    ///
+    /// - Parameter inOneGo: for lists of one ordered table. All requests from the first of the lists to the last are read,
+    ///   if they are fewer than so many, those of other lists in between as well: much cheaper than a probe for each list,
+    ///   where hardly any has a second request. 0: not tried.
     static func pending(
-        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, _ progress: ReadProgress
+        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, inOneGo: Int, _ progress: ReadProgress
     ) -> SQL {
+        let wholeStretch: SQL = "SELECT stretch.* FROM stretch WHERE (SELECT is_whole FROM extent) UNION ALL"
+        let unlessWhole: SQL = "(SELECT wanted.* FROM wanted WHERE NOT (SELECT is_whole FROM extent)) AS wanted"
+        let probed: SQL = inOneGo > 0 ? unlessWhole : "wanted"
+        return """
+            WITH moment AS MATERIALIZED (
+                SELECT pg_catalog.clock_timestamp() AS now
+            ), wanted AS MATERIALIZED (
+                SELECT * FROM unnest(
+                    \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
+                ) AS wanted (ordered_table, list, floor)
+            )\(inOneGo > 0 ? stretch(inOneGo) : ""), candidate AS (
+                \(inOneGo > 0 ? wholeStretch : "")
+                SELECT as_target.* FROM \(probed) CROSS JOIN LATERAL (
+                    \(earliest("request.*, request.ctid AS location", by: "list", of: "wanted", limit: limit))
+                ) AS as_target
+                UNION ALL
+                SELECT as_source.* FROM \(probed) CROSS JOIN LATERAL (
+                    \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
+                ) AS as_source
+            ), weighed AS (
+                SELECT candidate.*,
+                    sum(greatest(
+                        pg_catalog.pg_column_size(candidate.items), 100 * pg_catalog.cardinality(candidate.items)
+                    )) OVER earlier AS bytes,
+                    row_number() OVER earlier AS number
+                FROM candidate
+                WINDOW earlier AS (ORDER BY candidate.id ROWS UNBOUNDED PRECEDING)
+            )
+            SELECT weighed.id, weighed.ordered_table, weighed.list, weighed.items, weighed.placement, weighed.anchor,
+                weighed.position, weighed.from_list, moment.now, weighed.location::text
+            FROM weighed CROSS JOIN moment
+            WHERE (weighed.bytes <= \(bytes)::bigint AND weighed.number <= \(total)::bigint) OR weighed.number = 1
+            """
+    }
+
+    /// The requests from the first wanted list to the last, as target and as source, and whether these are all.
+    private static func stretch(_ limit: Int) -> SQL {
         """
-        WITH moment AS MATERIALIZED (
-            SELECT pg_catalog.clock_timestamp() AS now
-        ), wanted AS MATERIALIZED (
-            SELECT * FROM unnest(
-                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
-            ) AS wanted (ordered_table, list, floor)
-        ), candidate AS (
-            SELECT as_target.* FROM wanted CROSS JOIN LATERAL (
-                \(earliest("request.*, request.ctid AS location", by: "list", of: "wanted", limit: limit))
-            ) AS as_target
-            UNION ALL
-            SELECT as_source.* FROM wanted CROSS JOIN LATERAL (
-                \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
-            ) AS as_source
-        ), weighed AS (
-            SELECT candidate.*,
-                sum(greatest(
-                    pg_catalog.pg_column_size(candidate.items), 100 * pg_catalog.cardinality(candidate.items)
-                )) OVER earlier AS bytes,
-                row_number() OVER earlier AS number
-            FROM candidate
-            WINDOW earlier AS (ORDER BY candidate.id ROWS UNBOUNDED PRECEDING)
+        , bounds AS MATERIALIZED (
+            SELECT min(wanted.ordered_table) AS ordered_table, min(wanted.list COLLATE "C") AS first,
+                max(wanted.list COLLATE "C") AS last, min(wanted.floor) AS floor
+            FROM wanted
+        ), stretch AS MATERIALIZED (
+            SELECT either.* FROM bounds CROSS JOIN LATERAL (
+                (\(between("list", limit))) UNION ALL (\(between("from_list", limit)))
+            ) AS either
+        ), extent AS MATERIALIZED (
+            SELECT count(*) < \(limit)::bigint AS is_whole FROM stretch
         )
-        SELECT weighed.id, weighed.ordered_table, weighed.list, weighed.items, weighed.placement, weighed.anchor,
-            weighed.position, weighed.from_list, moment.now, weighed.location::text
-        FROM weighed CROSS JOIN moment
-        WHERE (weighed.bytes <= \(bytes)::bigint AND weighed.number <= \(total)::bigint) OR weighed.number = 1
+        """
+    }
+
+    /// Not NULL, since the planner must see that the index without such rows will do.
+    private static func between(_ role: SQL, _ limit: Int) -> SQL {
+        """
+        SELECT request.*, request.ctid AS location
+        FROM brocot.move_requests AS request
+        WHERE request.ordered_table = bounds.ordered_table AND request.\(role) IS NOT NULL
+            AND request.\(role) >= bounds.first AND request.\(role) <= bounds.last AND request.id > bounds.floor
+        ORDER BY request.ordered_table, request.\(role), request.id LIMIT \(limit)::bigint
         """
     }
 

@@ -56,7 +56,8 @@ package struct QueueTransaction: Sendable {
                 let claim = try claim(scope, progress, on: connection)
                 claimed = claim.locked
                 report.note(claim)
-                let (pending, time) = try read(claimed, progress, on: connection)
+                let (pending, time) = try read(
+                    claimed, inOneGo: rowsInOneGo(scope, claim), progress, on: connection)
                 report.hasLostProgress = try !holds(progress, on: connection)
                 guard !report.hasLostProgress else { return report }
                 let batch = ClosedBatch(
@@ -120,19 +121,32 @@ package struct QueueTransaction: Sendable {
         return try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
     }
 
+    /// For lists that follow one another in the queue's index, each with hardly more than one request.
+    private func rowsInOneGo(_ scope: Scope, _ claim: ListClaim) -> Int {
+        guard case .next(_, let lists, let readingAhead, withPartners: false) = scope, readingAhead > 1,
+            claim.found == lists, claim.locked.count >= Self.fewestListsInOneGo,
+            Set(claim.locked.map { ExactText($0.orderedTable) }).count == 1
+        else { return 0 }
+        return 4 * claim.locked.count
+    }
+
+    private static let fewestListsInOneGo = 16
+
     private func read(
-        _ lists: [ListIdentifier], _ progress: ReadProgress, on connection: isolated Connection
+        _ lists: [ListIdentifier], inOneGo: Int, _ progress: ReadProgress, on connection: isolated Connection
     ) throws -> ([PendingRequest], Timestamp?) {
         guard !lists.isEmpty else { return ([], nil) }
         let rows = try connection.query(
             QueueStatements.pending(
                 in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,
-                bytes: configuration.bytesPerBatch, progress),
+                bytes: configuration.bytesPerBatch, inOneGo: inOneGo, progress),
             prepared: true)
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
+        let locked = Set(inOneGo > 0 ? lists : [])
         for row in rows {
             let request = try PendingRequest(row)
+            guard inOneGo == 0 || !locked.isDisjoint(with: request.move.lists) else { continue }
             requests[request.id] = request
         }
         return (Array(requests.values), try rows.first?.decode(8, as: Timestamp.self))

@@ -1,0 +1,79 @@
+import LibPQ
+import OrderingModel
+import TestPostgres
+import Testing
+
+@testable import MoveQueue
+@testable import Ordering
+
+@Suite("Many lists with few requests each", .database, .timeLimit(.minutes(10)))
+struct ManyListsTests {
+    /// The ids that reading finds, for the lists whose names begin with "l".
+    private func ids(
+        in lists: [ListIdentifier], inOneGo: Int, _ progress: ReadProgress = ReadProgress(), on connection: Connection
+    ) async throws -> [Int64] {
+        let statement = QueueStatements.pending(
+            in: lists, limit: 1_000, total: 8_000, bytes: 1 << 20, inOneGo: inOneGo, progress)
+        return try await connection.run { connection in
+            try connection.transaction(settings: QueueConfiguration().settings) { connection in
+                try connection.query(statement).map { try $0.decode(0, as: Int64.self) }.sorted()
+            }
+        }
+    }
+
+    @Test("have the same requests read in one go as list by list, whether that is enough or not")
+    func sameRequests() async throws {
+        let fixture = try await QueueFixture()
+        // Upper and lower case: the order of the bytes is none that a language has.
+        let lists = (1...40).map { ListIdentifier("\($0 % 2 == 0 ? "L" : "l")\($0)") }
+        var moves = lists.map { Move(list: $0, items: ["x"], action: .place(.last, from: nil)) }
+        moves += (1...30).map { Move(list: lists[7], items: ["y\($0)"], action: .place(.first, from: nil)) }
+        moves += lists.prefix(20).map { Move(list: $0, items: ["z"], action: .place(.last, from: "zz" + $0.list)) }
+        moves += lists.prefix(20).map { Move(list: "A\($0.list)", items: ["z"], action: .place(.last, from: $0.list)) }
+        let inserted = try await fixture.enqueue(moves)
+        let connection = fixture.connection
+        let expected = try await ids(in: lists, inOneGo: 0, on: connection)
+        #expect(expected == inserted)
+        for limit in [1, 50, 109, 110, 111, 112, 1000] {
+            #expect(try await ids(in: lists.shuffled(), inOneGo: limit, on: connection) == expected, "\(limit)")
+        }
+        // Where a list has requests that are older than the others'.
+        var progress = ReadProgress()
+        progress.raise(to: inserted[60], firstPending: [lists[7]: inserted[7]])
+        for limit in [0, 1, 1000] {
+            let found = try await ids(in: lists, inOneGo: limit, progress, on: connection)
+            #expect(found.contains(inserted[7]) && !found.contains(inserted[0]) && found.contains(inserted[61]))
+        }
+    }
+
+    @Test("end as plain arrays do") func model() async throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: true)
+        let lists = (1...400).map { "l\($0)" }
+        var moves = RandomMoves(
+            generator: SeededGenerator(seed: seed &+ 1), orderedTable: "items", lists: lists,
+            items: (1...30).map(String.init), longestBlock: 3)
+        for _ in 1...6 {
+            // Among others some without a change of list, since that is what reading in one go is for.
+            let batch = (0..<Int.random(in: 100...900, using: &generator)).map { _ in moves.next() }
+            let changesLists = Bool.random(using: &generator)
+            let chosen = batch.filter { changesLists || $0.source == nil }
+            let ids = try await fixture.enqueue(chosen)
+            let expected = chosen.map { model.apply($0)?.rawValue }
+            var configuration = QueueConfiguration()
+            configuration.listsPerBatch = Int.random(in: 16...60, using: &generator)
+            // Few are expected for each list from the beginning on.
+            configuration.requestsPerBatch = configuration.listsPerBatch
+            try await fixture.drain(configuration, workers: Int.random(in: 1...3, using: &generator))
+            let outcomes = try await fixture.outcomes(since: ids.first ?? 0)
+            try #require(ids.map { outcomes[$0] } == expected, "seed \(seed)")
+            let stored = try await fixture.lists()
+            for list in lists {
+                try #require(stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed), list \(list)")
+            }
+        }
+    }
+}
