@@ -59,6 +59,7 @@ COMMENT ON FUNCTION brocot.release IS
 -- A transaction sees its own request, and the daemon does not: waiting would never end. Its rows are the only visible
 -- ones whose inserting transaction is in progress. Each look is a transaction of its own, so that a long wait keeps no
 -- snapshot that vacuum would have to spare rows for; in a transaction block, COMMIT therefore says that it can't be.
+-- A procedure that commits can't set its search_path, so all is qualified.
 CREATE PROCEDURE brocot.wait_for(
     id bigint, timeout interval DEFAULT '10 seconds',
     INOUT status text DEFAULT NULL, INOUT error_code text DEFAULT NULL, INOUT error text DEFAULT NULL
@@ -66,9 +67,9 @@ CREATE PROCEDURE brocot.wait_for(
     LANGUAGE plpgsql
 AS $$
 DECLARE
-    deadline CONSTANT timestamptz := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) timeout;
+    deadline CONSTANT pg_catalog.timestamptz := pg_catalog.clock_timestamp() OPERATOR(pg_catalog.+) timeout;
     pause double precision := 0.004;
-    inserted_by xid;
+    inserted_by pg_catalog.xid;
 BEGIN
     SELECT request.xmin INTO inserted_by FROM brocot.move_requests AS request
     WHERE request.id OPERATOR(pg_catalog.=) wait_for.id;

@@ -164,7 +164,12 @@ struct WorkerLoop: Sendable {
         let lists = memory.unavailable.due(at: .now)
         guard !lists.isEmpty else { return }
         var holders: [ListIdentifier: UnavailableLists.Holder] = [:]
-        for row in try await connection.query(LockStatements.holders(of: lists)) {
+        let rows = try await connection.run { connection throws(PostgresError) in
+            try connection.transaction { connection throws(PostgresError) in
+                try connection.query(LockStatements.holders(of: lists))
+            }
+        }
+        for row in rows {
             let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
             holders[list] = .init(
                 process: try row.decode(2), transaction: try row.decode(3),

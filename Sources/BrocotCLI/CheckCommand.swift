@@ -59,8 +59,10 @@ struct CheckCommand: AsyncParsableCommand {
 
     private func lookUp(on connection: Connection) async throws -> OrderedTable? {
         do {
-            return try await connection.run { [table] connection throws(OrderingError) in
-                try OrderedTable.named(table, on: connection)
+            return try await connection.run { [table] connection throws in
+                try connection.transaction(.repeatableReadOnly) { connection throws in
+                    try OrderedTable.named(table, on: connection)
+                }
             }
         } catch {
             throw CommandFailure.reason(for: error, on: connection)

@@ -37,7 +37,9 @@ struct GrantCommand: AsyncParsableCommand {
         let database = try await connection.connect()
         try await database.requireSchema()
         let unknown = try await database.run { [roles] connection throws(PostgresError) in
-            try AccessGrants.unknownRoles(roles, on: connection)
+            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try AccessGrants.unknownRoles(roles, on: connection)
+            }
         }
         guard unknown.isEmpty else {
             let name = quoteIdentifier(unknown[0])
@@ -50,7 +52,9 @@ struct GrantCommand: AsyncParsableCommand {
 
     private func printStatements(of database: Connection) async throws {
         let statements = try await database.run { [kind, roles] connection throws(PostgresError) in
-            try AccessGrants.statements(kind, to: roles, on: connection)
+            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try AccessGrants.statements(kind, to: roles, on: connection)
+            }
         }
         Stream.output.print((["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";" }.joined(separator: "\n"))
     }

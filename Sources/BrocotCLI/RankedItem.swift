@@ -27,7 +27,9 @@ struct RankedItem: Encodable {
     static func read(_ list: ListIdentifier, limit: Int, on connection: Connection) async throws -> [RankedItem] {
         do {
             let items = try await connection.run { connection throws in
-                try ListReader.open(list, on: connection).get().items(after: nil, limit: limit, on: connection)
+                try connection.transaction(.repeatableReadOnly) { connection throws in
+                    try ListReader.open(list, on: connection).get().items(after: nil, limit: limit, on: connection)
+                }
             }
             return items.enumerated().map { position, item in
                 RankedItem(

@@ -3,16 +3,28 @@ internal import CLibPQ
 /// How a transaction sees the database. Always said explicitly: a server's or role's default may be another.
 package struct TransactionMode: Sendable {
     fileprivate let clause: String
+    /// Whether ``SearchPath/putSystemCatalogFirst`` goes with BEGIN.
+    fileprivate let putsSystemCatalogFirst: Bool
+
+    private init(clause: String, putsSystemCatalogFirst: Bool = true) {
+        self.clause = clause
+        self.putsSystemCatalogFirst = putsSystemCatalogFirst
+    }
 
     /// Every statement sees what was committed before it began; may write.
     package static let readCommitted = TransactionMode(clause: "ISOLATION LEVEL READ COMMITTED READ WRITE")
     /// All statements see the same moment; may not write.
     package static let repeatableReadOnly = TransactionMode(clause: "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    /// As ``readCommitted``, but with the session's `search_path` as it is, and without any snapshot yet: its first
+    /// statement may still choose another isolation level. For statements that are not ours.
+    package static let callersReadCommitted = TransactionMode(
+        clause: readCommitted.clause, putsSystemCatalogFirst: false)
 }
 
 extension Connection {
     /// Runs `body` in a transaction: commits it, or rolls it back where `body` throws. The `settings`, names and values,
-    /// are SET LOCAL in the same round trip as BEGIN.
+    /// are SET LOCAL in the same round trip as BEGIN. What `body` names without a schema is found in `pg_catalog` first,
+    /// whatever the session's `search_path`.
     ///
     /// - Throws: What `body` throws. `commitOutcomeUnknown` where the connection broke in COMMIT; any other error means
     ///   that the transaction did nothing. `protocolMisuse` in a transaction (use ``savepoint(_:_:)``), or where `body`
@@ -94,6 +106,7 @@ extension Connection {
             throw PostgresError(.protocolMisuse, "a transaction is under way; use a savepoint inside it")
         }
         var script = "BEGIN \(mode.clause)"
+        if mode.putsSystemCatalogFirst { script += "; SELECT \(SearchPath.putSystemCatalogFirst.text)" }
         for (name, value) in settings {
             // An extension's setting has a name of two parts.
             let quotedName = name.split(separator: ".").map { quoteIdentifier(String($0)) }.joined(separator: ".")

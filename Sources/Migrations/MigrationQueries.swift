@@ -2,7 +2,7 @@ internal import LibPQ
 
 /// The SQL with which migrations are kept account of. What `up` runs and what `plan --sql` prints is the same text.
 ///
-/// All of it runs with `search_path = pg_catalog`.
+/// All of it runs with `search_path = pg_catalog`, but for what stands alone (``isStandby``, ``version``).
 enum MigrationQueries {
     /// The advisory lock under which migrations are applied: the first eight bytes of SHA-256 of `brocot.migrate`.
     static let lockKey: Int64 = 1122106802429718329
@@ -69,7 +69,7 @@ enum MigrationQueries {
             WHERE n.nspname = 'brocot' AND c.relname = 'schema_migrations')
         """
 
-    static let version: SQL = "SELECT coalesce(max(version), 0) FROM brocot.schema_migrations"
+    static let version: SQL = "SELECT coalesce(pg_catalog.max(version), 0) FROM brocot.schema_migrations"
 
     /// A row of the history as ``AppliedMigration`` reads it.
     static let columns: SQL = """

@@ -13,7 +13,8 @@ package struct QueueSample: Sendable {
     package static func take(on connection: isolated Connection) throws(PostgresError) -> QueueSample {
         let row = try connection.query(
             """
-            SELECT pending, (extract(epoch FROM oldest_age) * 1000)::bigint, held_lists FROM brocot.queue_status
+            SELECT pending, (extract(epoch FROM oldest_age) OPERATOR(pg_catalog.*) 1000::numeric)::bigint, held_lists
+            FROM brocot.queue_status
             """
         ).single()
         return QueueSample(

@@ -20,6 +20,9 @@ extension QueueStatements {
 
     /// Whether anything is pending, what ``ReadProgress/observe(_:)`` needs to know, and whether enqueuers
     /// notify: the locks are read after the last id, since they are looked for on its account.
+    ///
+    /// What an idle daemon asks again and again is one statement alone, not a transaction that could see to the
+    /// `search_path` first; so its operators and types are qualified.
     static func look(_ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress))
@@ -27,7 +30,7 @@ extension QueueStatements {
             EXISTS (
                 SELECT FROM (
                     SELECT FROM brocot.move_requests AS request
-                    WHERE request.id > \(progress.floor)
+                    WHERE request.id OPERATOR(pg_catalog.>) \(progress.floor)
                     ORDER BY request.id LIMIT 1
                 ) AS first)
             OR EXISTS (
@@ -37,24 +40,28 @@ extension QueueStatements {
             ARRAY(
                 SELECT pg_catalog.concat_ws(
                     ' ', held.virtualtransaction,
-                    pg_catalog.string_agg(held.transactionid::text, ' ') FILTER (
-                        WHERE held.locktype = 'transactionid' AND held.mode = 'ExclusiveLock'))
+                    pg_catalog.string_agg(held.transactionid::pg_catalog.text, ' ') FILTER (
+                        WHERE held.locktype OPERATOR(pg_catalog.=) 'transactionid'
+                            AND held.mode OPERATOR(pg_catalog.=) 'ExclusiveLock'))
                 FROM pg_catalog.pg_locks AS held
-                WHERE ids.last_value > 0
+                WHERE ids.last_value OPERATOR(pg_catalog.>) 0
                 GROUP BY held.virtualtransaction
                 HAVING pg_catalog.bool_or(
-                    held.locktype = 'relation' AND held.mode = 'RowExclusiveLock'
-                    AND held.relation = 'brocot.move_requests'::regclass
-                    AND held.database = (
-                        SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()))),
-            pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
+                    held.locktype OPERATOR(pg_catalog.=) 'relation'
+                    AND held.mode OPERATOR(pg_catalog.=) 'RowExclusiveLock'
+                    AND held.relation OPERATOR(pg_catalog.=) 'brocot.move_requests'::pg_catalog.regclass
+                    AND held.database OPERATOR(pg_catalog.=) (
+                        SELECT oid FROM pg_catalog.pg_database
+                        WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()))),
+            pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::pg_catalog.text::bigint,
             (SELECT flag.is_called FROM brocot.sleepers AS flag)
         FROM (
             -- A sequence of which nothing was drawn has the number that comes next. Where sessions take ids in advance
             -- (CACHE), any may still appear.
-            SELECT CASE WHEN drawn.is_called AND sequence.seqcache = 1 THEN drawn.last_value ELSE 0 END AS last_value
+            SELECT CASE WHEN drawn.is_called AND sequence.seqcache OPERATOR(pg_catalog.=) 1 THEN drawn.last_value ELSE 0 END
+                AS last_value
             FROM brocot.move_requests_id_seq AS drawn
-            JOIN pg_catalog.pg_sequence AS sequence ON sequence.seqrelid = drawn.tableoid
+            JOIN pg_catalog.pg_sequence AS sequence ON sequence.seqrelid OPERATOR(pg_catalog.=) drawn.tableoid
         ) AS ids
         """
     }

@@ -166,8 +166,9 @@ enum QueueStatements {
         """
         SELECT \(columns)
         FROM brocot.move_requests AS request
-        WHERE request.ordered_table = \(lists).ordered_table
-            AND (request.\(role), request.id) > (\(lists).list, \(lists).floor) AND request.\(role) <= \(lists).list
+        WHERE request.ordered_table OPERATOR(pg_catalog.=) \(lists).ordered_table
+            AND (request.\(role), request.id) OPERATOR(pg_catalog.>) (\(lists).list, \(lists).floor)
+            AND request.\(role) OPERATOR(pg_catalog.<=) \(lists).list
             AND \(condition)
         ORDER BY request.\(role), request.id LIMIT \(limit)::bigint
         """

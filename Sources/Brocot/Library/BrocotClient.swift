@@ -34,7 +34,9 @@ public final class BrocotClient: Sendable {
         let parameters = try translatingErrors { try ConnectionParameters(url: url) }
         let pool = ConnectionPool(parameters, limit: maximumConnections, logger: logger)
         let isSchemaThere = try await pool.perform { connection in
-            try connection.query(LibraryStatements.isSchemaThere).single().decode(0, as: Bool.self)
+            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try connection.query(LibraryStatements.isSchemaThere).single().decode(0, as: Bool.self)
+            }
         }
         guard isSchemaThere else {
             await pool.close()
@@ -59,7 +61,7 @@ public final class BrocotClient: Sendable {
         _ body: @Sendable (inout BrocotTransaction) throws -> Value
     ) async throws -> Value {
         try await pool.perform { connection in
-            try connection.transaction { connection in
+            try connection.transaction(.callersReadCommitted) { connection in
                 var transaction = BrocotTransaction(connection)
                 return try body(&transaction)
             }

@@ -4,18 +4,21 @@ import Ordering
 /// The statements of direct callers and enqueuers.
 enum LibraryStatements {
     /// Waits for the lists' locks, in the order of their keys, and returns the transaction's isolation level. Takes none
-    /// where a snapshot might be older than the locks.
+    /// where a snapshot might be older than the locks. It is the first statement of ours in a caller's transaction, so
+    /// it can't rely on the `search_path` yet, and sees to it that the next ones can.
     static func lock(_ lists: some Collection<ListIdentifier>) -> SQL {
         """
         WITH keyed AS MATERIALIZED (
             SELECT DISTINCT brocot.list_lock_key(wanted.ordered_table, wanted.list) AS key
             FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
-            WHERE pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
+            WHERE pg_catalog.current_setting('transaction_isolation')
+                OPERATOR(pg_catalog.=) ANY (ARRAY['read committed', 'read uncommitted'])
             ORDER BY key
         ), locked AS MATERIALIZED (
             SELECT pg_catalog.pg_advisory_xact_lock(keyed.key) FROM keyed
         )
-        SELECT pg_catalog.current_setting('transaction_isolation'), (SELECT count(*) FROM locked)
+        SELECT pg_catalog.current_setting('transaction_isolation'), (SELECT pg_catalog.count(*) FROM locked),
+            \(SearchPath.putSystemCatalogFirst)
         """
     }
 
@@ -33,7 +36,7 @@ enum LibraryStatements {
         """
         SELECT found.status, found.error_code, found.error, logged.sqlstate, coalesce(logged.rebalanced_rows, 0)
         FROM brocot.request_status(\(request)) AS found
-        LEFT JOIN brocot.move_log AS logged ON logged.id = \(request)
+        LEFT JOIN brocot.move_log AS logged ON logged.id OPERATOR(pg_catalog.=) \(request)
         """
     }
 

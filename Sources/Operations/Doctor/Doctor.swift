@@ -51,13 +51,15 @@ package struct Doctor: Sendable {
         return findings
     }
 
-    /// Runs the queries of one check. What the server refuses is no reason to leave out the others.
+    /// Runs the queries of one check in a transaction. What the server refuses is no reason to leave out the others.
     func attempt(
         _ check: String, _ connection: Connection,
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> Finding
     ) async -> Finding {
         do throws(PostgresError) {
-            return try await connection.run(body)
+            return try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, body)
+            }
         } catch {
             return .warning(check, "could not be checked: \(error.message)", advice: "See why, and try again.")
         }
