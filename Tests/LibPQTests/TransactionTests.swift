@@ -86,6 +86,50 @@ import Testing
         #expect(try second.decode(1) == "on")
     }
 
+    @Test(arguments: [
+        (#""$user", public"#, #""$user", public"#), ("", ""), ("evil, pg_catalog", #"evil,"""#),
+        ("pg_catalog, evil", #""", evil"#), (#"a,PG_Catalog , "pg_catalog",b"#, #"a,"","",b"#),
+        (#"pg_catalogue, my_pg_catalog, "x pg_catalog""#, #"pg_catalogue, my_pg_catalog, "x pg_catalog""#),
+    ])
+    func `pg_catalog is searched first, and what else the session's path names after it`(
+        path: String, expected: String
+    ) async throws {
+        let connection = try await connect()
+        _ = try await connection.query("SELECT set_config('search_path', \(path), false)")
+        let statement: SQL = """
+            SELECT pg_catalog.current_setting('search_path'), (pg_catalog.current_schemas(true))[1]::pg_catalog.text
+            """
+        for mode in [TransactionMode.readCommitted, .repeatableReadOnly] {
+            let inside = try await connection.run { connection in
+                try connection.transaction(mode) { connection in try connection.query(statement)[0] }
+            }
+            #expect(try inside.decode(0) == expected)
+            #expect(try inside.decode(1) == "pg_catalog")
+        }
+        #expect(try await connection.query(statement)[0].decode(0) == path)
+    }
+
+    @Test func `things are created in the schema that the session's path names first`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE SCHEMA first; SET search_path = first, pg_catalog")
+        try await connection.run { connection in
+            try connection.transaction { connection in _ = try connection.execute("CREATE TABLE made ()") }
+        }
+        #expect(try await connection.query("SELECT FROM first.made").isEmpty)
+    }
+
+    @Test func `a caller's transaction has the session's path, and may choose its isolation`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "SET search_path = public, pg_catalog")
+        let inside = try await connection.run { connection in
+            try connection.transaction(.callersReadCommitted) { connection in
+                try connection.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+                return try connection.query("SELECT current_setting('search_path')")[0]
+            }
+        }
+        #expect(try inside.decode(0) == "public, pg_catalog")
+    }
+
     @Test func `settings hold for the transaction only`() async throws {
         let connection = try await connect()
         let settings = [("lock_timeout", "1234ms"), ("app.Quote", "a'\\b"), ("TimeZone", "UTC")]

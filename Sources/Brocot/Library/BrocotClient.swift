@@ -100,7 +100,9 @@ public final class BrocotClient: Sendable {
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
     ) async throws -> ListPage {
         try await pool.perform { connection in
-            try ListPage.read(list, after: cursor, limit: limit, on: connection)
+            try connection.transaction(.repeatableReadOnly) { connection in
+                try ListPage.read(list, after: cursor, limit: limit, on: connection)
+            }
         }
     }
 

@@ -72,7 +72,10 @@ extension BrocotTransaction {
     public mutating func page(
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
     ) throws -> ListPage {
-        try reading { connection in try ListPage.read(list, after: cursor, limit: limit, on: connection) }
+        try reading { connection in
+            _ = try connection.query("SELECT \(SearchPath.putSystemCatalogFirst)")
+            return try ListPage.read(list, after: cursor, limit: limit, on: connection)
+        }
     }
 
     /// Asks the daemon for ``place(_:_:in:from:)``: the request is there when this transaction commits.

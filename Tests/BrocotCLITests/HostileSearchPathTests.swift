@@ -1,0 +1,184 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite(
+    "Where a schema of hostile operators, functions and types stands before pg_catalog",
+    .database(migrated: false), .timeLimit(.minutes(10)))
+struct HostileSearchPathTests {
+    /// With the schema of Brocot, which was made under that search_path too.
+    private func migrate() async throws {
+        try await HostileSchema.putFirst()
+        let migration = try await BrocotProcess.run("migrate", "up")
+        #expect(migration.exitCode == 0, "\(migration.errors)")
+    }
+
+    private func succeed(_ arguments: String...) async throws -> String {
+        let process = try await BrocotProcess.run(arguments)
+        #expect(process.exitCode == 0, "brocot \(arguments): \(process.errors) \(process.output)")
+        return process.output
+    }
+
+    private func rows(_ statement: SQL, on connection: Connection) async throws -> [String] {
+        try await connection.query(statement).map { try $0.decode(0) }
+    }
+
+    @Test("it is in the way of every session") func isInTheWay() async throws {
+        try await HostileSchema.putFirst()
+        let connection = try await TestDatabase.current.connect()
+        for statement: SQL in [
+            "SELECT 1::bigint = 1", "SELECT 'a'::pg_catalog.text || 'b'::pg_catalog.text", "SELECT now()",
+            "SELECT count(*)",
+            "SELECT * FROM unnest('{1}'::bigint[])", "SELECT 'a'::text",
+        ] {
+            await #expect(throws: PostgresError.self, "\(statement.text)") { try await connection.query(statement) }
+        }
+    }
+
+    @Test("the schema that migrations make is the same as everywhere") func migrationsMakeTheSame() async throws {
+        try await migrate()
+        let (status, verification) = (try await succeed("migrate", "status"), try await succeed("migrate", "verify"))
+        let administrator = try await TestDatabase.current.connect()
+        try await administrator.execute("ALTER DATABASE \(identifier: TestDatabase.current.name) RESET search_path")
+        #expect(try await succeed("migrate", "status") == status)
+        #expect(try await succeed("migrate", "verify") == verification)
+    }
+
+    @Test("requests of every kind are decided as everywhere") func requestsAreDecided() async throws {
+        try await migrate()
+        let application = try await TestDatabase.current.connect()
+        for call: SQL in [
+            "brocot.move('a', ARRAY['1', '2', '3', '4'], last => true)", "brocot.move('a', '4', first => true)",
+            "brocot.move('a', '3', before => '1')", "brocot.move('a', '2', after => '4', idempotency_key => 'k')",
+            "brocot.move('a', '2', last => true, idempotency_key => 'k')", "brocot.move('a', ARRAY['4'], at => 2)",
+            "brocot.move('b', ARRAY['1'], last => true, from_list => 'a')", "brocot.remove('a', '3')",
+            "brocot.remove('a', ARRAY['8', '9'])", "brocot.move('a', '2', after => 'missing')",
+            "brocot.move('7', '7', last => true, ordered_table => 'missing')",
+        ] { try await application.execute("SELECT \(call)") }
+        _ = try await succeed("daemon", "--drain")
+        let observer = try await HostileSchema.connectUntouched()
+        #expect(
+            try await rows("SELECT item FROM brocot.items WHERE list = 'a' ORDER BY rank", on: observer) == ["2", "4"])
+        #expect(try await rows("SELECT item FROM brocot.items WHERE list = 'b' ORDER BY rank", on: observer) == ["1"])
+        var statuses: [String] = []
+        for id in 1...11 {
+            statuses += try await rows(
+                "SELECT pg_catalog.concat_ws(' ', status, error_code) FROM brocot.request_status(\(id))",
+                on: application)
+        }
+        #expect(statuses.filter { $0 != "applied" } == ["rejected anchor_not_found", "rejected unknown_ordered_table"])
+    }
+
+    @Test("a daemon is woken, samples the queue, waits for lists and prunes the log without a complaint")
+    func daemonRuns() async throws {
+        try await migrate()
+        let (observer, application) = (
+            try await HostileSchema.connectUntouched(), try await TestDatabase.current.connect()
+        )
+        try await observer.execute(
+            """
+            INSERT INTO brocot.move_log (id, ordered_table, list, items, placement, requested_at, outcome, applied_at)
+            VALUES (-1, 'items', 'a', '{x}', 'first', now(), 'applied', now() - interval '9 days')
+            """)
+        let printed = PrintedText()
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+            until: #""message":"pruned the log""#,
+            databaseURL: TestDatabase.current.url, printing: printed
+        ) { daemon in
+            _ = try await HTTPProbe.wait(for: "/readyz", port: try daemon.probePort) { $0.status == 200 }
+            // Longer and longer asleep, and with looks in between.
+            for pause in [0, 200, 2_000] {
+                try await Task.sleep(for: .milliseconds(pause))
+                let id: Int64 = try await application.query("SELECT brocot.move('a', 'x', last => true)").single()
+                    .decode(0)
+                let decided = try await application.query("CALL brocot.wait_for(\(id), '60 s')").single()
+                #expect(try decided.decode(0) == "applied")
+            }
+            _ = try await HTTPProbe.wait(for: "/metrics", port: try daemon.probePort) {
+                $0.body.contains("brocot_held_lists 0\n")
+            }
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        #expect(
+            !printed.text.contains(#""level":"warning""#) && !printed.text.contains(#""level":"error""#),
+            "\(printed.text)")
+    }
+
+    @Test("triggers on a user's table find what they name along the user's own search_path, and may refuse")
+    func triggersKeepTheirPath() async throws {
+        try await migrate()
+        let administrator = try await HostileSchema.connectUntouched()
+        try await administrator.execute(script: cards)
+        let application = try await TestDatabase.current.connect()
+        for number in 1...3 {
+            try await application.execute(
+                "SELECT brocot.move('1', \(String(number)), first => true, ordered_table => 'public.cards')")
+        }
+        _ = try await succeed("daemon", "--drain")
+        let ordered = "SELECT id::text FROM public.cards WHERE rank IS NOT NULL ORDER BY rank" as SQL
+        #expect(try await rows(ordered, on: administrator) == ["2", "1"])
+        #expect(try await rows("SELECT card::text FROM public.seen ORDER BY card", on: administrator) == ["1", "2"])
+        #expect(
+            try await administrator.query("SELECT FROM hostile.made_by_trigger").count == 2,
+            "the first schema of the path")
+        #expect(
+            try await rows("SELECT error FROM brocot.move_log WHERE outcome = 'rejected'", on: administrator) == [
+                "not card 3"
+            ])
+    }
+
+    /// With a trigger that names a table, and one that it makes, without their schemas.
+    private let cards = """
+        CREATE TABLE public.cards (
+            id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint,
+            rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+            UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+        INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 1);
+        INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+        CREATE TABLE public.seen (card bigint);
+        CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF NEW.id OPERATOR(pg_catalog.=) 3 THEN
+                RAISE EXCEPTION 'not card 3';
+            END IF;
+            INSERT INTO seen (card) VALUES (NEW.id);
+            CREATE TABLE IF NOT EXISTS made_by_trigger ();
+            INSERT INTO made_by_trigger DEFAULT VALUES;
+            RETURN NEW;
+        END
+        $$;
+        CREATE TRIGGER note BEFORE UPDATE ON public.cards FOR EACH ROW EXECUTE FUNCTION public.note();
+        """
+
+    @Test("every command tells what it does everywhere") func commandsWork() async throws {
+        try await migrate()
+        let administrator = try await HostileSchema.connectUntouched()
+        try await administrator.execute(script: cards)
+        let application = try await TestDatabase.current.connect()
+        try await application.execute("SELECT brocot.move('groceries', ARRAY['milk', 'tea'], last => true)")
+        try await application.execute("SELECT brocot.move('1', '3', last => true, ordered_table => 'public.cards')")
+        _ = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "public.cards=hold")
+        #expect(try await succeed("show", "groceries").contains("milk"))
+        #expect(try await succeed("check", "groceries").contains("2 placed, 0 unplaced"))
+        #expect(try await succeed("check", "1", "--table", "public.cards").contains("0 placed, 3 unplaced"))
+        #expect(try await succeed("status").contains("not card 3"))
+        _ = try await succeed("release", "1", "--table", "public.cards", "--reject")
+        let findings = try await succeed("doctor")
+        #expect(!findings.contains("warn") && !findings.contains("could not be checked"), "\(findings)")
+        try await GrantedRole.with("daemon", owner: administrator) { roles in
+            for kind in ["requester", "reader", "daemon"] {
+                _ = try await succeed("grant", kind, roles[0].name, "--dry-run")
+                _ = try await succeed("grant", kind, roles[0].name)
+            }
+            #expect(try await succeed("doctor").contains("no role that was given rights lacks one"))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import LibPQ
+
+/// A schema that stands before `pg_catalog` in the `search_path` of every session of a test's database, and in which
+/// whatever has the name of an operator, a function or a type of the server's raises an error.
+package enum HostileSchema {
+    /// Makes it, and puts it in front for sessions that begin from now on. `public` comes second, and `pg_catalog` last.
+    package static func putFirst() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await connection.execute(script: statements)
+        try await connection.execute(
+            "ALTER DATABASE \(identifier: database.name) SET search_path = hostile, public, pg_catalog")
+        await connection.close()
+    }
+
+    /// A session that names what it means as the server's own, for a look from outside.
+    package static func connectUntouched() async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "SET search_path = pg_catalog")
+        return connection
+    }
+
+    /// An operator or function is hostile where its arguments are of exactly the types of the server's one. Of those
+    /// that PL/pgSQL can't have, none is used without its schema.
+    private static let statements = """
+        CREATE SCHEMA hostile;
+        SET check_function_bodies = off;
+        DO $$
+        DECLARE
+            found record;
+        BEGIN
+            FOR found IN
+                SELECT DISTINCT oprleft::regtype AS lower, oprright::regtype AS upper FROM pg_operator WHERE oprleft <> 0
+            LOOP
+                EXECUTE format(
+                    'CREATE FUNCTION hostile.operate(%s, %s) RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN '
+                    'RAISE EXCEPTION ''hostile operator''; END $f$', found.lower, found.upper);
+            END LOOP;
+            FOR found IN
+                SELECT oprname, oprleft::regtype AS lower, oprright::regtype AS upper FROM pg_operator WHERE oprleft <> 0
+            LOOP
+                EXECUTE format(
+                    'CREATE OPERATOR hostile.%s (FUNCTION = hostile.operate, LEFTARG = %s, RIGHTARG = %s)',
+                    found.oprname, found.lower, found.upper);
+            END LOOP;
+            FOR found IN
+                SELECT DISTINCT proname, oidvectortypes(proargtypes) AS arguments FROM pg_proc
+                WHERE prokind IN ('a', 'f', 'w') AND proname <> 'operate' AND NOT EXISTS (
+                    SELECT FROM pg_type
+                    WHERE pg_type.oid = ANY (proargtypes) AND typtype = 'p' AND typname NOT LIKE 'any_%')
+            LOOP
+                EXECUTE format(
+                    'CREATE FUNCTION hostile.%I(%s) RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN '
+                    'RAISE EXCEPTION ''hostile function''; END $f$', found.proname, found.arguments);
+            END LOOP;
+            FOR found IN
+                SELECT typname FROM pg_type
+                WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype IN ('b', 'r') AND typcategory <> 'A'
+            LOOP
+                EXECUTE format('CREATE TYPE hostile.%I AS (lie boolean)', found.typname);
+            END LOOP;
+        END
+        $$
+        """
+}
