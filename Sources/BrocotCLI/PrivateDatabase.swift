@@ -32,7 +32,8 @@ struct PrivateDatabase {
     private static func createDatabase(on cluster: LocalCluster, logger: Logger) async throws {
         let parameters = try ConnectionParameters(url: await cluster.url(database: "postgres"))
         let connection = try await Connection.connect(parameters, logger: logger)
-        let existing = try await connection.query("SELECT FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) \(name)")
+        let existing = try await connection.query(
+            "SELECT FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) \(name)")
         if existing.isEmpty { try await connection.execute("CREATE DATABASE \(identifier: name)") }
         await connection.close()
     }
