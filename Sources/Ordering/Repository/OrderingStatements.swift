@@ -39,11 +39,13 @@ struct OrderingStatements {
     private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemArray)" }
 
     /// The registered tables of these names that exist, with the types of their key columns.
+    ///
+    /// Where different texts are equal, a list would have several names, and so several locks: such a type is none of
+    /// ``KeyType``.
     static func orderedTables(named names: [String]) -> SQL {
         """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.list_column,
-            list_column.atttypid::regtype::text, registered.item_column, item_column.atttypid::regtype::text,
-            registered.owns_rows
+            \(type(of: "list_column")), registered.item_column, \(type(of: "item_column")), registered.owns_rows
         FROM brocot.ordered_tables AS registered
         JOIN pg_catalog.pg_attribute AS list_column
             ON list_column.attrelid
@@ -52,6 +54,15 @@ struct OrderingStatements {
         JOIN pg_catalog.pg_attribute AS item_column
             ON item_column.attrelid = list_column.attrelid AND item_column.attname = registered.item_column
         WHERE registered.name = ANY (\(names))
+        """
+    }
+
+    private static func type(of column: SQL) -> SQL {
+        """
+        \(column).atttypid::regtype::text || CASE WHEN EXISTS (
+            SELECT FROM pg_catalog.pg_collation AS fold
+            WHERE fold.oid = \(column).attcollation AND NOT fold.collisdeterministic
+        ) THEN ' with a collation that takes different texts for equal' ELSE '' END
         """
     }
 

@@ -1,0 +1,50 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Ordering
+
+@Suite("The key columns of a registered table", .database)
+struct KeyColumnTests {
+    /// Some builds of PostgreSQL come without the library that such collations need.
+    private func knowsCollations() async throws -> Bool {
+        let connection = try await TestDatabase.current.connect()
+        let isThere = try await !connection.query("SELECT FROM pg_collation WHERE collprovider = 'i' LIMIT 1").isEmpty
+        if !isThere { print("skipped: this server knows no collations of ICU") }
+        return isThere
+    }
+
+    private func table(list: String, item: String) async throws -> OrderedTable? {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+                CREATE TABLE cards (id \(item) PRIMARY KEY, board \(list) NOT NULL, rank_num bigint, rank_den bigint,
+                    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                    UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                """)
+        return try await connection.run { connection in
+            try OrderedTableRepository.tables(named: ["public.cards"], on: connection)[ExactText("public.cards")]
+        }
+    }
+
+    @Test("have their types, whatever language sorts them") func types() async throws {
+        guard try await knowsCollations() else { return }
+        let table = try await table(list: #"text COLLATE "und-x-icu""#, item: "bigint")
+        #expect(table?.listType == .text && table?.itemType == .bigint)
+    }
+
+    @Test("can't have a collation that takes 'A' for 'a': one list would have two locks", arguments: ["board", "id"])
+    func nondeterministicCollation(_ column: String) async throws {
+        guard try await knowsCollations() else { return }
+        let (folding, plain) = ("varchar(20) COLLATE any_case", "text")
+        do {
+            _ = try await table(
+                list: column == "board" ? folding : plain, item: column == "id" ? folding : plain)
+            Issue.record("nothing was thrown")
+        } catch let error as OrderingError {
+            #expect("\(error)".contains("column \(column) of public.cards has type character varying with a collation"))
+        }
+    }
+}
