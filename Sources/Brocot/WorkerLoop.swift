@@ -109,9 +109,11 @@ struct WorkerLoop: Sendable {
                 health.isFit("\(error)")
                 metrics.failedBatch()
                 tries.noteFailedBatch(error)
-                // As long as a smaller batch may do, the lists that can go on don't wait for the one that can't.
-                try await Task.sleep(for: wasSmallest ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50)))
-                beginsElsewhere = true
+                // As long as a smaller batch or another list may do, the lists that can go on don't wait for those that
+                // can't.
+                let next = wasSmallest ? memory.worker.passOver() : (wanders: true, pauses: false)
+                try await Task.sleep(for: next.pauses ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50)))
+                beginsElsewhere = next.wanders
             }
         }
         return nil

@@ -26,17 +26,19 @@ package struct QueueTransaction: Sendable {
     /// Decides a batch of requests. If the batch fails for a reason that lies in its requests, they are tried again in
     /// parts, down to single ones, so that a bad one harms only itself.
     ///
+    /// - Parameter lastFound: the last of the lists that were found, in the order of a round, also where this throws.
     /// - Throws: ``QueueError``; then nothing was decided, unless it says that the outcome of COMMIT is unknown.
-    package func run(
-        _ scope: Scope, _ progress: ReadProgress = ReadProgress(), on connection: isolated Connection
+    func run(
+        _ scope: Scope, _ progress: ReadProgress, lastFound: inout ListIdentifier?, on connection: isolated Connection
     ) throws(QueueError) -> BatchReport {
-        var locked: [ListIdentifier] = []
+        var claim = ListClaim()
         do throws(QueueError) {
-            return try attempt(scope, .together, progress, locked: &locked, on: connection)
+            return try attempt(scope, .together, progress, &claim, on: connection)
         } catch {
-            guard error.failureClass != .environment, !locked.isEmpty else { throw error }
+            lastFound = claim.lastFound
+            guard error.failureClass != .environment, !claim.locked.isEmpty else { throw error }
         }
-        return try attempt(.lists(locked), .inParts, progress, locked: &locked, on: connection)
+        return try attempt(.lists(claim.locked), .inParts, progress, &claim, on: connection)
     }
 
     private enum Manner {
@@ -46,22 +48,22 @@ package struct QueueTransaction: Sendable {
     private typealias Decided = [(PendingRequest, MoveOutcome)]
 
     private func attempt(
-        _ scope: Scope, _ manner: Manner, _ progress: ReadProgress, locked: inout [ListIdentifier],
+        _ scope: Scope, _ manner: Manner, _ progress: ReadProgress, _ claimed: inout ListClaim,
         on connection: isolated Connection
     ) throws(QueueError) -> BatchReport {
-        var claimed: [ListIdentifier] = []
+        var latest = ListClaim()
         do {
             let report = try connection.transaction(settings: configuration.settings) { connection in
                 var report = BatchReport()
                 let claim = try claim(scope, progress, on: connection)
-                claimed = claim.locked
+                latest = claim
                 report.note(claim)
                 let (pending, time) = try read(
-                    claimed, inOneGo: rowsInOneGo(scope, claim), progress, on: connection)
+                    claim.locked, inOneGo: rowsInOneGo(scope, claim), progress, on: connection)
                 report.hasLostProgress = try !holds(progress, on: connection)
                 guard !report.hasLostProgress else { return report }
                 let batch = ClosedBatch(
-                    pending, locked: Set(claimed), held: Set(claim.held), limit: configuration.requestsPerList)
+                    pending, locked: Set(claim.locked), held: Set(claim.held), limit: configuration.requestsPerList)
                 report.heldBack = batch.heldBack
                 report.hasChangesOfList = pending.contains { $0.move.source != nil }
                 report.held += batch.held
@@ -79,7 +81,7 @@ package struct QueueTransaction: Sendable {
             }
             return report
         } catch {
-            locked = claimed
+            claimed = latest
             throw QueueError(error)
         }
     }

@@ -22,6 +22,9 @@ package struct QueueWorker: Sendable {
     private var transaction: QueueTransaction
     private let sizes = KnownListSizes()
     private var place = Place.beginning
+    /// The last list that the latest batch found, where that failed.
+    private var latestFound: ListIdentifier?
+    private var detour = Detour()
     /// What was found since the round began; nil: it began somewhere in the middle.
     private var round: Round? = Round()
     /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
@@ -73,8 +76,24 @@ package struct QueueWorker: Sendable {
         }
     }
 
+    /// Goes on past the list whose batch, of that list alone, has just failed.
+    ///
+    /// - Returns: whether to go anywhere else from here, and whether to pause before.
+    package mutating func passOver() -> (wanders: Bool, pauses: Bool) {
+        let next = detour.noteFailure(of: latestFound)
+        latestFound = nil
+        switch next.continuation {
+        case .anywhere: return (true, next.isPauseDue)
+        case .behindList(let list): place = .behind(list)
+        case .behindTable(let table): place = .behind(ListIdentifier(orderedTable: table, list: ""))
+        }
+        round = nil
+        return (false, next.isPauseDue)
+    }
+
     /// Decides the next batch.
     package mutating func runBatch(on connection: Connection) async throws(QueueError) -> Progress {
+        latestFound = nil
         // Whoever was just woken has something more urgent to do.
         let isWoken = wasIdle
         if reading.isDue, !isWoken || wasWokenInVain { try await look(on: connection) }
@@ -85,9 +104,17 @@ package struct QueueWorker: Sendable {
             let scope = QueueTransaction.Scope.next(
                 from: place, lists: lists, readingAhead: depth < 2 ? lists : 1, withPartners: withPartners)
             let progress = reading.progress
-            let report = try await connection.run { [transaction] connection throws(QueueError) in
-                try transaction.run(scope, progress, on: connection)
+            let (outcome, lastFound) = await connection.run { [transaction] connection in
+                var lastFound: ListIdentifier?
+                do throws(QueueError) {
+                    let report = try transaction.run(scope, progress, lastFound: &lastFound, on: connection)
+                    return (Result<BatchReport, QueueError>.success(report), lastFound)
+                } catch {
+                    return (.failure(error), lastFound)
+                }
             }
+            latestFound = lastFound
+            let report = try outcome.get()
             if report.hasLostProgress {
                 reading.fallBack()
                 continue

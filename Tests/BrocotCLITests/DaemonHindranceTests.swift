@@ -95,6 +95,60 @@ import Testing
     }
 
     @Test(
+        "a table whose columns were renamed: its requests wait, however many lists they are of, and others don't",
+        .database)
+    func alteredTable() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board bigint, card bigint, numerator bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card));
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'card', false);
+                INSERT INTO cards SELECT n, 1 FROM generate_series(1, 500) AS n;
+                INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
+                SELECT 'public.cards', n::text, ARRAY['1'], 'last' FROM generate_series(1, 500) AS n
+                """)
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-format", "json"], in: "/tmp", until: "rank_num does not exist", databaseURL: database.url
+        ) { daemon in
+            for list in ["a", "b", "c", "d", "e"] {
+                try await connection.execute("SELECT brocot.move(\(list), 'x', last => true)")
+                try await wait(for: 500, Self.pending, connection)
+            }
+            try await connection.execute("ALTER TABLE cards RENAME numerator TO rank_num")
+            try await wait(for: 0, Self.pending, connection)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        try await wait(for: 505, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
+    }
+
+    @Test(
+        "settings of its role, such as how text is written and after how long a statement ends, are none of its business",
+        .database)
+    func settings() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let settings = [
+                "quote_all_identifiers = on", "array_nulls = off", "transform_null_equals = on", "row_security = off",
+                "standard_conforming_strings = off", "bytea_output = escape", "DateStyle = 'SQL, DMY'",
+                "IntervalStyle = sql_standard", "extra_float_digits = -15", "TimeZone = 'Pacific/Apia'",
+                "client_encoding = LATIN1", "default_transaction_isolation = serializable",
+                "default_transaction_deferrable = on", "lock_timeout = '1ms'", "idle_session_timeout = '5s'",
+            ]
+            for setting in settings {
+                try await owner.execute("ALTER ROLE \(identifier: roles[0].name) SET \(unsafeRaw: setting)")
+            }
+            try await owner.execute("SELECT brocot.move('lé', ARRAY['日', 'NULL'], last => true)")
+            let result = try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url)
+            #expect(result.exitCode == 0, "\(result.errors)")
+        }
+        let items = try await owner.query("SELECT item FROM brocot.items WHERE list = 'lé' ORDER BY rank")
+        #expect(try items.map { try $0.decode(0, as: String.self) } == ["日", "NULL"])
+    }
+
+    @Test(
         "a list that somebody keeps locked: after 30 s the log names the session, and tells whether it is Brocot's own",
         .database, arguments: ["psql", "brocot"])
     func lockedList(application: String) async throws {

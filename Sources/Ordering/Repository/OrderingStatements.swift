@@ -57,9 +57,12 @@ struct OrderingStatements {
         """
     }
 
+    /// PostgreSQL's own types, whose numbers are below 16,384, without the quotation marks of `quote_all_identifiers`.
     private static func type(of column: SQL) -> SQL {
         """
-        \(column).atttypid::regtype::text || CASE WHEN EXISTS (
+        CASE WHEN \(column).atttypid < 16384::oid THEN pg_catalog.btrim(\(column).atttypid::regtype::text, '"')
+            ELSE \(column).atttypid::regtype::text
+        END || CASE WHEN EXISTS (
             SELECT FROM pg_catalog.pg_collation AS fold
             WHERE fold.oid = \(column).attcollation AND NOT fold.collisdeterministic
         ) THEN ' with a collation that takes different texts for equal' ELSE '' END
