@@ -43,7 +43,11 @@ public struct Rejection: Error, Equatable, Sendable {
 extension Rejection {
     static func unknownOrderedTable(_ name: String) -> Rejection {
         Rejection(
-            .unknownOrderedTable, "there is no ordered table '\(name)' in brocot.ordered_tables")
+            .unknownOrderedTable,
+            """
+            there is no ordered table '\(name)': brocot.ordered_tables has none of that name, or its table or key columns \
+            are not there
+            """)
     }
 }
 

@@ -18,9 +18,8 @@ import Testing
         #expect(findings.filter { $0.level != "ok" && $0.check != "horizon" }.map(\.message) == [])
         #expect(
             findings.map(\.check) == [
-                "connection", "version", "replica", "pooler", "notify", "schema", "privileges", "grants", "tables",
-                "autovacuum",
-                "held lists", "queue", "horizon",
+                "connection", "version", "encoding", "replica", "pooler", "notify", "schema", "privileges", "grants",
+                "tables", "autovacuum", "held lists", "queue", "horizon",
             ])
     }
 

@@ -37,7 +37,9 @@ package struct Doctor: Sendable {
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
     private func examine(_ connection: Connection) async -> [Finding] {
-        var findings = [version(connection), await replica(connection), await pooler(connection)]
+        var findings = [
+            version(connection), await encoding(connection), await replica(connection), await pooler(connection),
+        ]
         findings.append(await delivery(connection))
         let schema = await schema(connection)
         findings.append(schema)
@@ -72,6 +74,15 @@ package struct Doctor: Sendable {
         return major >= 14
             ? .ok("version", "PostgreSQL \(major)")
             : .failure("version", "PostgreSQL \(major) is too old", advice: "Update it to 14 or newer.")
+    }
+
+    private func encoding(_ connection: Connection) async -> Finding {
+        let encoding = await connection.parameterStatus("server_encoding") ?? "unknown"
+        guard encoding == "SQL_ASCII" else { return .ok("encoding", encoding) }
+        return .warning(
+            "encoding",
+            "SQL_ASCII: the server takes text of any encoding, and a request that is not UTF-8 waits for ever",
+            advice: "Use a database in UTF8, or have every client send UTF-8.")
     }
 
     private func replica(_ connection: Connection) async -> Finding {
