@@ -9,9 +9,9 @@ enum QueueStatements {
     /// (as stored, and at least 100 for each item), but at least one request: what is left out there is later than all
     /// that is returned.
     ///
-    /// - Parameter inOneGo: for lists of one ordered table. All requests from the first of the lists to the last are read,
-    ///   if they are fewer than so many, those of other lists in between as well: much cheaper than a probe for each list,
-    ///   where hardly any has a second request. 0: not tried.
+    /// `inOneGo` is for lists of one ordered table: all requests from the first of the lists to the last are read, if they
+    /// are fewer than so many, those of other lists in between as well. That is much cheaper than a probe for each list,
+    /// where hardly any has a second request. 0: not tried.
     static func pending(
         in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, inOneGo: Int, _ progress: ReadProgress
     ) -> SQL {

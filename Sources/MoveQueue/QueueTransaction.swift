@@ -16,7 +16,7 @@ package struct QueueTransaction: Sendable {
     private let configuration: QueueConfiguration
     private let application: MoveApplication
 
-    /// - Parameter sizes: what earlier transactions learned of lists.
+    /// `sizes` is what earlier transactions learned of lists.
     package init(_ configuration: QueueConfiguration, sizes: KnownListSizes) {
         self.configuration = configuration
         application = MoveApplication(
@@ -24,9 +24,9 @@ package struct QueueTransaction: Sendable {
     }
 
     /// Decides a batch of requests. If the batch fails for a reason that lies in its requests, they are tried again in
-    /// parts, down to single ones, so that a bad one harms only itself.
+    /// parts, down to single ones, so that a bad one harms only itself. Where the batch fails, `lastFound` becomes the last
+    /// of the lists that were found, in the order of a round.
     ///
-    /// - Parameter lastFound: the last of the lists that were found, in the order of a round, also where this throws.
     /// - Throws: ``QueueError``; then nothing was decided, unless it says that the outcome of COMMIT is unknown.
     func run(
         _ scope: Scope, _ progress: ReadProgress, lastFound: inout ListIdentifier?, on connection: isolated Connection

@@ -12,8 +12,7 @@ struct OrderedTableRepository {
     /// So many rows are read around each position that is looked for.
     private static let rowsAroundPosition = 9
 
-    /// - Parameter sizes: to read short lists at once, which needs a transaction with
-    ///   ``OrderingStatements/plannerSettings``; nil: not done.
+    /// With `sizes`, short lists are read at once, which needs a transaction with ``OrderingStatements/plannerSettings``.
     init(_ table: OrderedTable, sizes: KnownListSizes? = nil) {
         self.table = table
         self.sizes = sizes
