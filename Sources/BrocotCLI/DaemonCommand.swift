@@ -132,6 +132,8 @@ struct DaemonCommand: AsyncParsableCommand {
                 return try await checkSchema(on: first, naming: tables, logger: logger)
             } catch MigrationError.database(let error) where error.isConnectionLost && .now < deadline {
                 logger.info("the server went away; trying again", metadata: ["error": "\(error)"])
+                // It may accept connections and end each at once.
+                try await Task.sleep(for: .milliseconds(500))
             } catch {
                 throw error
             }

@@ -23,6 +23,18 @@ import Testing
             ])
     }
 
+    @Test("warns of a database that takes text of any encoding", .database)
+    func anyEncoding() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        let name = database.name + "_ascii"
+        try await connection.execute(
+            "CREATE DATABASE \(identifier: name) TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+        let result = try await BrocotProcess.run("doctor", databaseURL: database.cluster.url(database: name))
+        try await connection.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+        #expect(result.output.contains("warn  encoding    SQL_ASCII"), "\(result.output)")
+    }
+
     @Test("prints a line for each check, and what to do below", .database)
     func text() async throws {
         try await TestDatabase.current.connect().execute(script: Self.held)
