@@ -32,6 +32,14 @@ struct BenchmarkServer {
         try result.get()
     }
 
+    /// Another database of this server, with Brocot's schema.
+    func database(_ name: String) async throws -> BenchmarkServer {
+        try await psql(statement: "CREATE DATABASE \(name)")
+        let other = BenchmarkServer(cluster: cluster, url: await cluster.url(database: name))
+        try await other.brocot("migrate", "up")
+        return other
+    }
+
     private var program: String {
         URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "brocot").path
     }

@@ -4,6 +4,8 @@ import LibPQ
 /// Draining speed while a long transaction keeps vacuum from the queue, as a ratio to the speed before.
 ///
 /// The requests come in chunks while the daemon runs. The speed is that from the commit of a chunk to its last request.
+/// After each chunk, one like it goes to a second database of the same server, in which nobody holds the horizon: what
+/// changes there is the machine's doing, such as its disk's or a neighbour's, and is divided out.
 struct HeldHorizon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "held-horizon", abstract: "Draining while a long transaction holds the horizon, and after.")
@@ -13,47 +15,65 @@ struct HeldHorizon: AsyncParsableCommand {
     @Option(help: "Moves, after a third as many to begin with; a transaction is open during the second third of them.")
     var requests = 1_000_000
     @Option(help: "Moves that are queued at once.") var chunk = 10_000
-
-    @Flag(
-        inversion: .prefixedNo, help: "Whether there is such a transaction; without, its costs can be told from others."
-    )
-    var holds = true
     @Flag(help: "The transaction also asks for a move, so that ids below the others' may appear when it commits.")
     var inserts = false
 
     func run() async throws {
         print("\(requests) random moves in \(lists) lists of \(items) items, \(chunk) at once")
         try await BenchmarkServer.run { server in
-            try await server.psql(file: "random-moves.sql", ["lists": lists, "items": items, "requests": 0])
+            let peer = try await server.database("peer")
+            for database in [server, peer] {
+                try await database.psql(
+                    file: "random-moves.sql", ["lists": lists, "items": items, "requests": 0])
+            }
             try await server.daemon { _ in
-                let connection = try await server.connect()
-                // Nobody analyzes the log in so short a time, and reading all of it would take longer and longer.
-                try await connection.execute(script: "SET enable_seqscan = off; SET enable_bitmapscan = off")
-                // Until every row has moved a few times: ranks are integers at first, and grow longer.
-                _ = try await drain(requests / 3, on: connection)
-                let before = try await drain(requests / 3, on: connection)
-                let holder = try await server.connect()
-                if holds {
-                    try await holder.execute(
-                        script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM brocot.move_requests")
-                    if inserts { try await holder.execute(script: "SELECT brocot.move('holder', 'i1', first => true)") }
-                }
-                let during = try await drain(requests / 3, on: connection)
-                if holds { try await holder.execute(script: "COMMIT") }
-                let after = try await drain(requests / 3, on: connection)
-                print(
-                    "requests/s: before \(Int(before)), while the horizon is held \(Int(during)),",
-                    "ratio \(rounded(during / before)), after \(Int(after)), ratio \(rounded(after / before))")
+                try await peer.daemon { _ in try await measure(server, beside: peer) }
             }
         }
     }
 
-    /// Queues so many moves in chunks, each when the one before is done, and returns requests per second: the median of
-    /// the chunks, since the disk stalls now and then.
-    private func drain(_ count: Int, on connection: Connection) async throws -> Double {
-        var speeds: [Double] = []
-        for _ in 0..<(count / chunk) { speeds.append(Double(chunk) / (try await drainChunk(on: connection))) }
-        return speeds.sorted()[speeds.count / 2]
+    private func measure(_ server: BenchmarkServer, beside peer: BenchmarkServer) async throws {
+        let (connection, peerConnection) = (try await server.connect(), try await peer.connect())
+        for connection in [connection, peerConnection] {
+            // Nobody analyzes the log in so short a time, and reading all of it would take longer and longer.
+            try await connection.execute(script: "SET enable_seqscan = off; SET enable_bitmapscan = off")
+        }
+        // Until every row has moved a few times: ranks are integers at first, and grow longer.
+        _ = try await drain(requests / 3, on: connection, peerConnection)
+        let before = try await drain(requests / 3, on: connection, peerConnection)
+        let holder = try await server.connect()
+        try await holder.execute(
+            script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM brocot.move_requests")
+        if inserts { try await holder.execute(script: "SELECT brocot.move('holder', 'i1', first => true)") }
+        let during = try await drain(requests / 3, on: connection, peerConnection)
+        try await holder.execute(script: "COMMIT")
+        let after = try await drain(requests / 3, on: connection, peerConnection)
+        for (phase, speed) in [("before", before), ("while the horizon is held", during), ("after", after)] {
+            print(
+                "\(phase): \(Int(speed.requests))/s, \(Int(speed.peer))/s where nobody holds it,",
+                "ratio \(rounded(speed.ratio)), to the one before \(rounded(speed.ratio / before.ratio))")
+        }
+    }
+
+    /// Medians over the chunks, since the disk stalls now and then; in requests per second.
+    private struct Speed {
+        let requests: Double
+        let peer: Double
+        /// Of each chunk to the one beside it.
+        let ratio: Double
+    }
+
+    /// Queues so many moves in each database in chunks, each when the one before is done.
+    private func drain(_ count: Int, on connection: Connection, _ peer: Connection) async throws -> Speed {
+        var speeds: [(requests: Double, peer: Double)] = []
+        for _ in 0..<(count / chunk) {
+            let requests = Double(chunk) / (try await drainChunk(on: connection))
+            speeds.append((requests, Double(chunk) / (try await drainChunk(on: peer))))
+        }
+        func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+        return Speed(
+            requests: median(speeds.map(\.requests)), peer: median(speeds.map(\.peer)),
+            ratio: median(speeds.map { $0.requests / $0.peer }))
     }
 
     private func drainChunk(on connection: Connection) async throws -> Double {
