@@ -130,6 +130,9 @@ struct BenchmarkServer {
     }
 }
 
+/// The one in the middle of an odd number of values, or the one above it.
+func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
 /// A number with two decimals, for people.
 func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }
 

@@ -70,7 +70,6 @@ struct HeldHorizon: AsyncParsableCommand {
             let requests = Double(chunk) / (try await drainChunk(on: connection))
             speeds.append((requests, Double(chunk) / (try await drainChunk(on: peer))))
         }
-        func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
         return Speed(
             requests: median(speeds.map(\.requests)), peer: median(speeds.map(\.peer)),
             ratio: median(speeds.map { $0.requests / $0.peer }))

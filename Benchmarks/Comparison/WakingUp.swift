@@ -8,8 +8,8 @@ struct WakingUp: AsyncParsableCommand {
 
     @Option(help: "Requests, one at a time.") var requests = 500
     @Option(help: "Sessions that enqueue at full speed.") var sessions = 8
-    @Option(help: "Rounds with the triggers and without.") var rounds = 6
-    @Option(help: "Seconds of each.") var seconds = 5
+    @Option(help: "Rounds with the triggers and without.") var rounds = 11
+    @Option(help: "Seconds of each.") var seconds = 3
 
     func run() async throws {
         try await BenchmarkServer.run { server in
@@ -84,10 +84,12 @@ struct WakingUp: AsyncParsableCommand {
             }
         }
         try await server.psql(statement: "ALTER TABLE brocot.move_requests ENABLE TRIGGER USER")
-        let with = speeds["ENABLE", default: []].reduce(0, +) / Double(rounds)
-        let without = speeds["DISABLE", default: []].reduce(0, +) / Double(rounds)
+        let (with, without) = (speeds["ENABLE", default: []], speeds["DISABLE", default: []])
+        // Of each round, since the machine is faster at times and slower at others.
+        let ratios = zip(with, without).map { $0 / $1 }.sorted()
         print(
-            "\(sessions) sessions that enqueue, \(what): \(Int(with)) requests/s, without triggers \(Int(without)),",
-            "ratio \(rounded(with / without))")
+            "\(sessions) sessions that enqueue, \(what): \(Int(median(with))) requests/s,",
+            "without triggers \(Int(median(without))), ratio \(rounded(median(ratios))),",
+            "that of a round \(rounded(ratios[0])) to \(rounded(ratios[ratios.count - 1]))")
     }
 }
