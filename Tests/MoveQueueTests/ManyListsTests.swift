@@ -46,6 +46,33 @@ struct ManyListsTests {
         }
     }
 
+    @Test("are decided also where the oldest request, of a list between them that somebody else has, is a large one")
+    func largeRequestInBetween() async throws {
+        let fixture = try await QueueFixture()
+        let lists = (100..<160).map { ListIdentifier("l\($0)") }
+        let small = lists.map { Move(list: $0, items: ["x"], action: .place(.last, from: nil)) }
+        var configuration = QueueConfiguration()
+        (configuration.listsPerBatch, configuration.requestsPerBatch) = (20, 40)
+        configuration.bytesPerBatch = 10_000
+        var worker = QueueWorker(configuration)
+        func runBatches() async throws {
+            for _ in 1...40 { _ = try await worker.runBatch(on: fixture.connection) }
+        }
+        // So that few requests are expected of each list.
+        try await fixture.enqueue(small)
+        try await runBatches()
+        let other = try await TestDatabase.current.connect()
+        try await other.execute("SELECT pg_advisory_lock(brocot.list_lock_key('items', 'l130+'))")
+        let items = (1...200).map(String.init)
+        let large = try await fixture.enqueue([
+            Move(list: "l130+", items: items, action: .place(.last, from: nil))
+        ])
+        try await fixture.enqueue(small)
+        try await runBatches()
+        let pending = try await fixture.connection.query("SELECT id FROM brocot.move_requests")
+        #expect(try pending.map { try $0.decode(0, as: Int64.self) } == large)
+    }
+
     @Test("end as plain arrays do") func model() async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")
