@@ -9,13 +9,19 @@ enum QueueStatements {
     /// (as stored, and at least 100 for each item), but at least one request: what is left out there is later than all
     /// that is returned.
     ///
-    /// `inOneGo` is for lists of one ordered table: all requests from the first of the lists to the last are read, if they
-    /// are fewer than so many, those of other lists in between as well. That is much cheaper than a probe for each list,
-    /// where hardly any has a second request. 0: not tried.
+    /// `inOneGo` is for lists of one ordered table: all requests from the first of the lists to the last are visited, if
+    /// they are fewer than so many, those of other lists in between as well. That is much cheaper than a probe for each
+    /// list, where hardly any has a second request. 0: not tried.
     static func pending(
         in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, inOneGo: Int, _ progress: ReadProgress
     ) -> SQL {
-        let wholeStretch: SQL = "SELECT stretch.* FROM stretch WHERE (SELECT is_whole FROM extent) UNION ALL"
+        // Those of other lists are left out before anything is counted: they would take the room of what is asked for.
+        let wholeStretch: SQL = """
+            SELECT stretch.* FROM stretch
+            WHERE (SELECT is_whole FROM extent) AND (
+                stretch.list IN (SELECT wanted.list FROM wanted) OR stretch.from_list IN (SELECT wanted.list FROM wanted))
+            UNION ALL
+            """
         let unlessWhole: SQL = "(SELECT wanted.* FROM wanted WHERE NOT (SELECT is_whole FROM extent)) AS wanted"
         let probed: SQL = inOneGo > 0 ? unlessWhole : "wanted"
         return """

@@ -145,15 +145,9 @@ package struct QueueTransaction: Sendable {
             prepared: true)
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
-        let locked = Set(inOneGo > 0 ? lists : [])
         for row in rows {
             let request = try PendingRequest(row)
-            guard inOneGo == 0 || !locked.isDisjoint(with: request.move.lists) else { continue }
             requests[request.id] = request
-        }
-        if requests.isEmpty, inOneGo > 0, !rows.isEmpty {
-            // A request of a list in between was as large as all that may be read together.
-            return try read(lists, inOneGo: 0, progress, on: connection)
         }
         return (Array(requests.values), try rows.first?.decode(8, as: Timestamp.self))
     }
@@ -246,7 +240,7 @@ package struct QueueTransaction: Sendable {
 }
 
 extension PendingRequest {
-    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:_:)``.
+    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:inOneGo:_:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
         location = try row.decode(9, as: String.self)

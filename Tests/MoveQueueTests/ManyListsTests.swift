@@ -8,15 +8,16 @@ import Testing
 
 @Suite("Many lists with few requests each", .database, .timeLimit(.minutes(10)))
 struct ManyListsTests {
-    /// The ids that reading finds, for the lists whose names begin with "l".
+    /// The ids that reading finds, each once: a change of list may be found in both its lists.
     private func ids(
-        in lists: [ListIdentifier], inOneGo: Int, _ progress: ReadProgress = ReadProgress(), on connection: Connection
+        in lists: [ListIdentifier], bytes: Int = 1 << 20, inOneGo: Int, _ progress: ReadProgress = ReadProgress(),
+        on connection: Connection
     ) async throws -> [Int64] {
         let statement = QueueStatements.pending(
-            in: lists, limit: 1_000, total: 8_000, bytes: 1 << 20, inOneGo: inOneGo, progress)
+            in: lists, limit: 1_000, total: 8_000, bytes: bytes, inOneGo: inOneGo, progress)
         return try await connection.run { connection in
             try connection.transaction(settings: QueueConfiguration().settings) { connection in
-                try connection.query(statement).map { try $0.decode(0, as: Int64.self) }.sorted()
+                Set(try connection.query(statement).map { try $0.decode(0, as: Int64.self) }).sorted()
             }
         }
     }
@@ -71,6 +72,24 @@ struct ManyListsTests {
         try await runBatches()
         let pending = try await fixture.connection.query("SELECT id FROM brocot.move_requests")
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == large)
+    }
+
+    @Test("are not kept back by large requests of a list among them that is not asked for, such as one that is held")
+    func largeRequestsOfOthers() async throws {
+        let fixture = try await QueueFixture()
+        let lists = (1...40).map { ListIdentifier("l\($0)") }
+        let items = (1...20).map(String.init)
+        let large = Move(list: lists[7], items: items, action: .place(.last, from: nil))
+        try await fixture.enqueue([large, large])
+        let asked = lists.filter { $0 != lists[7] }
+        let inserted = try await fixture.enqueue(
+            asked.map { Move(list: $0, items: ["x"], action: .place(.last, from: nil)) }
+                + [Move(list: lists[7], items: ["x"], action: .place(.last, from: asked[0].list))])
+        // Room for all that is asked for, but not for the large ones as well.
+        for limit in [0, 1000] {
+            #expect(
+                try await ids(in: asked, bytes: 4_100, inOneGo: limit, on: fixture.connection) == inserted, "\(limit)")
+        }
     }
 
     @Test("end as plain arrays do") func model() async throws {
