@@ -4,17 +4,20 @@ import Logging
 ///
 /// An outage begins with the first failure, and ends where something is noted to work. In one outage, the same error is
 /// logged once in ten minutes. In another outage it is logged anew, but three times in ten minutes at most: a connection
-/// that comes and goes fills no disk. The next line of an error says how often it was kept back. The end of an outage is
-/// logged if any of its errors was.
+/// that comes and goes fills no disk. Nor do errors that are never the same, such as of many lists: all together have a
+/// bound too. The next line of an error says how often it was kept back. The end of an outage is logged if any of its
+/// errors was.
 struct FailureLog {
     static let interval = Duration.seconds(600)
     /// In so many outages within the interval, the same error is logged.
     static let mostLines = 3
     /// So many errors are kept in mind; an older one counts as new then.
     static let mostErrors = 16
+    /// So many lines are logged within the interval, whatever the errors.
+    static let mostLinesOfAll = mostErrors * mostLines
 
     private struct Entry {
-        /// When it was logged within the last interval; never empty.
+        /// When it was logged within the last interval.
         var logged: [ContinuousClock.Instant]
         var keptBack = 0
         /// Whether it was kept back or logged in the present outage.
@@ -30,6 +33,8 @@ struct FailureLog {
     private let logger: Logger
     private var entries: [Substring: Entry] = [:]
     private var outage: Outage?
+    /// When anything was logged within the last interval.
+    private var logged: [ContinuousClock.Instant] = []
 
     init(_ logger: Logger) {
         self.logger = logger
@@ -62,15 +67,17 @@ struct FailureLog {
         let key = error.prefix { $0 != "\n" }
         var entry = entries[key] ?? Entry(logged: [], isKnown: false)
         entry.logged.removeAll { now - $0 >= Self.interval }
+        logged.removeAll { now - $0 >= Self.interval }
         let mostLines = entry.isKnown ? 1 : Self.mostLines
-        guard entry.logged.count < mostLines else {
+        guard entry.logged.count < mostLines, logged.count < Self.mostLinesOfAll else {
             entry.keptBack += 1
             entry.isKnown = true
-            entries[key] = entry
+            if entries[key] != nil { entries[key] = entry }
             return nil
         }
         if entries[key] == nil { makeRoom() }
         entries[key] = Entry(logged: entry.logged + [now])
+        logged.append(now)
         outage?.isLogged = true
         return entry.keptBack
     }

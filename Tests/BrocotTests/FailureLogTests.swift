@@ -68,6 +68,14 @@ import Testing
         #expect(logged == [602, 1_202])
     }
 
+    @Test("fills no log where each time it is another one, such as of another list: so many lines in ten minutes")
+    func neverTheSame() {
+        var log = FailureLog(logger)
+        let lines = (0..<1_800).filter { log.admit("list \($0)", at: start + .seconds($0)) != nil }
+        let first = Array(0..<48)
+        #expect(lines == first + first.map { 600 + $0 } + first.map { 1_200 + $0 })
+    }
+
     @Test("is kept in mind as far as it is among the latest")
     func forgotten() {
         var log = FailureLog(logger)
