@@ -57,6 +57,7 @@ struct WorkerLoop: Sendable {
         }
 
         mutating func noteFailedBatch(_ error: QueueError) {
+            lostConnections.noteWork("connected again")
             failedBatches.note("nothing was decided; trying again", error, level: .error)
             latestFailure = .now
         }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many placed rows lists had when their ends were last reached. Shared by whoever reads the same tables.
+/// How many placed rows lists had when a worker last reached their ends.
 ///
 /// A hint: another writer may have changed a list since. It chooses how to read, and whoever relies on it bounds what is
 /// read.
