@@ -17,26 +17,30 @@ struct Fairness: AsyncParsableCommand {
         }
     }
 
-    /// As many lists as requests, against lists with 100 each.
+    /// As many lists as requests, against lists with 100 each, in turns.
     private func manyLists(_ server: BenchmarkServer) async throws {
-        var speeds: [Double] = []
-        for lists in [requests / 100, requests] {
-            var seconds = 0.0
-            for _ in 0..<3 {
-                try await server.psql(
-                    statement: """
-                        TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;
-                        INSERT INTO brocot.move_requests (list, items, placement)
-                        SELECT 'l' || n % \(lists), ARRAY['i' || n], 'last' FROM generate_series(1, \(requests)) AS n;
-                        """)
-                try await server.psql(statement: "VACUUM ANALYZE brocot.move_requests")
-                seconds += try await server.brocot("daemon", "--drain")
-            }
-            speeds.append(3 * Double(requests) / seconds)
+        var (few, many): ([Double], [Double]) = ([], [])
+        for _ in 0..<5 {
+            few.append(try await drain(lists: requests / 100, server))
+            many.append(try await drain(lists: requests, server))
         }
+        // Of each round, since the machine is faster at times and slower at others.
+        let ratios = zip(many, few).map { $0 / $1 }
         print(
-            "\(requests) requests: in \(requests / 100) lists \(Int(speeds[0]))/s, in \(requests) lists \(Int(speeds[1]))/s,",
-            "ratio \(rounded(speeds[1] / speeds[0]))")
+            "\(requests) requests: in \(requests / 100) lists \(Int(median(few)))/s, in \(requests) lists \(Int(median(many)))/s,",
+            "ratio \(rounded(median(ratios))), of the rounds \(ratios.map(rounded))")
+    }
+
+    /// Requests per second of a daemon that drains as many as there are in all, for new items of so many lists.
+    private func drain(lists: Int, _ server: BenchmarkServer) async throws -> Double {
+        try await server.psql(
+            statement: """
+                TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'l' || n % \(lists), ARRAY['i' || n], 'last' FROM generate_series(1, \(requests)) AS n;
+                """)
+        try await server.psql(statement: "VACUUM ANALYZE brocot.move_requests")
+        return Double(requests) / (try await server.brocot("daemon", "--drain"))
     }
 
     /// Changes of list between two lists of each pair, in both directions and all queued at once.
