@@ -73,7 +73,8 @@ struct WorkerLoop: Sendable {
         }
     }
 
-    /// After so long without a failed batch, none is going to be tried again that failed before.
+    /// After so long without a failed batch, those that failed before have most likely been tried again: a round of all lists
+    /// takes longer only where there are very many.
     private static let calm = Duration.seconds(60)
 
     /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
