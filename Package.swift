@@ -46,10 +46,12 @@ let package = Package(
             plugins: ["EmbedMigrations"]),
         .target(name: "MoveQueue", dependencies: ["Ordering", "LibPQ", logging], swiftSettings: strict),
         .target(
-            name: "Brocot", dependencies: ["MoveQueue", "Ordering", "LibPQ", logging, metrics, serviceLifecycle],
+            name: "Daemon", dependencies: ["MoveQueue", "Ordering", "LibPQ", logging, metrics, serviceLifecycle],
             swiftSettings: strict),
+        .target(name: "Brocot", dependencies: ["Ordering", "LibPQ", logging], swiftSettings: strict),
         .target(
-            name: "Operations", dependencies: ["Migrations", "MoveQueue", "LibPQ", logging], swiftSettings: strict),
+            name: "Administration", dependencies: ["Migrations", "Ordering", "SternBrocot", "LibPQ", logging],
+            swiftSettings: strict),
         .target(name: "PrometheusText", dependencies: [metrics], swiftSettings: strict),
         .target(
             name: "Supervision", dependencies: [logging, serviceLifecycle] + nio, swiftSettings: strict),
@@ -57,8 +59,9 @@ let package = Package(
         .executableTarget(
             name: "BrocotCLI",
             dependencies: [
-                "Migrations", "Brocot", "MoveQueue", "Operations", "PrometheusText", "Supervision", "LocalPostgres",
-                argumentParser, serviceLifecycle, unixSignals, logging, metrics, configuration,
+                "Administration", "Daemon", "LibPQ", "LocalPostgres", "Migrations", "MoveQueue", "Ordering",
+                "PrometheusText",
+                "Supervision", argumentParser, serviceLifecycle, unixSignals, logging, metrics, configuration,
             ],
             swiftSettings: strict),
 
@@ -68,7 +71,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "OnPrivateServer",
-            dependencies: ["Brocot", "LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
+            dependencies: ["Daemon", "LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Examples/OnPrivateServer", swiftSettings: strict),
 
         .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder", swiftSettings: strict),
@@ -123,13 +126,19 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "BrocotTests",
-            dependencies: ["Brocot", "BrocotCLI", "LibraryExample", "OrderingModel", "TestPostgres", subprocess],
+            dependencies: [
+                "Brocot", "BrocotCLI", "Daemon", "LibraryExample", "OrderingModel", "TestPostgres", subprocess,
+            ],
             swiftSettings: strict),
         .testTarget(
-            name: "OperationsTests",
+            name: "AdministrationTests",
             dependencies: [
-                "Operations", "Migrations", "LibPQ", "FaultHarness", "LocalPostgres", "TestPostgres", logging,
+                "Administration", "FaultHarness", "LibPQ", "LocalPostgres", "Migrations", "Ordering", "SternBrocot",
+                "TestPostgres", logging,
             ], swiftSettings: strict),
+        .testTarget(
+            name: "DaemonTests", dependencies: ["Daemon", "LibPQ", "Ordering", "TestPostgres", logging],
+            swiftSettings: strict),
         .testTarget(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),
         .testTarget(

@@ -1,4 +1,4 @@
-import Brocot
+import Daemon
 import LibPQ
 import LocalPostgres
 import Logging

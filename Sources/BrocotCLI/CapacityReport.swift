@@ -1,3 +1,4 @@
+import Administration
 import Ordering
 
 /// What `brocot check` prints of a list.

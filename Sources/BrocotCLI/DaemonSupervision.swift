@@ -1,4 +1,4 @@
-import Brocot
+import Daemon
 import FoundationEssentials
 import Logging
 import Metrics

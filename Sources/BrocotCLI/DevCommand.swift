@@ -1,5 +1,5 @@
 import ArgumentParser
-import Brocot
+import Daemon
 import FoundationEssentials
 import LocalPostgres
 import Logging

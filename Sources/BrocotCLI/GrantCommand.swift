@@ -1,6 +1,6 @@
 import ArgumentParser
 import LibPQ
-import Operations
+import Administration
 
 struct GrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

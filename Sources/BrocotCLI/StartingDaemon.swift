@@ -1,4 +1,4 @@
-import Brocot
+import Daemon
 import ServiceLifecycle
 
 /// A daemon and what has to hold before it begins. A service as a whole, so that signals are heard from the start: to end

@@ -1,4 +1,4 @@
-import Operations
+import Administration
 
 /// What `brocot status` prints for people.
 struct StatusText {

@@ -1,4 +1,5 @@
 import Brocot
+import Daemon
 import LibPQ
 import Logging
 import TestPostgres

@@ -108,17 +108,6 @@ struct StatementPlanTests {
         try await expectIndexes([], in: statements.count(of: "l1"))
     }
 
-    @Test func wholeLists() async throws {
-        let statements = CapacityStatements(Self.items, list: "l1")
-        try await expectIndexes(
-            ["items_list_rank_key"], in: statements.page(after: "500", count: 100), sorts: false)
-        // It is planned when it runs: an empty table makes no difference.
-        try await expectIndexes(
-            ["items_list_rank_key"], in: statements.unplacedCount, after: Self.histories.dropLast())
-        let rebalances = CapacityStatements.rebalances(of: ListIdentifier(orderedTable: "items", list: "l1"), count: 5)
-        try await expectIndexes(["move_log_rebalancing"], in: rebalances, sorts: false)
-    }
-
     @Test func writes() async throws {
         try await expectIndexes(["items_pkey"], in: statements.updateRanks([change]))
         try await expectIndexes(["items_pkey"], in: statements.updateListsAndRanks([change]))

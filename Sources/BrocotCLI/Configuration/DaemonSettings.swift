@@ -1,4 +1,4 @@
-import Brocot
+import Daemon
 import Configuration
 import LibPQ
 import Logging

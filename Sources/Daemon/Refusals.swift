@@ -1,3 +1,5 @@
+import LibPQ
+
 /// What the server refuses to a lookout whose connection is well, such as for want of a right: it waits and tries again.
 /// Pure.
 struct Refusals {

@@ -1,5 +1,5 @@
 import LibPQ
-import MoveQueue
+
 import Ordering
 import TestPostgres
 import Testing

@@ -1,4 +1,5 @@
 import LibPQ
+import Ordering
 
 /// The statements that look at one whole list. They read along the unique index of list and rank.
 struct CapacityStatements {

@@ -1,7 +1,7 @@
 import Logging
 import Testing
 
-@testable import Brocot
+@testable import Daemon
 
 @Suite("What fails again and again") struct FailureLogTests {
     private let start = ContinuousClock.now

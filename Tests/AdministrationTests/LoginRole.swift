@@ -1,6 +1,6 @@
 import LibPQ
 import Logging
-import Operations
+import Administration
 import TestPostgres
 
 /// A role that can log in, of which a test's database is the only one. Roles are the whole server's, so it has the

@@ -1,7 +1,7 @@
 import SternBrocot
 import Testing
 
-@testable import Ordering
+@testable import Administration
 
 @Suite("The inserts left in a gap are the least that an adversary needs to fill it")
 struct InsertsLeftTests {

@@ -1,4 +1,5 @@
 import LibPQ
+import Ordering
 
 /// Reads how much room the lists of an ordered table have.
 package struct CapacityReader: Sendable {
@@ -39,7 +40,7 @@ package struct CapacityReader: Sendable {
     /// - Returns: What was found; no items where there is no such list.
     /// - Throws: What the server or the connection says.
     package func read(_ list: String, on connection: isolated Connection) throws(PostgresError) -> Finding {
-        try connection.transaction(.repeatableReadOnly, settings: OrderingStatements.plannerSettings) {
+        try connection.transaction(.repeatableReadOnly, settings: MoveApplication.plannerSettings) {
             connection throws(PostgresError) in
             let statements = CapacityStatements(table, list: list)
             let capacity = try capacity(statements, on: connection)
@@ -72,14 +73,5 @@ package struct CapacityReader: Sendable {
             guard rows.count == pageSize, let end = rows.last else { return capacity }
             last = try end.decode(3)
         }
-    }
-}
-
-extension OrderedTable {
-    /// The registered table of this name; nil where there is none, or its table does not exist.
-    package static func named(
-        _ name: String, on connection: isolated Connection
-    ) throws(OrderingError) -> OrderedTable? {
-        try OrderedTableRepository.tables(named: [name], on: connection)[ExactText(name)]
     }
 }

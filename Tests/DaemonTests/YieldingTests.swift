@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Brocot
+@testable import Daemon
 
 @Suite("A worker that found lists locked") struct YieldingTests {
     @Test("pauses as long as it tried, and twice as long each time")

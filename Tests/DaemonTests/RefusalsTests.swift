@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Brocot
+@testable import Daemon
 
 @Suite("What the server refuses to a lookout") struct RefusalsTests {
     private let start = ContinuousClock.now

@@ -1,9 +1,10 @@
 import LibPQ
+import Ordering
 import SternBrocot
 import TestPostgres
 import Testing
 
-@testable import Ordering
+@testable import Administration
 
 @Suite("The capacity of a list") struct ListCapacityTests {
     private func capacity(_ rows: [(String, Int64, Int64)]) -> ListCapacity {

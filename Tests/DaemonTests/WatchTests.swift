@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Brocot
+@testable import Daemon
 
 @Suite("A lookout's watch") struct WatchTests {
     private let start = ContinuousClock.now

@@ -1,5 +1,5 @@
 import LibPQ
-import Operations
+import Administration
 import TestPostgres
 import Testing
 

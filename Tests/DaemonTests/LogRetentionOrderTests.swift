@@ -3,7 +3,7 @@ import Logging
 import TestPostgres
 import Testing
 
-@testable import Brocot
+@testable import Daemon
 
 @Suite("The log is pruned by age also where ids don't rise with it", .database, .timeLimit(.minutes(10)))
 struct LogRetentionOrderTests {

@@ -1,5 +1,4 @@
 import LibPQ
-import MoveQueue
 import Ordering
 
 extension BrocotTransaction {

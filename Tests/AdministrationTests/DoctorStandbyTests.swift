@@ -2,7 +2,7 @@ import FaultHarness
 import LibPQ
 import LocalPostgres
 import Logging
-import Operations
+import Administration
 import TestPostgres
 import Testing
 

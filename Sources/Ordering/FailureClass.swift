@@ -1,5 +1,4 @@
 import LibPQ
-import Ordering
 
 /// Whose fault an error is that the database reports while requests are applied.
 package enum FailureClass: Equatable, Sendable {

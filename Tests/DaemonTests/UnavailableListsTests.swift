@@ -1,7 +1,7 @@
 import Ordering
 import Testing
 
-@testable import Brocot
+@testable import Daemon
 
 @Suite("A list that one transaction keeps locked is reported")
 struct UnavailableListsTests {
