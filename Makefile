@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test test-model test-traces test-faults memory-check benchmark simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-model test-ranks test-traces test-faults memory-check benchmark simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSa
 REQUESTS ?= 1000000
 test-model: dependencies ## Compare the queue with plain arrays, over REQUESTS=1000000 random requests
 	BROCOT_MODEL_REQUESTS=$(REQUESTS) swift test --filter ModelTests
+
+RANK_GAPS ?= 1000000
+test-ranks: dependencies ## Compare ranks chosen by SQL with the library's, in RANK_GAPS=1000000 random gaps
+	BROCOT_RANK_GAPS=$(RANK_GAPS) swift test --filter RankFunctionTests
 
 test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRACES is their folder
 	BROCOT_ALL_TRACES=1 swift test --filter TraceReplayTests

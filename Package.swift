@@ -121,6 +121,10 @@ let package = Package(
         .testTarget(
             name: "OrderingTests", dependencies: ["Ordering", "SternBrocot", "TestPostgres"], swiftSettings: strict),
         .testTarget(
+            name: "SQLFunctionTests",
+            dependencies: ["LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SternBrocot", "TestPostgres"],
+            swiftSettings: strict),
+        .testTarget(
             name: "MoveQueueTests",
             dependencies: ["MoveQueue", "Ordering", "OrderingModel", "SternBrocot", "TestPostgres"],
             swiftSettings: strict),
