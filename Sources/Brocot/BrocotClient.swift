@@ -70,11 +70,14 @@ public final class BrocotClient: Sendable {
 
     // MARK: One call in a transaction of its own
 
-    /// As ``BrocotTransaction/place(_:_:in:from:)``, in a transaction of its own.
+    /// As ``BrocotTransaction/place(_:_:in:from:missing:)``, in a transaction of its own.
     public func place(
-        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil
+        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        missing: MissingItems = .insert
     ) async throws {
-        try await transaction { transaction in try transaction.place(items, placement, in: list, from: source) }
+        try await transaction { transaction in
+            try transaction.place(items, placement, in: list, from: source, missing: missing)
+        }
     }
 
     /// As ``BrocotTransaction/remove(_:from:)``, in a transaction of its own.
@@ -108,13 +111,14 @@ public final class BrocotClient: Sendable {
 
     // MARK: Through the queue
 
-    /// As ``BrocotTransaction/enqueuePlace(_:_:in:from:idempotencyKey:)``, in a transaction of its own.
+    /// As ``BrocotTransaction/enqueuePlace(_:_:in:from:missing:idempotencyKey:)``, in a transaction of its own.
     public func enqueuePlace(
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
-        idempotencyKey: String? = nil
+        missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) async throws -> Int64 {
         try await transaction { transaction in
-            try transaction.enqueuePlace(items, placement, in: list, from: source, idempotencyKey: idempotencyKey)
+            try transaction.enqueuePlace(
+                items, placement, in: list, from: source, missing: missing, idempotencyKey: idempotencyKey)
         }
     }
 

@@ -2,24 +2,26 @@ import LibPQ
 import Ordering
 
 extension BrocotTransaction {
-    /// Places items in a list, side by side in the order given. Those that the built-in table lacks are inserted.
+    /// Places items in a list, side by side in the order given.
     ///
     /// - Parameters:
     ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes.
     ///   - placement: where in the list.
     ///   - list: the list that they are in afterwards.
     ///   - source: the list of the same table that the items leave, if they change lists.
+    ///   - missing: what becomes of items that the built-in table lacks.
     /// - Throws: ``Rejection``: nothing was changed, and the transaction can go on. ``BrocotError``: where its code is
     ///   `invalidArgument` or `listNotLocked` the transaction can go on as well.
     public mutating func place(
-        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil
+        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        missing: MissingItems = .insert
     ) throws {
-        try apply(Move(list: list, items: items, action: .place(placement, from: source)))
+        try apply(Move(list: list, items: items, action: .place(placement, from: source), missing: missing))
     }
 
     /// Takes items out of a list's order: those that are there. In a table of the user's the rows stay, without a rank.
     ///
-    /// - Throws: as ``place(_:_:in:from:)``.
+    /// - Throws: as ``place(_:_:in:from:missing:)``.
     public mutating func remove(_ items: [String], from list: ListIdentifier) throws {
         try apply(Move(list: list, items: items, action: .remove))
     }
@@ -35,7 +37,7 @@ extension BrocotTransaction {
     ///   - offsets: such as an `IndexSet`; where it is empty, nothing happens.
     ///   - destination: 0 to the number of items.
     ///   - list: the list that is reordered.
-    /// - Throws: ``Rejection`` `itemNotFound` where the list is shorter; else as ``place(_:_:in:from:)``.
+    /// - Throws: ``Rejection`` `itemNotFound` where the list is shorter; else as ``place(_:_:in:from:missing:)``.
     public mutating func move(
         fromOffsets offsets: some Sequence<Int>, toOffset destination: Int, in list: ListIdentifier
     ) throws {
@@ -77,7 +79,7 @@ extension BrocotTransaction {
         }
     }
 
-    /// Asks the daemon for ``place(_:_:in:from:)``: the request is there when this transaction commits.
+    /// Asks the daemon for ``place(_:_:in:from:missing:)``: the request is there when this transaction commits.
     ///
     /// Takes no lock, and goes at any isolation level.
     ///
@@ -86,18 +88,20 @@ extension BrocotTransaction {
     ///   - placement: as there.
     ///   - list: as there.
     ///   - source: as there.
+    ///   - missing: as there.
     ///   - idempotencyKey: 1 to 1,024 bytes. A second request with the same key is skipped, as long as the first is
     ///     pending or logged.
     /// - Returns: the request's number, or that of the first one with the key.
     /// - Throws: ``BrocotError``.
     public mutating func enqueuePlace(
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
-        idempotencyKey: String? = nil
+        missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {
-        try enqueue(Move(list: list, items: items, action: .place(placement, from: source)), idempotencyKey)
+        try enqueue(
+            Move(list: list, items: items, action: .place(placement, from: source), missing: missing), idempotencyKey)
     }
 
-    /// Asks the daemon for ``remove(_:from:)``, as ``enqueuePlace(_:_:in:from:idempotencyKey:)`` does.
+    /// Asks the daemon for ``remove(_:from:)``, as ``enqueuePlace(_:_:in:from:missing:idempotencyKey:)`` does.
     ///
     /// - Returns: the request's number, or that of the first one with the key.
     /// - Throws: ``BrocotError``.

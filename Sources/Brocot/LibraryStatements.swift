@@ -27,7 +27,8 @@ enum LibraryStatements {
         return """
             SELECT brocot.enqueue(
                 \(move.list.orderedTable), \(move.list.list), \(move.items), \(columns.placement), \(columns.anchor as String?),
-                \(columns.position as Int?), \(move.source?.list as String?), \(idempotencyKey as String?))
+                \(columns.position as Int?), \(move.source?.list as String?), \(move.missing.rawValue),
+                \(idempotencyKey as String?))
             """
     }
 

@@ -32,7 +32,7 @@ enum DemoBacklog {
         Event(
             reason: "These two go together",
             call: """
-                brocot.move('backlog', ARRAY['Passkeys for sign-in', 'Tour for new users'], \
+                brocot.move_items('backlog', ARRAY['Passkeys for sign-in', 'Tour for new users'], \
                 after => 'Rate limit for the API')
                 """),
         Event(

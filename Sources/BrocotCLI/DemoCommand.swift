@@ -26,7 +26,8 @@ struct DemoCommand: AsyncParsableCommand {
     private func play(on database: PrivateDatabase, logger: Logger) async throws {
         let connection = try await Connection.connect(database.parameters, logger: logger)
 
-        try await connection.execute("SELECT brocot.move(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
+        try await connection.execute(
+            "SELECT brocot.move_items(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
         try await drain(database, logger: logger)
         let before = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
         printItems("A team's backlog. Every item has a rank, an exact fraction:", before)

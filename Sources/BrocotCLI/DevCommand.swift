@@ -74,7 +74,7 @@ struct DevCommand: AsyncParsableCommand {
 
         Paste there:
 
-          SELECT brocot.move('groceries', '{milk,eggs,bread}'::text[], last => true);
+          SELECT brocot.move_items('groceries', '{milk,eggs,bread}', last => true);
           SELECT brocot.move('groceries', 'bread', before => 'eggs');
 
         And see what became of it:

@@ -50,7 +50,7 @@ enum QueueStatements {
                 WINDOW earlier AS (ORDER BY candidate.id ROWS UNBOUNDED PRECEDING)
             )
             SELECT weighed.id, weighed.ordered_table, weighed.list, weighed.items, weighed.placement, weighed.anchor,
-                weighed.position, weighed.from_list, moment.now, weighed.location::text
+                weighed.position, weighed.from_list, moment.now, weighed.location::text, weighed.missing
             FROM weighed CROSS JOIN moment
             WHERE (weighed.bytes <= \(bytes)::bigint AND weighed.number <= \(total)::bigint) OR weighed.number = 1
             """
@@ -100,23 +100,24 @@ enum QueueStatements {
             RETURNING request.*
         ), logged AS (
             INSERT INTO brocot.move_log AS log (
-                id, ordered_table, list, items, placement, anchor, position, from_list, idempotency_key, requested_at,
-                outcome, error_code, sqlstate, error, applied_at, rebalanced_rows)
+                id, ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key,
+                requested_at, outcome, error_code, sqlstate, error, applied_at, rebalanced_rows, direct, xid)
             SELECT decided.id, decided.ordered_table, decided.list, decided.items, decided.placement, decided.anchor,
-                decided.position, decided.from_list, decided.idempotency_key, decided.requested_at, decision.outcome,
-                decision.error_code, decision.sqlstate, decision.error, \(time), decision.rebalanced_rows
+                decided.position, decided.from_list, decided.missing, decided.idempotency_key, decided.requested_at,
+                decision.outcome, decision.error_code, decision.sqlstate, decision.error, \(time),
+                decision.rebalanced_rows, false, pg_catalog.pg_current_xact_id()
             FROM decided
             JOIN unnest(
                 \(decided.ids), \(decided.outcomes), \(decided.errorCodes), \(decided.sqlStates), \(decided.errors),
                 \(decided.rebalancedRows)
             ) AS decision (id, outcome, error_code, sqlstate, error, rebalanced_rows) ON decision.id = decided.id
             ON CONFLICT (id) DO UPDATE SET
-                (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key, requested_at,
-                    outcome, error_code, sqlstate, error, applied_at, rebalanced_rows)
+                (ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key,
+                    requested_at, outcome, error_code, sqlstate, error, applied_at, rebalanced_rows, direct, xid)
                 = (excluded.ordered_table, excluded.list, excluded.items, excluded.placement, excluded.anchor,
-                    excluded.position, excluded.from_list, excluded.idempotency_key, excluded.requested_at,
-                    excluded.outcome, excluded.error_code, excluded.sqlstate, excluded.error, excluded.applied_at,
-                    excluded.rebalanced_rows)
+                    excluded.position, excluded.from_list, excluded.missing, excluded.idempotency_key,
+                    excluded.requested_at, excluded.outcome, excluded.error_code, excluded.sqlstate, excluded.error,
+                    excluded.applied_at, excluded.rebalanced_rows, excluded.direct, excluded.xid)
             RETURNING 1
         )
         SELECT (SELECT count(*) FROM decided), (SELECT count(*) FROM logged)

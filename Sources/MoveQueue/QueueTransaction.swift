@@ -258,9 +258,11 @@ extension PendingRequest {
             case ("remove", nil, nil): .remove
             default: nil
             }
-        guard let action else { throw QueueError.unreadableRequest(id: id) }
+        guard let action, let missing = MissingItems(rawValue: try row.decode(10, as: String.self)) else {
+            throw QueueError.unreadableRequest(id: id)
+        }
         move = Move(
             list: ListIdentifier(orderedTable: orderedTable, list: try row.decode(2, as: String.self)),
-            items: try row.decode(3, as: [String].self), action: action)
+            items: try row.decode(3, as: [String].self), action: action, missing: missing)
     }
 }

@@ -12,11 +12,14 @@ package struct Move: Hashable, Sendable {
     /// 1 to 10,000 distinct keys.
     package let items: [String]
     package let action: Action
+    /// Only for items that are placed without changing lists.
+    package let missing: MissingItems
 
-    package init(list: ListIdentifier, items: [String], action: Action) {
+    package init(list: ListIdentifier, items: [String], action: Action, missing: MissingItems = .insert) {
         self.list = list
         self.items = items
         self.action = action
+        self.missing = missing
     }
 
     /// The list that the items leave, if they change lists.

@@ -10,7 +10,7 @@ import Testing
             .requester,
             [
                 "SELECT brocot.move('l', 'a', first => true)",
-                "SELECT brocot.move('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')",
+                "SELECT brocot.move_items('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')",
                 "SELECT brocot.remove('l', 'a', idempotency_key => 'k')",
                 """
                 INSERT INTO brocot.move_requests

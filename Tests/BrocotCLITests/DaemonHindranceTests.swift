@@ -140,7 +140,7 @@ import Testing
             for setting in settings {
                 try await owner.execute("ALTER ROLE \(identifier: roles[0].name) SET \(unsafeRaw: setting)")
             }
-            try await owner.execute("SELECT brocot.move('lé', ARRAY['日', 'NULL'], last => true)")
+            try await owner.execute("SELECT brocot.move_items('lé', ARRAY['日', 'NULL'], last => true)")
             let result = try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url)
             #expect(result.exitCode == 0, "\(result.errors)")
         }

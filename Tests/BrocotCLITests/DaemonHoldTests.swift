@@ -8,7 +8,7 @@ import Testing
         try await connection.execute(
             script: """
                 ALTER TABLE brocot.items ADD CONSTRAINT no_poison CHECK (item <> 'poison');
-                SELECT brocot.move('letters', '{a,b}'::text[], last => true);
+                SELECT brocot.move_items('letters', '{a,b}', last => true);
                 SELECT brocot.move('letters', 'poison', last => true);
                 SELECT brocot.move('letters', 'c', last => true);
                 """)

@@ -14,7 +14,7 @@ import Testing
     @Test("--drain applies what is pending, rejects what can't be, and exits with 0")
     func drains() async throws {
         let connection = try await TestDatabase.current.connect()
-        try await connection.execute("SELECT brocot.move('letters', '{a,b,c}'::text[], last => true)")
+        try await connection.execute("SELECT brocot.move_items('letters', '{a,b,c}', last => true)")
         try await connection.execute("SELECT brocot.move('letters', 'd', before => 'nobody')")
         try await connection.execute("SELECT brocot.move('letters', 'c', first => true)")
         #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)

@@ -27,9 +27,9 @@ import Testing
                 ["daemon"], in: "/tmp", until: "connected", databaseURL: url, printing: printed
             ) { [role] daemon in
                 try await owner.execute(
-                    "SELECT brocot.move('l', '{a,b}'::text[], last => true, idempotency_key => 'k')")
+                    "SELECT brocot.move_items('l', '{a,b}', last => true, idempotency_key => 'k')")
                 try await owner.execute(
-                    "SELECT brocot.move('1', '{2,1}'::text[], last => true, ordered_table => 'public.cards')")
+                    "SELECT brocot.move_items('1', '{2,1}', last => true, ordered_table => 'public.cards')")
                 try await owner.execute(
                     "SELECT brocot.move('2', '2', last => true, from_list => '1', ordered_table => 'public.cards')")
                 try await owner.execute("SELECT brocot.remove('l', 'a')")

@@ -54,11 +54,12 @@ struct HostileSearchPathTests {
         try await migrate()
         let application = try await TestDatabase.current.connect()
         for call: SQL in [
-            "brocot.move('a', ARRAY['1', '2', '3', '4'], last => true)", "brocot.move('a', '4', first => true)",
+            "brocot.move_items('a', ARRAY['1', '2', '3', '4'], last => true)", "brocot.move('a', '4', first => true)",
             "brocot.move('a', '3', before => '1')", "brocot.move('a', '2', after => '4', idempotency_key => 'k')",
-            "brocot.move('a', '2', last => true, idempotency_key => 'k')", "brocot.move('a', ARRAY['4'], at => 2)",
-            "brocot.move('b', ARRAY['1'], last => true, from_list => 'a')", "brocot.remove('a', '3')",
-            "brocot.remove('a', ARRAY['8', '9'])", "brocot.move('a', '2', after => 'missing')",
+            "brocot.move('a', '2', last => true, idempotency_key => 'k')",
+            "brocot.move_items('a', ARRAY['4'], at => 2)", "brocot.move(1, 2, last => true)",
+            "brocot.move_items('b', ARRAY['1'], last => true, from_list => 'a')", "brocot.remove('a', '3')",
+            "brocot.remove_items('a', ARRAY['8', '9'])", "brocot.move('a', '2', after => 'missing')",
             "brocot.move('7', '7', last => true, ordered_table => 'missing')",
         ] { try await application.execute("SELECT \(call)") }
         _ = try await succeed("daemon", "--drain")
@@ -67,7 +68,7 @@ struct HostileSearchPathTests {
             try await rows("SELECT item FROM brocot.items WHERE list = 'a' ORDER BY rank", on: observer) == ["2", "4"])
         #expect(try await rows("SELECT item FROM brocot.items WHERE list = 'b' ORDER BY rank", on: observer) == ["1"])
         var statuses: [String] = []
-        for id in 1...11 {
+        for id in 1...12 {
             statuses += try await rows(
                 "SELECT pg_catalog.concat_ws(' ', status, error_code) FROM brocot.request_status(\(id))",
                 on: application)
@@ -163,7 +164,7 @@ struct HostileSearchPathTests {
         let administrator = try await HostileSchema.connectUntouched()
         try await administrator.execute(script: cards)
         let application = try await TestDatabase.current.connect()
-        try await application.execute("SELECT brocot.move('groceries', ARRAY['milk', 'tea'], last => true)")
+        try await application.execute("SELECT brocot.move_items('groceries', ARRAY['milk', 'tea'], last => true)")
         try await application.execute("SELECT brocot.move('1', '3', last => true, ordered_table => 'public.cards')")
         _ = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "public.cards=hold")
         #expect(try await succeed("show", "groceries").contains("milk"))

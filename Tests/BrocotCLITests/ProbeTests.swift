@@ -14,7 +14,7 @@ import Testing
     func metrics() async throws {
         try await withDaemon { daemon, port in
             let connection = try await TestDatabase.current.connect()
-            try await connection.execute("SELECT brocot.move('letters', '{a,b}'::text[], last => true)")
+            try await connection.execute("SELECT brocot.move_items('letters', '{a,b}', last => true)")
             try await connection.execute("SELECT brocot.move('letters', 'c', before => 'nobody')")
             let probe = try await HTTPProbe.wait(for: "/metrics", port: port) { probe in
                 probe.body.contains("brocot_requests_total{outcome=\"applied\"} 1\n")

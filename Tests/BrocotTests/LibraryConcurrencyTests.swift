@@ -97,7 +97,8 @@ struct LibraryConcurrencyTests {
 
     private static func moves(table: String, seed: UInt64) -> RandomMoves {
         RandomMoves(
-            generator: SeededGenerator(seed: seed), orderedTable: table, lists: lists, items: items, longestBlock: 5)
+            generator: SeededGenerator(seed: seed), orderedTable: table, lists: lists, items: items, longestBlock: 5,
+            rejectingMissing: 20)
     }
 
     /// Runs a daemon in a process of its own.
@@ -154,7 +155,8 @@ struct LibraryConcurrencyTests {
     private func queuedDecisions(_ connection: Connection) async throws -> [Decision] {
         let rows = try await connection.query(
             """
-            SELECT id, ordered_table, list, items, placement, anchor, position, from_list, error_code, applied_at
+            SELECT id, ordered_table, list, items, placement, anchor, position, from_list, error_code, applied_at,
+                missing
             FROM brocot.move_log
             """)
         return try rows.map { row in
@@ -172,7 +174,8 @@ struct LibraryConcurrencyTests {
             let source = try row.decode(7, as: String?.self)
             let move = Move(
                 list: ListIdentifier(try row.decode(2), of: try row.decode(1)), items: try row.decode(3),
-                action: placement.map { .place($0, from: source) } ?? .remove)
+                action: placement.map { .place($0, from: source) } ?? .remove,
+                missing: MissingItems(rawValue: try row.decode(10, as: String.self)) ?? .insert)
             return Decision(
                 time: try row.decode(9, as: Timestamp.self).microsecondsSinceEpoch, number: try row.decode(0),
                 move: move, rejection: try row.decode(8, as: String?.self).flatMap(Rejection.Code.init(rawValue:)))
@@ -219,7 +222,8 @@ private final class Flag: Sendable {
 extension BrocotTransaction {
     fileprivate mutating func apply(_ move: Move) throws {
         switch move.action {
-        case .place(let placement, let source): try place(move.items, placement, in: move.list, from: source)
+        case .place(let placement, let source):
+            try place(move.items, placement, in: move.list, from: source, missing: move.missing)
         case .remove: try remove(move.items, from: move.list)
         }
     }
@@ -227,7 +231,7 @@ extension BrocotTransaction {
     fileprivate mutating func enqueue(_ move: Move) throws {
         switch move.action {
         case .place(let placement, let source):
-            _ = try enqueuePlace(move.items, placement, in: move.list, from: source)
+            _ = try enqueuePlace(move.items, placement, in: move.list, from: source, missing: move.missing)
         case .remove:
             _ = try enqueueRemove(move.items, from: move.list)
         }

@@ -4,15 +4,17 @@ import Testing
 
 /// The functions that applications call.
 @Suite(.database) struct MoveFunctionTests {
-    /// Calls, and the row that each leaves: placement, items, anchor, position, list, from_list, ordered_table.
+    private static let uuid = "c0ffee00-0000-0000-0000-00000000000a"
+
+    /// Calls, and the row that each leaves: placement, items, anchor, position, list, from_list, ordered_table, missing.
     static let calls = [
         ("brocot.move('l', 'a', first => true)", "first {a} - - l - items"),
         ("brocot.move('l', 'a', last => true)", "last {a} - - l - items"),
         ("brocot.move('l', 'a', before => 'b')", "before {a} b - l - items"),
         ("brocot.move('l', 'a', after => 'b')", "after {a} b - l - items"),
         ("brocot.move('l', 'a', at => 3)", "at {a} - 3 l - items"),
-        ("brocot.move('l', ARRAY['a', 'b'], last => true)", "last {a,b} - - l - items"),
-        ("brocot.move(items => ARRAY['a', 'b'], list => 'l', at => 0)", "at {a,b} - 0 l - items"),
+        ("brocot.move_items('l', ARRAY['a', 'b'], last => true)", "last {a,b} - - l - items"),
+        ("brocot.move_items(items => ARRAY['a', 'b'], list => 'l', at => 0)", "at {a,b} - 0 l - items"),
         ("brocot.move(last => true, item => 'a', list => 'l')", "last {a} - - l - items"),
         ("brocot.move('l', 'a', last => true, from_list => 'k')", "last {a} - - l k items"),
         ("brocot.move('l', 'a', ordered_table => 'public.t', first => true)", "first {a} - - l - public.t"),
@@ -21,8 +23,31 @@ import Testing
             "after {a} b - l - items"
         ),
         ("brocot.remove('l', 'a')", "remove {a} - - l - items"),
-        ("brocot.remove('l', ARRAY['a', 'b'], ordered_table => 'public.t')", "remove {a,b} - - l - public.t"),
+        ("brocot.remove_items('l', ARRAY['a', 'b'], ordered_table => 'public.t')", "remove {a,b} - - l - public.t"),
         ("brocot.remove(item => 'a', list => 'l')", "remove {a} - - l - items"),
+        ("brocot.move('l', 'a', last => true, missing => 'reject')", "last {a} - - l - items reject"),
+        // Keys that are numbers, of whatever size each happens to be sent in.
+        ("brocot.move(7, 42, after => 41)", "after {42} 41 - 7 - items"),
+        ("brocot.move(7::smallint, 42::bigint, before => 1::smallint)", "before {42} 1 - 7 - items"),
+        ("brocot.move(7::smallint, 42, last => true, from_list => 70000)", "last {42} - - 7 70000 items"),
+        ("brocot.move('l', 42, after => '41')", "after {42} 41 - l - items"),
+        ("brocot.move(7, 'a', at => 3::smallint)", "at {a} - 3 7 - items"),
+        ("brocot.move_items(7, ARRAY[1, 2]::smallint[], after => 3::bigint)", "after {1,2} 3 - 7 - items"),
+        ("brocot.remove(7, 42)", "remove {42} - - 7 - items"),
+        ("brocot.remove_items(7, ARRAY[1, 2])", "remove {1,2} - - 7 - items"),
+        // UUIDs, of which PostgreSQL knows one text only.
+        (
+            "brocot.move('\(uuid)'::uuid, upper('\(uuid)')::uuid, after => '\(uuid.uppercased())')",
+            "after {\(uuid)} \(uuid) - \(uuid) - items"
+        ),
+        ("brocot.move_items(7, ARRAY['\(uuid)']::uuid[], first => true)", "first {\(uuid)} - - 7 - items"),
+        ("brocot.remove('\(uuid)'::uuid, 'a')", "remove {a} - - \(uuid) - items"),
+        // Columns of other types, and what drivers send without a type.
+        ("brocot.move('l'::varchar, 'a'::name, after => 'b'::varchar)", "after {a} b - l - items"),
+        ("brocot.move('l', date '2026-03-01', last => true)", "last {2026-03-01} - - l - items"),
+        ("brocot.move_items('l', '{a,b}', after => 'c')", "after {a,b} c - l - items"),
+        ("brocot.remove_items('l', '{a,b}')", "remove {a,b} - - l - items"),
+        ("brocot.move_items('l', ARRAY['{a,b}'], last => true)", #"last {"{a,b}"} - - l - items"#),
     ]
 
     @Test func leaveARequestAndReturnItsNumber() async throws {
@@ -32,7 +57,7 @@ import Testing
             let row = try await connection.query(
                 """
                 SELECT concat_ws(' ', placement, items, coalesce(anchor, '-'), coalesce(position::text, '-'), list,
-                    coalesce(from_list, '-'), ordered_table)
+                    coalesce(from_list, '-'), ordered_table, nullif(missing, 'insert'))
                 FROM brocot.move_requests WHERE id = \(id)
                 """
             ).single()
@@ -41,11 +66,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("SELECT brocot.move('l', 'a')", "brocot.move needs exactly one placement, and got none"),
-        ("SELECT brocot.move('l', 'a', first => false)", "brocot.move needs exactly one placement, and got none"),
+        ("SELECT brocot.move('l', 'a')", "a move needs exactly one placement, and got none"),
+        ("SELECT brocot.move('l', 'a', first => false)", "a move needs exactly one placement, and got none"),
         (
-            "SELECT brocot.move('l', ARRAY['a'], first => true, at => 3)",
-            "brocot.move needs exactly one placement, and got at and first"
+            "SELECT brocot.move_items('l', ARRAY['a'], first => true, at => 3)",
+            "a move needs exactly one placement, and got at and first"
         ),
     ])
     func sayWhatToGiveWhereThePlacementIsUnclear(call: String, message: String) async throws {
@@ -65,8 +90,8 @@ import Testing
     @Test(arguments: [
         ("SELECT brocot.move('l', 'a', before => '')", "anchor_is_1_to_1024_bytes"),
         ("SELECT brocot.move('l', 'a', at => -1)", "position_is_not_negative"),
-        ("SELECT brocot.move('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
-        ("SELECT brocot.move('l', '{}'::text[], first => true)", "items_number_1_to_10000"),
+        ("SELECT brocot.move_items('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
+        ("SELECT brocot.move_items('l', '{}', first => true)", "items_number_1_to_10000"),
         ("SELECT brocot.move('l', NULL::text, first => true)", "items_are_not_null"),
         ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
         ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
@@ -81,10 +106,25 @@ import Testing
         }
     }
 
+    @Test(arguments: ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"])
+    func refuseAnArrayWhereOneItemIsExpected(item: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        for call in ["brocot.move('l', \(item), last => true)", "brocot.remove('l', \(item))"] {
+            do {
+                try await connection.execute("SELECT \(unsafeRaw: call)")
+                Issue.record("\(call) was accepted")
+            } catch {
+                #expect(error.sqlState == SQLState(rawValue: "22023"))
+                #expect(error.message.hasSuffix("looks like an array"))
+                #expect(error.hint?.contains("brocot.move_items or brocot.remove_items") == true)
+            }
+        }
+    }
+
     @Test func takeParametersWhoseTypesTheServerInfers() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move(\("l"), \("a"), after => \("b"))")
-        try await connection.execute("SELECT brocot.move(\("l"), \(["a", "b"]), at => \(3))")
+        try await connection.execute("SELECT brocot.move_items(\("l"), \(["a", "b"]), at => \(3))")
         let rows = try await connection.query("SELECT items FROM brocot.move_requests ORDER BY id")
         #expect(try rows.map { try $0.decode(0, as: [String].self) } == [["a"], ["a", "b"]])
     }
@@ -95,10 +135,11 @@ import Testing
             script: """
                 INSERT INTO brocot.move_requests (list, items, placement)
                 SELECT 'l', ARRAY[i::text], 'last' FROM generate_series(1, 3) AS i;
+                INSERT INTO brocot.move_log (id, ordered_table, list, items, placement)
+                SELECT id, ordered_table, list, items, placement FROM brocot.move_requests WHERE id = 1;
                 INSERT INTO brocot.move_log
-                SELECT *, 'applied', NULL, NULL, NULL, now(), 0 FROM brocot.move_requests WHERE id = 1;
-                INSERT INTO brocot.move_log
-                SELECT *, 'rejected', 'anchor_not_found', NULL, 'no such anchor', now(), 0
+                    (id, ordered_table, list, items, placement, outcome, error_code, error)
+                SELECT id, ordered_table, list, items, placement, 'rejected', 'anchor_not_found', 'no such anchor'
                 FROM brocot.move_requests WHERE id = 2;
                 DELETE FROM brocot.move_requests WHERE id < 3;
                 """)

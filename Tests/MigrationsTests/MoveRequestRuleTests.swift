@@ -60,10 +60,10 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         BrokenRule("items_number_1_to_10000", ["items": "'{}'"]),
         BrokenRule("items_number_1_to_10000", ["items": "ARRAY(SELECT i::text FROM generate_series(1, 10001) AS i)"]),
         BrokenRule("items_number_1_to_10000", ["items": "ARRAY(SELECT 'a' FROM generate_series(1, 10001))"]),
-        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "'middle'"]),
-        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "''"]),
-        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "'First'"]),
-        BrokenRule("placement_is_first_last_before_after_at_or_remove", ["placement": "'last '"]),
+        BrokenRule("placement_is_first_last_before_after_at_remove_or_arrive", ["placement": "'middle'"]),
+        BrokenRule("placement_is_first_last_before_after_at_remove_or_arrive", ["placement": "''"]),
+        BrokenRule("placement_is_first_last_before_after_at_remove_or_arrive", ["placement": "'First'"]),
+        BrokenRule("placement_is_first_last_before_after_at_remove_or_arrive", ["placement": "'last '"]),
         BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'before'"]),
         BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'after'"]),
         BrokenRule("anchor_is_given_with_before_and_after_only", ["placement": "'first'", "anchor": "'b'"]),
@@ -82,7 +82,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         BrokenRule("from_list_is_another_list", ["list": "'a'", "from_list": "'a'"]),
         BrokenRule("from_list_is_another_list", ["from_list": "''"]),
         BrokenRule("from_list_is_at_most_1024_bytes", ["from_list": "repeat('a', 1025)"]),
-        BrokenRule("from_list_is_not_given_with_remove", ["placement": "'remove'", "from_list": "'a'"]),
+        BrokenRule("from_list_is_not_given_with_remove_or_arrive", ["placement": "'remove'", "from_list": "'a'"]),
+        BrokenRule("from_list_is_not_given_with_remove_or_arrive", ["placement": "'arrive'", "from_list": "'a'"]),
+        BrokenRule("missing_is_insert_or_reject", ["missing": "'ignore'"]),
         BrokenRule("idempotency_key_is_1_to_1024_bytes", ["idempotency_key": "''"]),
         BrokenRule("idempotency_key_is_1_to_1024_bytes", ["idempotency_key": "repeat('a', 1025)"]),
         BrokenRule("idempotency_key_is_1_to_1024_bytes", ["idempotency_key": "repeat('a', 1048576)"]),
@@ -116,7 +118,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         #expect(try Set(rows.map { try $0.decode(0, as: String.self) }) == Set(BrokenRule.all.map(\.name)))
     }
 
-    @Test(arguments: ["ordered_table", "list", "items", "placement", "requested_at"])
+    @Test(arguments: ["ordered_table", "list", "items", "placement", "missing", "requested_at"])
     func refusesNull(column: String) async throws {
         let connection = try await TestDatabase.current.connect()
         do {
@@ -156,6 +158,8 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         MoveRequest(
             "after itself, which takes the data's turn to be refused", ["placement": "'after'", "anchor": "'a'"]),
         MoveRequest("remove", ["placement": "'remove'"]),
+        MoveRequest("what the triggers of ordered tables ask for", ["placement": "'arrive'"]),
+        MoveRequest("only if it is there", ["missing": "'reject'"]),
         MoveRequest("a change of list", ["list": "'a'", "from_list": "'b'"]),
         MoveRequest("a change of list from the nameless one", ["list": "'a'", "from_list": "''"]),
     ]
@@ -181,7 +185,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
                 INSERT INTO brocot.items (list, item, rank_num, rank_den)
                 SELECT noise(1024), noise(1024), 4611686018427387903, 4611686018427387902;
                 INSERT INTO brocot.move_log
-                SELECT *, 'applied', NULL, NULL, NULL, now(), 1 FROM brocot.move_requests;
+                    (id, ordered_table, list, items, placement, anchor, from_list, idempotency_key, rebalanced_rows)
+                SELECT id, ordered_table, list, items, placement, anchor, from_list, idempotency_key, 1
+                FROM brocot.move_requests;
                 """)
         let rows = try await connection.query("SELECT FROM brocot.move_log")
         #expect(rows.count == 1)

@@ -10,7 +10,7 @@ import Testing
     @Test func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
         let connection = try await requester()
         try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
-        try await connection.execute("SELECT brocot.move('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')")
+        try await connection.execute("SELECT brocot.move_items('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')")
         let duplicate = try await connection.query("SELECT brocot.remove('l', 'a', idempotency_key => 'k')").single()
         #expect(try duplicate.decode(0, as: Int.self) == 2)
         let status = try await connection.query("SELECT status FROM brocot.request_status(1)").single()
@@ -54,8 +54,8 @@ import Testing
             script: """
                 CREATE ROLE \(role);
                 GRANT USAGE ON SCHEMA brocot TO \(role);
-                GRANT INSERT (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key),
-                    SELECT ON brocot.move_requests TO \(role);
+                GRANT INSERT (
+                    ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key), SELECT ON brocot.move_requests TO \(role);
                 GRANT SELECT ON brocot.move_log, brocot.idempotency_keys TO \(role);
                 GRANT SELECT ON SEQUENCE brocot.sleepers TO \(role);
                 SET ROLE \(role);

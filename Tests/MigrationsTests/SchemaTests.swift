@@ -139,8 +139,8 @@ import Testing
                 INSERT INTO brocot.move_requests (list, items, placement) VALUES ('l', '{a}', 'last');
                 INSERT INTO brocot.move_requests (list, items, placement) VALUES ('l', '{a,b}', 'last');
                 SELECT brocot.move('l', 'a', first => true);
-                SELECT brocot.move('l', ARRAY['a', 'b']::pg_catalog.text[], at => 3, idempotency_key => 'k');
-                SELECT brocot.move('l', ARRAY['a', 'b']::pg_catalog.text[], at => 3, idempotency_key => 'k');
+                SELECT brocot.move_items('l', ARRAY['a', 'b']::pg_catalog.text[], at => 3, idempotency_key => 'k');
+                SELECT brocot.move_items('l', ARRAY['a', 'b']::pg_catalog.text[], at => 3, idempotency_key => 'k');
                 SELECT brocot.remove('l', 'a');
                 SELECT brocot.remove('l', 'a', idempotency_key => 'k');
                 """)

@@ -32,7 +32,7 @@ import Testing
         ("DROP TABLE brocot.idempotency_keys", "table brocot.idempotency_keys"),
         ("DROP SEQUENCE brocot.sleepers CASCADE", "sequence brocot.sleepers"),
         ("DROP SEQUENCE brocot.sleepers CASCADE", "trigger wake_sleeping_daemons on brocot.move_requests"),
-        ("DROP FUNCTION brocot.remove(text, text, text, text)", "function brocot.remove(text,text,text,text)"),
+        ("DROP FUNCTION brocot.request_status(bigint)", "function brocot.request_status(bigint)"),
     ])
     func namesWhatIsMissing(change: String, object: String) async throws {
         let comparison = try await verify(after: change)
@@ -50,7 +50,7 @@ import Testing
         ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
         (
             "ALTER FUNCTION brocot.enqueue RESET search_path",
-            "function brocot.enqueue(text,text,text[],text,text,bigint,text,text)"
+            "function brocot.enqueue(text,text,text[],text,text,bigint,text,text,text)"
         ),
         (
             """

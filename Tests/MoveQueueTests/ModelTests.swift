@@ -36,7 +36,7 @@ struct ModelTests {
         }
         var moves = RandomMoves(
             generator: SeededGenerator(seed: seed &+ 1), orderedTable: ownsRows ? "items" : "public.tasks",
-            lists: lists, items: items, longestBlock: 50)
+            lists: lists, items: items, longestBlock: 50, rejectingMissing: 20)
         var done = 0
         while done < Self.requests {
             let size = Int.random(in: 1...600, using: &generator)

@@ -185,6 +185,19 @@ struct MoveTests {
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
+    @Test("the log names the transaction that wrote the ranks, and that it came from the queue")
+    func transaction() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue((0..<20).map { place(["\($0)"], .last, in: "\($0 % 3)") })
+        try await fixture.drain(workers: 3)
+        let rows = try await fixture.connection.query(
+            """
+            SELECT FROM brocot.move_log AS logged JOIN brocot.items AS stored ON stored.item = logged.items[1]
+            WHERE logged.xid::xid = stored.xmin AND NOT logged.direct
+            """)
+        #expect(rows.count == 20)
+    }
+
     @Test("an id that was logged before does not stop the queue")
     func reusedIdentifier() async throws {
         let fixture = try await QueueFixture()

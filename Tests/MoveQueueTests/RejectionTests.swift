@@ -9,11 +9,11 @@ import Testing
 struct RejectionTests {
     private func place(
         _ items: [String], _ placement: Placement, in list: String = "a", from source: String? = nil,
-        table: String = "items"
+        table: String = "items", missing: MissingItems = .insert
     ) -> Move {
         Move(
             list: ListIdentifier(orderedTable: table, list: list), items: items,
-            action: .place(placement, from: source))
+            action: .place(placement, from: source), missing: missing)
     }
 
     /// The codes of moves that are applied to list a of 1, 2, 3 and list b of 4.
@@ -26,6 +26,14 @@ struct RejectionTests {
         #expect(try await fixture.lists() == ["a": ["1", "2", "3"], "b": ["4"]])
         let outcomes = try await fixture.outcomes()
         return ids.map { outcomes[$0] ?? "no outcome" }
+    }
+
+    @Test("item_not_found, where an item that is missing shall not be inserted") func missingItem() async throws {
+        let moves = [
+            place(["9"], .first, missing: .reject), place(["1", "9"], .last, missing: .reject),
+            place(["1", "2", "3"], .last, missing: .reject),
+        ]
+        #expect(try await codes(moves) == ["item_not_found", "item_not_found", nil])
     }
 
     @Test("unknown_ordered_table") func unknownOrderedTable() async throws {

@@ -55,7 +55,7 @@ package struct ListModel: Sendable {
             let contents = lists[source] ?? Contents()
             if !move.items.allSatisfy(contents.holds) { return .itemNotFound }
             if move.items.contains(where: target.holds) { return .itemExists }
-        } else if !ownsRows, !move.items.allSatisfy(target.holds) {
+        } else if !ownsRows || move.missing == .reject, !move.items.allSatisfy(target.holds) {
             return .itemNotFound
         }
         return nil

@@ -10,10 +10,12 @@ package struct RandomMoves {
     let longestBlock: Int
     /// Of a hundred moves, how many take items from another list: at most 88.
     let changesOfList: Int
+    /// Of a hundred moves, how many insert no item that is missing.
+    let rejectingMissing: Int
 
     package init(
         generator: SeededGenerator, orderedTable: String, lists: [String], items: [String], longestBlock: Int,
-        changesOfList: Int = 30
+        changesOfList: Int = 30, rejectingMissing: Int = 0
     ) {
         self.generator = generator
         self.orderedTable = orderedTable
@@ -21,6 +23,7 @@ package struct RandomMoves {
         self.items = items
         self.longestBlock = longestBlock
         self.changesOfList = changesOfList
+        self.rejectingMissing = rejectingMissing
     }
 
     package mutating func next() -> Move {
@@ -30,7 +33,12 @@ package struct RandomMoves {
         let chosen = Array(items.shuffled(using: &generator).prefix(count))
         return Move(
             list: ListIdentifier(orderedTable: orderedTable, list: list), items: chosen,
-            action: action(in: list))
+            action: action(in: list), missing: missing())
+    }
+
+    private mutating func missing() -> MissingItems {
+        guard rejectingMissing > 0 else { return .insert }
+        return Int.random(in: 0..<100, using: &generator) < rejectingMissing ? .reject : .insert
     }
 
     private mutating func action(in list: String) -> Move.Action {

@@ -100,8 +100,8 @@ struct RankFunctionTests {
             let rows = try await connection.query(
                 """
                 SELECT num, den
-                FROM brocot.rank_spread(\(size)::integer, \(gap.lower?.numerator), \(gap.lower?.denominator),
-                    \(gap.upper?.numerator), \(gap.upper?.denominator))
+                FROM brocot.rank_spread(\(size)::integer, \(gap.lower?.numerator as Int64?), \(gap.lower?.denominator as Int64?),
+                    \(gap.upper?.numerator as Int64?), \(gap.upper?.denominator as Int64?))
                 """)
             let ranks = try rows.map { row in
                 Rank(numerator: try row.decode(0, as: Int64.self), denominator: try row.decode(1, as: Int64.self))

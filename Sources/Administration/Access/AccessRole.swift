@@ -47,7 +47,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
 
     /// Not `id`: who chooses it could take one that was logged. Not `requested_at` either, which ages are told from.
     private static let requestColumns = [
-        "ordered_table", "list", "items", "placement", "anchor", "position", "from_list", "idempotency_key",
+        "ordered_table", "list", "items", "placement", "anchor", "position", "from_list", "missing", "idempotency_key",
     ]
 
     /// EXECUTE is everybody's unless an administrator took it away. An INSERT reads `sleepers`; who could draw from it
@@ -62,12 +62,22 @@ package enum AccessRole: String, CaseIterable, Sendable {
         ] + statusViews
         + [
             "keys_are_distinct(text[])", "keys_are_1_to_1024_bytes(text[])", "list_lock_key(text, text)",
-            "enqueue(text, text, text[], text, text, bigint, text, text)",
-            "move(text, text[], text, text, bigint, boolean, boolean, text, text, text)",
-            "move(text, text, text, text, bigint, boolean, boolean, text, text, text)",
-            "remove(text, text[], text, text)", "remove(text, text, text, text)", "request_status(bigint)",
+            "enqueue(text, text, text[], text, text, bigint, text, text, text)",
+            "chosen_placement(text, text, bigint, boolean, boolean)", "single_item(text)", "request_status(bigint)",
             "wait_for(bigint, interval, text, text, text)",
         ].map { .call("brocot.\($0)") }
+        + ["text", "bigint", "uuid"].flatMap { list in
+            [
+                "move(\(list), \(anyItem), bigint, boolean, boolean, \(list), text, text, text)",
+                "move_items(\(list), \(anyItems), bigint, boolean, boolean, \(list), text, text, text)",
+                "remove(\(list), anycompatible, text, text)", "remove_items(\(list), anycompatiblearray, text, text)",
+            ].map { .call("brocot.\($0)") }
+        }
+
+    /// The types of an item, or of items, and of the anchors before and after them.
+    private static let (anyItem, anyItems) = (
+        "anycompatible, anycompatible, anycompatible", "anycompatiblearray, anycompatible, anycompatible"
+    )
 
     /// UPDATE of the log is for an id that was logged before.
     private static let applying: [AccessRight] =

@@ -260,7 +260,9 @@ package struct MoveBatch: Sendable {
                     .itemExists,
                     "item '\(list.members[existing].key)' is in list '\(entry.move.list.list)' already")
             }
-        } else if !ownsRows, let missing = targets.first(where: { list.members[$0].current == .absent }) {
+        } else if !ownsRows || entry.move.missing == .reject,
+            let missing = targets.first(where: { list.members[$0].current == .absent })
+        {
             return itemNotFound(missing, in: entry.list)
         }
         return nil

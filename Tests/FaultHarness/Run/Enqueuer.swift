@@ -92,7 +92,7 @@ struct Enqueuer {
         return """
             SELECT brocot.enqueue(
                 'items', \(columns.list), \(columns.items), \(columns.placement), \(columns.anchor as String?),
-                \(columns.position as Int?)::bigint, \(columns.source as String?), \(key))
+                \(columns.position as Int?)::bigint, \(columns.source as String?), 'insert', \(key))
             """
     }
 

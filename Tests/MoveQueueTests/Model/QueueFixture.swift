@@ -22,7 +22,7 @@ struct QueueFixture {
             _ = try connection.copyIn(
                 """
                 COPY brocot.move_requests
-                    (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key)
+                    (ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key)
                 FROM STDIN
                 """, rows: zip(moves, idempotencyKeys ?? moves.map { _ in nil }).map { $0.columns + [$1] })
         }
@@ -100,6 +100,7 @@ extension Move {
             }
         return [
             list.orderedTable, list.list, "{\(quoted.joined(separator: ","))}", name, anchor, position, source?.list,
+            missing.rawValue,
         ]
     }
 }
