@@ -23,22 +23,22 @@ package struct Daemon: Service {
     ///
     /// - Throws: ``OnlyHeldWorkIsLeft`` with `drains`.
     package func run() async throws {
-        // Who drains has no lookout: its health is nobody's business then.
-        let lookoutHealth = (configuration.drains ? DaemonHealth() : health).loop("the lookout", .lookout)
-        let lookout = Lookout(configuration, health: lookoutHealth, metrics: metrics, logger: logger)
+        // Who drains has no listener: its health is nobody's business then.
+        let listenerHealth = (configuration.drains ? DaemonHealth() : health).loop("the listener", .listener)
+        let listener = NotificationListener(configuration, health: listenerHealth, metrics: metrics, logger: logger)
         let isStopping = StopFlag()
         let ends = await withTaskCancellationOrGracefulShutdownHandler {
-            await withTaskGroup(of: WorkerLoop.End?.self) { group in
+            await withTaskGroup(of: Worker.End?.self) { group in
                 if !configuration.drains {
                     group.addTask {
-                        await lookout.run(until: isStopping)
+                        await listener.run(until: isStopping)
                         return nil
                     }
-                    addLogRetention(to: &group, isStopping)
+                    addLogPruner(to: &group, isStopping)
                 }
                 for number in 1...max(1, configuration.workers) {
-                    let worker = WorkerLoop(
-                        configuration: configuration, doorbell: lookout.doorbell, isStopping: isStopping,
+                    let worker = Worker(
+                        configuration: configuration, idleWorkers: listener.idleWorkers, isStopping: isStopping,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
                         logger: worker(number))
                     group.addTask { await worker.run() }
@@ -47,7 +47,7 @@ package struct Daemon: Service {
             }
         } onCancelOrGracefulShutdown: {
             isStopping.set()
-            lookout.stop()
+            listener.stop()
         }
         let totals = statistics.totals
         logger.info(
@@ -60,9 +60,9 @@ package struct Daemon: Service {
         if ends.contains(.onlyHeldWork) { throw OnlyHeldWorkIsLeft() }
     }
 
-    private func addLogRetention(to group: inout TaskGroup<WorkerLoop.End?>, _ isStopping: StopFlag) {
+    private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ isStopping: StopFlag) {
         guard let age = configuration.logRetention else { return }
-        let retention = LogRetention(configuration: configuration, isStopping: isStopping, logger: logger)
+        let retention = LogPruner(configuration: configuration, isStopping: isStopping, logger: logger)
         group.addTask {
             await retention.run(keeping: age)
             return nil

@@ -18,7 +18,7 @@ package struct DaemonConfiguration: Sendable {
     /// Says why a database that was just connected to can't be worked on, such as a standby; nil: it can.
     package typealias Fitness = @Sendable (Connection) async throws -> String?
 
-    /// Asked at each new connection of the lookout's; the answer is the daemon's readiness.
+    /// Asked at each new connection of the listener's; the answer is the daemon's readiness.
     package var fitness: Fitness = { connection in
         await connection.parameterStatus("in_hot_standby") == "on" ? "the server is a standby" : nil
     }

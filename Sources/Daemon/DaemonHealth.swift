@@ -45,7 +45,7 @@ package final class DaemonHealth: Sendable {
     }
 
     enum Kind: Sendable {
-        case lookout, worker
+        case listener, worker
     }
 
     private struct State {
@@ -94,12 +94,12 @@ package final class DaemonHealth: Sendable {
         return unreadiness
     }
 
-    /// Why requests can't be applied now; nil where they can: the lookout and at least one worker have a connection to a
+    /// Why requests can't be applied now; nil where they can: the listener and at least one worker have a connection to a
     /// database that is fit.
     package var unreadiness: String? {
         loops.withLock { loops in
             guard !loops.isEmpty else { return "not started yet" }
-            for kind in [Kind.lookout, .worker] {
+            for kind in [Kind.listener, .worker] {
                 let alike = loops.filter { $0.kind == kind }
                 guard !alike.isEmpty, alike.allSatisfy({ $0.unreadiness != nil }) else { continue }
                 return alike[0].unreadiness.map { "\(alike[0].name): \($0)" }

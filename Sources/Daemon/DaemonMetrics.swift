@@ -13,7 +13,7 @@ struct DaemonMetrics: Sendable {
     private let failedBatches: Counter
     private let heldLists: Counter
     private let workerConnectionLosses: Counter
-    private let lookoutConnectionLosses: Counter
+    private let listenerConnectionLosses: Counter
     private let asleep: Gauge
     private let pending: Gauge
     private let oldestAge: Gauge
@@ -36,7 +36,7 @@ struct DaemonMetrics: Sendable {
         failedBatches = counter("failed_batches")
         heldLists = counter("lists_held")
         workerConnectionLosses = counter("connections_lost", [("by", "worker")])
-        lookoutConnectionLosses = counter("connections_lost", [("by", "lookout")])
+        listenerConnectionLosses = counter("connections_lost", [("by", "listener")])
         asleep = gauge("asleep")
         pending = gauge("pending_requests")
         oldestAge = gauge("oldest_request_age_seconds")
@@ -56,7 +56,7 @@ struct DaemonMetrics: Sendable {
     func missedLocks() { lockMisses.increment() }
     func failedBatch() { failedBatches.increment() }
     func workerLostConnection() { workerConnectionLosses.increment() }
-    func lookoutLostConnection() { lookoutConnectionLosses.increment() }
+    func listenerLostConnection() { listenerConnectionLosses.increment() }
     func sleeps(_ isAsleep: Bool) { asleep.record(isAsleep ? 1 : 0) }
 
     func sampled(_ sample: QueueSample) {

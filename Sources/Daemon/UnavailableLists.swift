@@ -1,3 +1,4 @@
+import MoveQueue
 import Ordering
 
 /// Lists whose locks somebody else has whenever this worker comes by. Pure.
@@ -5,13 +6,6 @@ import Ordering
 /// Another worker that is busy with a list lets go of it after each batch; so only a holder whose transaction stays the
 /// same is worth a word.
 struct UnavailableLists {
-    struct Holder: Equatable {
-        let process: Int32
-        let transaction: String
-        /// What the session calls itself (`application_name`).
-        let application: String
-    }
-
     /// So long a transaction may have a list before somebody is told.
     static let patience = Duration.seconds(30)
     /// How often holders are looked up, while there are any.
@@ -23,7 +17,7 @@ struct UnavailableLists {
 
     private struct Entry {
         var lastSeen: ContinuousClock.Instant
-        var holder: Holder?
+        var holder: ListLockHolder?
         var heldSince: ContinuousClock.Instant
         var reported: ContinuousClock.Instant?
     }
@@ -49,9 +43,9 @@ struct UnavailableLists {
 
     /// Takes in who has them, and returns those that are to be reported, with how long they have been seen.
     mutating func note(
-        holders: [ListIdentifier: Holder], at now: ContinuousClock.Instant
-    ) -> [(list: ListIdentifier, holder: Holder, duration: Duration)] {
-        var overdue: [(list: ListIdentifier, holder: Holder, duration: Duration)] = []
+        holders: [ListIdentifier: ListLockHolder], at now: ContinuousClock.Instant
+    ) -> [(list: ListIdentifier, holder: ListLockHolder, duration: Duration)] {
+        var overdue: [(list: ListIdentifier, holder: ListLockHolder, duration: Duration)] = []
         for (list, var entry) in entries {
             let holder = holders[list]
             // Who is found at the first look was there when the list was first missed.

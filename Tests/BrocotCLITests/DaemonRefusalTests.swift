@@ -26,14 +26,15 @@ import Testing
                 let unready = try await HTTPProbe.wait(for: "/readyz", port: port) {
                     $0.status == 503 && $0.body.contains("permission denied")
                 }
-                #expect(unready.body.contains("the lookout"))
+                #expect(unready.body.contains("the listener"))
                 for number in 1...5 {
                     try await owner.execute("SELECT brocot.move('l', \(String(number)), last => true)")
                     try await owner.execute("CALL brocot.wait_for(\(number), '60 s')")
                 }
                 #expect(try await HTTPProbe.get("/readyz", port: port).status == 503)
                 let metrics = try await HTTPProbe.get("/metrics", port: port).body
-                #expect(metrics.contains("brocot_connections_lost_total{by=\"lookout\"} 0\n"), "its connection is well")
+                #expect(
+                    metrics.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"), "its connection is well")
                 try await owner.execute(script: "GRANT \(right) TO \(role.name)")
                 _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
                 daemon.send(SIGTERM)

@@ -1,5 +1,4 @@
 import LibPQ
-import MoveQueue
 import TestPostgres
 import Testing
 
@@ -44,33 +43,5 @@ import Testing
         #expect(exitCode == 0)
         #expect(try await remaining(connection) == [4, 5])
         #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 2)
-    }
-
-    @Test("in small steps, each after the one before") func steps() async throws {
-        let connection = try await TestDatabase.current.connect()
-        try await log([9, 9, 9, 1, 9, 1, 1], connection)
-        var (last, steps): (Int64, [(read: Int, deleted: Int)]) = (.min, [])
-        for _ in 0..<4 {
-            let row = try await connection.query(
-                RetentionStatements.prune(after: last, olderThan: 4 * 86_400, limit: 2)
-            ).single()
-            steps.append((try row.decode(1), try row.decode(2)))
-            last = try row.decode(3, as: Int64?.self) ?? last
-        }
-        #expect(steps.map(\.read) == [2, 2, 2, 1])
-        #expect(steps.map(\.deleted) == [2, 1, 1, 0])
-        #expect(try await remaining(connection) == [4, 6, 7])
-    }
-
-    @Test("by one daemon at a time") func oneAtATime() async throws {
-        let connection = try await TestDatabase.current.connect()
-        let other = try await TestDatabase.current.connect()
-        try await log([9], connection)
-        let prune = RetentionStatements.prune(after: 0, olderThan: 60, limit: 10)
-        try await other.execute(script: "BEGIN")
-        #expect(try await other.query(prune).single().decode(0, as: Bool.self))
-        let row = try await connection.query(prune).single()
-        #expect(try !row.decode(0, as: Bool.self))
-        #expect(try row.decode(1, as: Int.self) == 0)
     }
 }

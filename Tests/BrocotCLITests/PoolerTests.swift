@@ -24,14 +24,14 @@ struct PoolerTests {
                 // Enqueuers need not ring in vain.
                 let flag = try await TestDatabase.current.connect().query("SELECT is_called FROM brocot.sleepers")
                 #expect(try flag.single().decode(0, as: Bool.self) == false)
-                // As long as the lookout waits for its notification.
+                // As long as the listener waits for its notification.
                 try await Task.sleep(for: .seconds(4))
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
         }
         #expect(printed.text.ranges(of: Self.warning).count == 1)
-        #expect(printed.text.contains("the lookout lost its connection"))
+        #expect(printed.text.contains("the listener lost its connection"))
     }
 
     @Test("in session mode a daemon is notified, and outlives the pooler")

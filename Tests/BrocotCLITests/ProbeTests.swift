@@ -41,13 +41,13 @@ import Testing
             let cluster = TestDatabase.current.cluster
             await cluster.stop()
             let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
-            #expect(away.body.hasPrefix("not ready: the lookout: "))
+            #expect(away.body.hasPrefix("not ready: the listener: "))
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
             try await cluster.start()
             let back = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
             #expect(back.body == "ready\n")
             let lost = try await HTTPProbe.get("/metrics", port: port).body
-            #expect(!lost.contains("brocot_connections_lost_total{by=\"lookout\"} 0\n"))
+            #expect(!lost.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"))
         }
     }
 

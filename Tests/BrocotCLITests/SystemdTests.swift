@@ -55,7 +55,7 @@ import Testing
             _ = try await run(receiver, in: folder) { daemon in
                 _ = try await receiver.wait(for: "READY=1")
                 await TestDatabase.current.cluster.stop()
-                _ = try await receiver.wait(for: "STATUS=Not ready: the lookout")
+                _ = try await receiver.wait(for: "STATUS=Not ready: the listener")
                 try await TestDatabase.current.cluster.start()
                 _ = try await receiver.wait(for: "STATUS=Applying requests")
                 daemon.send(SIGTERM)

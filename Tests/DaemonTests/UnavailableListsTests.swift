@@ -1,3 +1,4 @@
+import MoveQueue
 import Ordering
 import Testing
 
@@ -10,7 +11,7 @@ struct UnavailableListsTests {
 
     /// Misses the list once a second, and returns the seconds at which a report comes.
     private func reports(
-        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> UnavailableLists.Holder?
+        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> ListLockHolder?
     ) -> [Int] {
         var unavailable = UnavailableLists()
         var reports: [Int] = []
@@ -44,7 +45,7 @@ struct UnavailableListsTests {
     }
 
     @Test("not when it was to be had since") func available() {
-        let holder = UnavailableLists.Holder(process: 7, transaction: "3/9", application: "psql")
+        let holder = ListLockHolder(process: 7, transaction: "3/9", application: "psql")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
     }
 }

@@ -3,7 +3,7 @@ import Logging
 import MoveQueue
 
 /// Takes a sample of the queue now and then, for the gauges.
-struct QueueSampling {
+struct QueueSampler {
     private static let interval = Duration.seconds(15)
 
     let metrics: DaemonMetrics

@@ -1,10 +1,10 @@
 import LibPQ
 
-/// What the server refuses to a lookout whose connection is well, such as for want of a right: it waits and tries again.
+/// What the server refuses to a listener whose connection is well, such as for want of a right: it waits and tries again.
 /// Pure.
-struct Refusals {
+struct RefusalBackoff {
     /// So often is tried again, in the end: as often as an idle daemon looks into the queue.
-    static let longestPause = Watch.longestPoll
+    static let longestPause = SleepSchedule.longestPoll
 
     private var backoff = Backoff(first: .milliseconds(100), longest: longestPause)
     private var last: ContinuousClock.Instant?

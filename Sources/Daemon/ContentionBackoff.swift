@@ -3,7 +3,7 @@
 /// Lists between which items keep moving are best served by one worker: two with half of them each find nearly every
 /// request waiting for the other half, and all that they read was for nothing. So a worker pauses for at least as long as
 /// its vain attempt took, and for twice as long each time, until some other has all the lists for itself.
-struct Yielding {
+struct ContentionBackoff {
     private static let shortest = Duration.milliseconds(2)
     private static let longest = Duration.seconds(5)
     private static let mostDoublings = 7

@@ -1,5 +1,5 @@
-/// When a lookout does what: decides by the clock and by whether all workers wait. Pure.
-struct Watch {
+/// When a listener does what: decides by the clock and by whether all workers wait. Pure.
+struct SleepSchedule {
     enum Step: Equatable {
         /// Say that the daemon sleeps; then look once more.
         case fallAsleep

@@ -1,11 +1,10 @@
 import LibPQ
 import Logging
 import MoveQueue
-import Ordering
 import ServiceLifecycle
 
 /// Deletes decided requests from the log when they are old, from time to time and in small steps.
-struct LogRetention: Sendable {
+struct LogPruner: Sendable {
     let configuration: DaemonConfiguration
     let isStopping: StopFlag
     let logger: Logger
@@ -74,28 +73,20 @@ struct LogRetention: Sendable {
 
     private struct Step {
         let deleted: Int
-        /// The last id read; nil at the log's end.
+        /// The last id read; nil at the end of the log.
         let last: Int64?
     }
 
-    /// Nil: it has to stop, or another daemon prunes just now.
+    /// Nil: the daemon has to stop, or another daemon prunes at the moment.
     private func step(
         after id: Int64, _ age: Duration, on connection: Connection
     ) async throws(PostgresError) -> Step? {
-        guard !isStopping.isSet, !Task.isCancelled else { return nil }
-        let statement = RetentionStatements.prune(
-            after: id, olderThan: age.components.seconds, limit: Self.rowsPerStep)
-        let row = try await connection.run { connection throws(PostgresError) in
-            try connection.transaction(settings: Self.settings) { connection throws(PostgresError) in
-                try connection.query(statement)
-            }[0]
-        }
-        guard try row.decode(0, as: Bool.self) else { return nil }
-        let isFull = try row.decode(1, as: Int.self) == Self.rowsPerStep
+        guard !isStopping.isSet, !Task.isCancelled,
+            let step = try await LogPruningStep.run(
+                after: id, olderThan: age, limit: Self.rowsPerStep, on: connection)
+        else { return nil }
+        let isFull = step.read == Self.rowsPerStep
         if isFull { try? await Task.sleep(for: Self.pause) }
-        return Step(deleted: try row.decode(2, as: Int.self), last: isFull ? try row.decode(3, as: Int64.self) : nil)
+        return Step(deleted: step.deleted, last: isFull ? step.lastID : nil)
     }
-
-    private static let settings =
-        [("lock_timeout", "5s"), ("statement_timeout", "60s")] + MoveApplication.plannerSettings
 }

@@ -4,9 +4,9 @@ import MoveQueue
 import Ordering
 
 /// One worker on a connection of its own, which it opens anew whenever it is lost.
-struct WorkerLoop: Sendable {
+struct Worker: Sendable {
     let configuration: DaemonConfiguration
-    let doorbell: Doorbell
+    let idleWorkers: IdleWorkers
     let isStopping: StopFlag
     let statistics: DaemonStatistics
     let health: DaemonHealth.Loop
@@ -67,7 +67,7 @@ struct WorkerLoop: Sendable {
         mutating func noteBatch(_ progress: QueueWorker.Progress) {
             lostConnections.noteWork("connected again")
             switch progress {
-            case .decided where .now - latestFailure < WorkerLoop.calm, .contended: break
+            case .decided where .now - latestFailure < Worker.calm, .contended: break
             case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
             }
         }
@@ -80,7 +80,7 @@ struct WorkerLoop: Sendable {
     /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
     private struct Memory {
         var worker: QueueWorker
-        var yielding = Yielding()
+        var yielding = ContentionBackoff()
         var unavailable = UnavailableLists()
     }
 
@@ -129,10 +129,10 @@ struct WorkerLoop: Sendable {
         case .decided(let report):
             metrics.decided(report, in: duration)
             note(report)
-            doorbell.ring()
+            idleWorkers.wakeOne()
             tries.backoff.reset()
             tries.share.noteSuccess()
-            try await watch(report.unavailable, &memory, on: connection)
+            try await reportLockHolders(of: report.unavailable, &memory, on: connection)
             if report.wasMostlyInVain {
                 try await yield(after: duration, &memory, on: connection)
             } else {
@@ -140,7 +140,7 @@ struct WorkerLoop: Sendable {
             }
         case .contended(let report):
             metrics.missedLocks()
-            try await watch(report.unavailable, &memory, on: connection)
+            try await reportLockHolders(of: report.unavailable, &memory, on: connection)
             try await yield(after: duration, &memory, on: connection)
         case .idle where configuration.drains, .held where configuration.drains:
             if memory.worker.readFromBeginning() { return nil }
@@ -148,7 +148,7 @@ struct WorkerLoop: Sendable {
             return .drained
         case .idle, .held:
             health.waits()
-            await doorbell.wait()
+            await idleWorkers.wait()
             memory.yielding.reset()
         }
         return nil
@@ -161,24 +161,13 @@ struct WorkerLoop: Sendable {
     }
 
     /// Tells of lists that somebody keeps locked.
-    private func watch(
-        _ unavailable: [ListIdentifier], _ memory: inout Memory, on connection: Connection
+    private func reportLockHolders(
+        of unavailable: [ListIdentifier], _ memory: inout Memory, on connection: Connection
     ) async throws {
         memory.unavailable.note(unavailable, at: .now)
         let lists = memory.unavailable.due(at: .now)
         guard !lists.isEmpty else { return }
-        var holders: [ListIdentifier: UnavailableLists.Holder] = [:]
-        let rows = try await connection.run { connection throws(PostgresError) in
-            try connection.transaction { connection throws(PostgresError) in
-                try connection.query(LockStatements.holders(of: lists))
-            }
-        }
-        for row in rows {
-            let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
-            holders[list] = .init(
-                process: try row.decode(2), transaction: try row.decode(3),
-                application: try row.decode(4, as: String?.self) ?? "")
-        }
+        let holders = try await ListLockHolder.find(lists, on: connection)
         for overdue in memory.unavailable.note(holders: holders, at: .now) {
             // Of its own name are other workers and daemons; one that stands still keeps its transaction.
             let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))

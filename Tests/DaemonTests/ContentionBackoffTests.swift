@@ -2,10 +2,10 @@ import Testing
 
 @testable import Daemon
 
-@Suite("A worker that found lists locked") struct YieldingTests {
+@Suite("A worker that found lists locked") struct ContentionBackoffTests {
     @Test("pauses as long as it tried, and twice as long each time")
     func doubles() {
-        var yielding = Yielding()
+        var yielding = ContentionBackoff()
         for doubling in 0..<4 {
             let due = Duration.milliseconds(30) * (1 << doubling)
             #expect((due / 2...due).contains(yielding.pause(after: .milliseconds(30))))
@@ -16,7 +16,7 @@ import Testing
 
     @Test("pauses for 2 ms at the least, and for 5 s at the most")
     func bounds() {
-        var yielding = Yielding()
+        var yielding = ContentionBackoff()
         #expect((.milliseconds(1) ... .milliseconds(2)).contains(yielding.pause(after: .zero)))
         for _ in 0..<20 { _ = yielding.pause(after: .zero) }
         #expect(yielding.pause(after: .zero) <= .milliseconds(256))

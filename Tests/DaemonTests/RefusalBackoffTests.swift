@@ -2,12 +2,12 @@ import Testing
 
 @testable import Daemon
 
-@Suite("What the server refuses to a lookout") struct RefusalsTests {
+@Suite("What the server refuses to a listener") struct RefusalBackoffTests {
     private let start = ContinuousClock.now
 
     @Test("is tried again less and less often, down to every 1.5 s, also where something else is done in between")
     func pauses() {
-        var refusals = Refusals()
+        var refusals = RefusalBackoff()
         var now = start
         var pauses: [Duration] = []
         for _ in 0..<10 {
@@ -22,7 +22,7 @@ import Testing
 
     @Test("is over once, when nothing was refused for 3 s, and begins with a short pause then")
     func over() {
-        var refusals = Refusals()
+        var refusals = RefusalBackoff()
         #expect(areOver(&refusals, after: .zero) == false)
         for _ in 0..<10 { _ = refusals.note(at: start) }
         #expect(refusals.areGoingOn)
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// #expect calls no mutating method.
-    private func areOver(_ refusals: inout Refusals, after duration: Duration) -> Bool {
+    private func areOver(_ refusals: inout RefusalBackoff, after duration: Duration) -> Bool {
         refusals.areOver(at: start + duration)
     }
 }

@@ -1,8 +1,8 @@
 import LibPQ
 import Synchronization
 
-/// Ends the lookout's wait from elsewhere.
-final class LookoutInterruption: Sendable {
+/// Ends the listener's wait from elsewhere.
+final class ListenerInterruption: Sendable {
     private let connection = Mutex<Connection?>(nil)
 
     func set(_ connection: Connection?) { self.connection.withLock { $0 = connection } }

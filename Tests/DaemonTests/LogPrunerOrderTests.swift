@@ -6,7 +6,7 @@ import Testing
 @testable import Daemon
 
 @Suite("The log is pruned by age also where ids don't rise with it", .database, .timeLimit(.minutes(10)))
-struct LogRetentionOrderTests {
+struct LogPrunerOrderTests {
     private func insert(_ ids: ClosedRange<Int>, daysAgo days: Int, _ connection: Connection) async throws {
         try await connection.execute(
             """
@@ -16,8 +16,8 @@ struct LogRetentionOrderTests {
             """)
     }
 
-    private func retention() throws -> LogRetention {
-        LogRetention(
+    private func retention() throws -> LogPruner {
+        LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
             isStopping: StopFlag(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
@@ -29,7 +29,7 @@ struct LogRetentionOrderTests {
         try await insert(2_501...5_000, daysAgo: -400, connection)
         try await insert(5_001...5_100, daysAgo: 9, connection)
         try await insert(5_101...5_200, daysAgo: 0, connection)
-        var progress = LogRetention.Progress()
+        var progress = LogPruner.Progress()
         let pruned = try await retention().prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)
         #expect(pruned == 100)
         let left = try await connection.query("SELECT count(*) FROM brocot.move_log").single()
@@ -40,7 +40,7 @@ struct LogRetentionOrderTests {
         let connection = try await TestDatabase.current.connect()
         try await insert(10_001...12_100, daysAgo: 9, connection)
         try await insert(12_101...12_200, daysAgo: 0, connection)
-        var progress = LogRetention.Progress()
+        var progress = LogPruner.Progress()
         let retention = try retention()
         var pruned = [try await retention.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)]
         try await insert(1...300, daysAgo: 9, connection)

@@ -17,8 +17,8 @@ import MoveQueue
 /// anew.
 ///
 /// Where the server refuses to tell, such as for want of a right, the workers are woken as often to look themselves.
-final class Lookout: Sendable {
-    let doorbell: Doorbell
+final class NotificationListener: Sendable {
+    let idleWorkers: IdleWorkers
     private let parameters: ConnectionParameters
     private let queue: QueueConfiguration
     private let fitness: DaemonConfiguration.Fitness
@@ -26,7 +26,7 @@ final class Lookout: Sendable {
     private let health: DaemonHealth.Loop
     private let metrics: DaemonMetrics
     private let logger: Logger
-    private let interruption = LookoutInterruption()
+    private let interruption = ListenerInterruption()
     /// Whether it was said that notifications don't arrive.
     private let isSilenceKnown = StopFlag()
 
@@ -38,7 +38,7 @@ final class Lookout: Sendable {
         self.health = health
         self.metrics = metrics
         self.logger = logger
-        doorbell = Doorbell(workers: configuration.workers) { [interruption] in interruption.wakeUp() }
+        idleWorkers = IdleWorkers(workers: configuration.workers) { [interruption] in interruption.wakeUp() }
     }
 
     func run(until isStopping: StopFlag) async {
@@ -52,19 +52,19 @@ final class Lookout: Sendable {
                 interruption.set(connection)
                 defer { interruption.set(nil) }
                 let unfitness = try await fitness(connection)
-                try await connection.execute(SleepStatements.listen)
+                try await SleepFlag.listen(on: connection)
                 health.isConnected(unfitness: unfitness)
-                var outlook = Outlook(
+                var state = ListenerState(
                     isTold: try await checkDelivery(on: connection), unfitness: unfitness, reading: QueueReading(queue),
-                    sampling: QueueSampling(metrics: metrics))
-                try await look(on: connection, until: isStopping, &outlook, &backoff, &failures)
+                    sampling: QueueSampler(metrics: metrics))
+                try await look(on: connection, until: isStopping, &state, &backoff, &failures)
                 return
             } catch {
                 guard !isStopping.isSet, !Task.isCancelled else { return }
                 health.lostConnection("\(error)")
-                metrics.lookoutLostConnection()
-                failures.lostConnections.note("the lookout lost its connection; trying again", error)
-                doorbell.ring()
+                metrics.listenerLostConnection()
+                failures.lostConnections.note("the listener lost its connection; trying again", error)
+                idleWorkers.wakeOne()
                 try? await Task.sleep(for: backoff.pause())
             }
         }
@@ -72,7 +72,7 @@ final class Lookout: Sendable {
 
     /// Lets the workers go, and ends the wait.
     func stop() {
-        doorbell.close()
+        idleWorkers.close()
         interruption.wakeUp()
     }
 
@@ -87,73 +87,73 @@ final class Lookout: Sendable {
         }
     }
 
-    /// What a lookout knows as long as it has its connection.
-    private struct Outlook {
+    /// What a listener knows as long as it has its connection.
+    private struct ListenerState {
         let isTold: Bool
         var unfitness: String?
-        var watch = Watch()
-        var refusals = Refusals()
+        var schedule = SleepSchedule()
+        var refusals = RefusalBackoff()
         var reading: QueueReading
-        var sampling: QueueSampling
-        var nextExamination = ContinuousClock.now + Lookout.examinationInterval
+        var sampling: QueueSampler
+        var nextExamination = ContinuousClock.now + NotificationListener.examinationInterval
     }
 
     private func look(
-        on connection: Connection, until isStopping: StopFlag, _ outlook: inout Outlook, _ backoff: inout Backoff,
+        on connection: Connection, until isStopping: StopFlag, _ state: inout ListenerState, _ backoff: inout Backoff,
         _ failures: inout Failures
     ) async throws {
         while !isStopping.isSet, !Task.isCancelled {
             health.turn()
             do {
-                let hasLooked = try await turn(&outlook, &failures, on: connection)
-                failures.lostConnections.noteWork("the lookout is connected again")
+                let hasLooked = try await turn(&state, &failures, on: connection)
+                failures.lostConnections.noteWork("the listener is connected again")
                 guard hasLooked else { continue }
                 backoff.reset()
-                if outlook.refusals.areOver(at: .now) {
-                    health.isFit(outlook.unfitness)
+                if state.refusals.areOver(at: .now) {
+                    health.isFit(state.unfitness)
                     failures.refusals.noteWork("the server tells of new requests again")
                 }
             } catch let error as PostgresError where error.isRefusal {
                 // Such as that there is no schema, which says more.
-                health.isFit(outlook.unfitness ?? "\(error)")
+                health.isFit(state.unfitness ?? "\(error)")
                 failures.refusals.note(
                     """
                     the server does not tell of new requests; they are looked for every 1.5 s all the same. \
                     See brocot doctor
                     """, error)
-                doorbell.ring()
-                try await wait(outlook.refusals.note(at: .now), on: connection)
+                idleWorkers.wakeOne()
+                try await wait(state.refusals.note(at: .now), on: connection)
             } catch {
                 throw error
             }
         }
-        try await connection.execute(script: SleepStatements.wakeUp)
+        try await SleepFlag.set(false, on: connection)
         await connection.close()
     }
 
     /// - Returns: whether the queue was looked at.
     private func turn(
-        _ outlook: inout Outlook, _ failures: inout Failures, on connection: Connection
+        _ state: inout ListenerState, _ failures: inout Failures, on connection: Connection
     ) async throws -> Bool {
-        try await outlook.sampling.takeIfDue(on: connection, &failures.samples)
-        if let lastingFitness, .now >= outlook.nextExamination, health.wasAskedFor() {
-            outlook.unfitness = try await lastingFitness(connection)
-            if outlook.unfitness != nil || !outlook.refusals.areGoingOn { health.isFit(outlook.unfitness) }
-            outlook.nextExamination = .now + Self.examinationInterval
+        try await state.sampling.takeIfDue(on: connection, &failures.samples)
+        if let lastingFitness, .now >= state.nextExamination, health.wasAskedFor() {
+            state.unfitness = try await lastingFitness(connection)
+            if state.unfitness != nil || !state.refusals.areGoingOn { health.isFit(state.unfitness) }
+            state.nextExamination = .now + Self.examinationInterval
         }
-        let areAllWaiting = doorbell.areAllWaiting
+        let areAllWaiting = idleWorkers.areAllWaiting
         metrics.sleeps(areAllWaiting)
-        switch outlook.watch.next(areAllWaiting: areAllWaiting, at: .now) {
+        switch state.schedule.next(areAllWaiting: areAllWaiting, at: .now) {
         case .fallAsleep:
-            if outlook.isTold { try await connection.execute(script: SleepStatements.fallAsleep) }
-            if try await outlook.reading.look(on: connection).isPending { doorbell.ring() }
+            if state.isTold { try await SleepFlag.set(true, on: connection) }
+            if try await state.reading.look(on: connection).isPending { idleWorkers.wakeOne() }
             return true
         case .wakeUp:
-            try await connection.execute(script: SleepStatements.wakeUp)
+            try await SleepFlag.set(false, on: connection)
         case .poll:
-            let look = try await outlook.reading.look(on: connection)
-            if look.isPending { doorbell.ring() }
-            if outlook.isTold, !look.enqueuersNotify { outlook.watch.isContradicted() }
+            let look = try await state.reading.look(on: connection)
+            if look.isPending { idleWorkers.wakeOne() }
+            if state.isTold, !look.enqueuersNotify { state.schedule.isContradicted() }
             return true
         case .wait(let duration):
             try await wait(duration, on: connection)
@@ -166,7 +166,7 @@ final class Lookout: Sendable {
         let notifications = try await connection.run { connection throws(PostgresError) in
             try connection.notifications(waitingAtMost: duration)
         }
-        if !notifications.isEmpty { doorbell.ring() }
+        if !notifications.isEmpty { idleWorkers.wakeOne() }
     }
 
     /// How often the database's fitness is looked at again, while somebody asks for it.
@@ -178,7 +178,7 @@ final class Lookout: Sendable {
     /// Who isn't told does not ask for it either: enqueuers would ring in vain, and the pooler's sessions stay listening.
     private func checkDelivery(on connection: Connection) async throws -> Bool {
         guard let isDelivered = try? await isTold(on: connection), !isDelivered else { return true }
-        try await connection.execute(SleepStatements.unlisten)
+        try await SleepFlag.unlisten(on: connection)
         guard !isSilenceKnown.isSet else { return false }
         isSilenceKnown.set()
         logger.warning(
@@ -189,7 +189,7 @@ final class Lookout: Sendable {
     private func isTold(on connection: Connection) async throws -> Bool {
         let payload = UUID().uuidString
         let caller = try await Connection.connect(parameters, logger: logger)
-        _ = try await caller.query(SleepStatements.probe(payload))
+        try await SleepFlag.notify(payload, on: caller)
         await caller.close()
         return try await connection.run { connection throws(PostgresError) in
             let deadline = ContinuousClock.now + .seconds(2)

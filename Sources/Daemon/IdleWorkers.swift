@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Where workers wait that found nothing to do.
+/// The workers that found nothing to do, and wait to be woken.
 ///
-/// A ring wakes one of them; who finds more than it can take rings for the next. A ring that nobody waits for is kept.
-final class Doorbell: Sendable {
+/// ``wakeOne()`` wakes one of them. A worker that finds more than it can take wakes the next one. If nobody waits, the
+/// next call of ``wait()`` returns at once.
+final class IdleWorkers: Sendable {
     private struct State {
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextTicket: UInt64 = 0
-        var isRung = false
+        var hasPendingWakeUp = false
         var isClosed = false
     }
 
@@ -15,18 +16,22 @@ final class Doorbell: Sendable {
     private let workers: Int
     private let onAllWaiting: @Sendable () -> Void
 
-    /// `onAllWaiting` is called when the last of so many workers begins to wait.
+    /// - Parameters:
+    ///   - workers: the number of workers of the daemon, 1 or more.
+    ///   - onAllWaiting: is called each time that the last of these workers begins to wait.
     init(workers: Int, onAllWaiting: @escaping @Sendable () -> Void) {
         self.workers = workers
         self.onAllWaiting = onAllWaiting
     }
 
+    /// Whether every worker of the daemon waits.
     var areAllWaiting: Bool { state.withLock { $0.waiting.count == workers } }
 
-    func ring() {
+    /// Wakes one worker. If none waits, the next one that would wait goes on instead.
+    func wakeOne() {
         let woken = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let ticket = state.waiting.keys.first else {
-                state.isRung = true
+                state.hasPendingWakeUp = true
                 return nil
             }
             return state.waiting.removeValue(forKey: ticket)
@@ -34,7 +39,7 @@ final class Doorbell: Sendable {
         woken?.resume()
     }
 
-    /// Waits for a ring, for `close`, or for the end of the task.
+    /// Waits until ``wakeOne()`` or ``close()`` is called, or the task is cancelled.
     func wait() async {
         let ticket = state.withLock { state in
             state.nextTicket += 1
@@ -43,8 +48,8 @@ final class Doorbell: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (mustGoOn, areAllWaiting) = state.withLock { state in
-                    if state.isRung || state.isClosed || Task.isCancelled {
-                        state.isRung = false
+                    if state.hasPendingWakeUp || state.isClosed || Task.isCancelled {
+                        state.hasPendingWakeUp = false
                         return (true, false)
                     }
                     state.waiting[ticket] = continuation
@@ -58,7 +63,7 @@ final class Doorbell: Sendable {
         }
     }
 
-    /// Lets everybody in, now and from now on.
+    /// Wakes all workers. Nobody waits from now on.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true

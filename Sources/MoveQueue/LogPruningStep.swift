@@ -1,0 +1,68 @@
+import LibPQ
+import Ordering
+
+/// One small transaction that deletes old rows of the log.
+package struct LogPruningStep: Equatable, Sendable {
+    /// How many rows were read, young ones too.
+    package let read: Int
+    /// How many requests were deleted.
+    package let deleted: Int
+    /// The last id read; nil where none was.
+    package let lastID: Int64?
+
+    /// Deletes what is older than `age` among the next rows of the log in the order of their ids, with the idempotency
+    /// keys of those requests.
+    ///
+    /// Ids rise with age almost exactly. A step that goes by ids does not read again what the steps before it deleted.
+    /// Where a step found only younger rows, what follows is mostly younger too.
+    ///
+    /// - Parameters:
+    ///   - id: rows with greater ids are read.
+    ///   - age: older rows are deleted; counted in whole seconds.
+    ///   - limit: at most so many rows are read.
+    ///   - connection: not in a transaction.
+    /// - Returns: nil where another daemon prunes at the moment.
+    /// - Throws: what the server or the connection says.
+    package static func run(
+        after id: Int64, olderThan age: Duration, limit: Int, on connection: Connection
+    ) async throws(PostgresError) -> LogPruningStep? {
+        let statement = statement(after: id, olderThan: age.components.seconds, limit: limit)
+        let row = try await connection.run { connection throws(PostgresError) in
+            try connection.transaction(settings: settings) { connection throws(PostgresError) in
+                try connection.query(statement)
+            }[0]
+        }
+        guard try row.decode(0, as: Bool.self) else { return nil }
+        return LogPruningStep(
+            read: try row.decode(1), deleted: try row.decode(2), lastID: try row.decode(3, as: Int64?.self))
+    }
+
+    private static let settings =
+        [("lock_timeout", "5s"), ("statement_timeout", "60s")] + MoveApplication.plannerSettings
+
+    // Returns one row: whether the lock was got, how many rows were read and how many deleted, and the last id read.
+    private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
+        """
+        WITH turn AS MATERIALIZED (
+            SELECT pg_catalog.pg_try_advisory_xact_lock(
+                pg_catalog.hashtextextended('brocot.move_log retention', 0)) AS is_mine
+        ), next AS MATERIALIZED (
+            SELECT log.id, log.applied_at
+            FROM brocot.move_log AS log
+            WHERE log.id > \(id) AND (SELECT is_mine FROM turn)
+            ORDER BY log.id LIMIT \(limit)::bigint
+        ), pruned AS (
+            DELETE FROM brocot.move_log AS log
+            USING next
+            WHERE log.id = next.id AND next.applied_at < pg_catalog.now() - pg_catalog.make_interval(secs => \(seconds))
+            RETURNING log.id, log.idempotency_key
+        ), freed AS (
+            DELETE FROM brocot.idempotency_keys AS used
+            USING pruned
+            WHERE used.key = pruned.idempotency_key AND used.request_id = pruned.id
+        )
+        SELECT turn.is_mine, (SELECT count(*) FROM next), (SELECT count(*) FROM pruned), (SELECT max(id) FROM next)
+        FROM turn
+        """
+    }
+}

@@ -1,0 +1,51 @@
+import LibPQ
+
+/// The flag by which daemons tell enqueuers whether to notify.
+///
+/// NOTIFY takes a lock of the whole cluster at commit. So the trigger on `brocot.move_requests` notifies only while the
+/// flag says that a daemon sleeps. All daemons share the flag, and everybody sees a change at once.
+package enum SleepFlag {
+    /// The channel on which enqueuers notify.
+    package static let channel = "brocot_move_requests"
+
+    /// Sets or clears the flag.
+    ///
+    /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon finds this when it next looks
+    /// into the queue, and sets the flag again.
+    ///
+    /// - Throws: what the server or the connection says.
+    package static func set(_ isAsleep: Bool, on connection: Connection) async throws(PostgresError) {
+        try await connection.execute(script: statement(isAsleep))
+    }
+
+    /// Has the session notified from now on.
+    ///
+    /// - Throws: what the server or the connection says.
+    package static func listen(on connection: Connection) async throws(PostgresError) {
+        try await connection.execute("LISTEN brocot_move_requests" as SQL)
+    }
+
+    /// Has the session notified no more.
+    ///
+    /// - Throws: what the server or the connection says.
+    package static func unlisten(on connection: Connection) async throws(PostgresError) {
+        try await connection.execute("UNLISTEN brocot_move_requests" as SQL)
+    }
+
+    /// Notifies every session that listens, to see whether notifications arrive.
+    ///
+    /// - Throws: what the server or the connection says.
+    package static func notify(_ payload: String, on connection: Connection) async throws(PostgresError) {
+        _ = try await connection.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
+    }
+
+    // Nobody relies on the flag after a crash, so the statement waits for no disk and no standby. The role may be one whose
+    // transactions only read unless they say otherwise.
+    private static func statement(_ isAsleep: Bool) -> String {
+        """
+        SET TRANSACTION READ WRITE;
+        SELECT pg_catalog.set_config('synchronous_commit', 'off', true),
+            pg_catalog.setval('brocot.sleepers', 1, \(isAsleep))
+        """
+    }
+}
