@@ -93,7 +93,8 @@ extension BrocotError {
         switch error {
         case .database(let error): self.init(error)
         case .rowsChangedUnderLock, .unexpectedRowCount: self.init(.rowsChanged, "\(error)")
-        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType: self.init(.unusableTable, "\(error)")
+        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType, .unsupportedListColumns:
+            self.init(.unusableTable, "\(error)")
         }
     }
 }

@@ -50,10 +50,8 @@ struct CheckCommand: AsyncParsableCommand {
     /// The table, of which `list` can be a list.
     private func orderedTable(on connection: Connection) async throws -> OrderedTable {
         guard let found = try await lookUp(on: connection) else { throw CommandFailure.notAnOrderedTable(table) }
-        guard found.listType.isCanonical(list) else {
-            throw CommandFailure.impossibleList(
-                list, in: table,
-                because: "column \(found.listColumn) is \(found.listType.rawValue), written as PostgreSQL prints it")
+        if let rejection = found.rejection(ofList: list) {
+            throw CommandFailure.impossibleList(list, in: table, because: rejection.message)
         }
         return found
     }

@@ -66,7 +66,7 @@ enum ExitStatus: Int32, Sendable {
         switch error {
         case .database(let error): status(of: error)
         case .invalidStoredRank: .needsRepair
-        case .unsupportedKeyType: .usage
+        case .unsupportedKeyType, .unsupportedListColumns: .usage
         case .rowsChangedUnderLock, .unexpectedRowCount, .readingDoesNotSettle: .failed
         }
     }

@@ -17,7 +17,8 @@ package enum FailureClass: Equatable, Sendable {
         switch error {
         case .rowsChangedUnderLock, .unexpectedRowCount:
             self = .staleRows
-        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType:
+        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType,
+            .unsupportedListColumns:
             self = .environment
         case .database(let error):
             guard error.code == .server, let state = error.sqlState, !Self.environmental.contains(state.classCode)

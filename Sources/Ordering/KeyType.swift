@@ -1,14 +1,77 @@
-/// The type of a key column of an ordered table.
+import LibPQ
+
+/// The type of a key column of an ordered table. A domain counts as the type that it is made of.
 ///
 /// Requests carry keys as text. Only the canonical text of a value names it, since `01` beside `1` would be a second
-/// name for one list.
-package enum KeyType: String, Sendable, CaseIterable {
+/// name for one list. So these are the types whose values have one text in every session.
+package enum KeyType: Hashable, Sendable {
     case text
-    case varchar = "character varying"
+    case varchar
     case smallint
     case integer
     case bigint
     case uuid
+    case boolean
+    case date
+    case enumeration(Enumeration)
+
+    /// An enumerated type of the user's.
+    package struct Enumeration: Hashable, Sendable {
+        package let schema: String
+        package let name: String
+        let labels: Set<ExactText>
+
+        package init(schema: String, name: String, labels: [String]) {
+            self.schema = schema
+            self.name = name
+            self.labels = Set(labels.map(ExactText.init))
+        }
+    }
+
+    /// For messages.
+    static let names =
+        "text, varchar, smallint, integer, bigint, uuid, boolean, date, enum types, and domains over these"
+
+    /// The type of this name in `pg_catalog`; nil where it can't be a key.
+    init?(systemName: String) {
+        switch systemName {
+        case "text": self = .text
+        case "varchar": self = .varchar
+        case "int2": self = .smallint
+        case "int4": self = .integer
+        case "int8": self = .bigint
+        case "uuid": self = .uuid
+        case "bool": self = .boolean
+        case "date": self = .date
+        default: return nil
+        }
+    }
+
+    /// The name for people.
+    package var name: String {
+        switch self {
+        case .text: "text"
+        case .varchar: "character varying"
+        case .smallint: "smallint"
+        case .integer: "integer"
+        case .bigint: "bigint"
+        case .uuid: "uuid"
+        case .boolean: "boolean"
+        case .date: "date"
+        case .enumeration(let type): "\(type.schema).\(type.name)"
+        }
+    }
+
+    /// The name as part of a statement.
+    package var sql: SQL {
+        if case .enumeration(let type) = self { return "\(identifier: type.schema).\(identifier: type.name)" }
+        return SQL(unsafeRaw: name)
+    }
+
+    /// The text that names a value, whatever the session's `DateStyle`.
+    package func text(of value: SQL) -> SQL {
+        self == .date ? "(pg_catalog.to_jsonb(\(value)) #>> '{}')" : "\(value)::text"
+    }
 
     /// Whether `key` is what PostgreSQL prints for some value of this type.
     package func isCanonical(_ key: String) -> Bool {
@@ -18,6 +81,9 @@ package enum KeyType: String, Sendable, CaseIterable {
         case .integer: Int32(key).map { String($0) == key } ?? false
         case .bigint: Int64(key).map { String($0) == key } ?? false
         case .uuid: Self.isCanonicalUUID(key)
+        case .boolean: key == "true" || key == "false"
+        case .date: CanonicalDate.isCanonical(key)
+        case .enumeration(let type): type.labels.contains(ExactText(key))
         }
     }
 

@@ -4,27 +4,22 @@ package struct OrderedTable: Hashable, Sendable {
     package let name: String
     package let schema: String
     package let table: String
-    /// The column that says which list a row is in.
-    package let listColumn: String
-    package let listType: KeyType
+    /// The columns that together say which list a row is in.
+    package let listColumns: [KeyColumn]
     /// The column that identifies a row within its list.
-    package let itemColumn: String
-    package let itemType: KeyType
-    /// Whether placing a missing item inserts it and removing it deletes it: the built-in table only. The rows of a
-    /// table of the user's are theirs: removing one there sets its rank to NULL.
+    package let itemColumn: KeyColumn
+    /// Whether placing a missing item inserts a row and removing an item deletes its row. Else removing sets the rank to
+    /// NULL.
     package let ownsRows: Bool
 
     package init(
-        name: String, schema: String, table: String, listColumn: String, listType: KeyType, itemColumn: String,
-        itemType: KeyType, ownsRows: Bool
+        name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool
     ) {
         self.name = name
         self.schema = schema
         self.table = table
-        self.listColumn = listColumn
-        self.listType = listType
+        self.listColumns = listColumns
         self.itemColumn = itemColumn
-        self.itemType = itemType
         self.ownsRows = ownsRows
     }
 
@@ -34,21 +29,21 @@ package struct OrderedTable: Hashable, Sendable {
             if let rejection = rejection(ofList: list.list) { return rejection }
         }
         let anchor = move.placement?.anchor.map { [$0] } ?? []
-        for key in move.items + anchor where !itemType.isCanonical(key) {
-            return invalidKey(key, column: itemColumn, type: itemType)
+        for key in move.items + anchor where !itemColumn.type.isCanonical(key) {
+            return invalidKey(key, of: itemColumn)
         }
         return nil
     }
 
     /// A list's key that names no value of the table's list column, as a rejection.
-    func rejection(ofList key: String) -> Rejection? {
-        listType.isCanonical(key) ? nil : invalidKey(key, column: listColumn, type: listType)
+    package func rejection(ofList key: String) -> Rejection? {
+        listColumns[0].type.isCanonical(key) ? nil : invalidKey(key, of: listColumns[0])
     }
 
-    private func invalidKey(_ key: String, column: String, type: KeyType) -> Rejection {
+    private func invalidKey(_ key: String, of column: KeyColumn) -> Rejection {
         Rejection(
             .invalidKey,
-            "'\(key)' is not a \(type.rawValue) as PostgreSQL prints it, which column \(column) of \(schema).\(table) needs"
-        )
+            "'\(key)' is not a \(column.type.name) as PostgreSQL prints it, which column \(column.name) of "
+                + "\(schema).\(table) needs")
     }
 }

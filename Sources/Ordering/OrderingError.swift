@@ -14,6 +14,8 @@ package enum OrderingError: Error, Sendable {
     case readingDoesNotSettle(list: ListIdentifier)
     /// A key column of the registered table has a type that can't be a key.
     case unsupportedKeyType(table: String, column: String, type: String)
+    /// The lists of the registered table do not have one column.
+    case unsupportedListColumns(table: String, count: Int)
 }
 
 extension OrderingError: CustomStringConvertible {
@@ -31,7 +33,9 @@ extension OrderingError: CustomStringConvertible {
         case .readingDoesNotSettle(let list):
             "reading list \(list) does not settle; please report this with what was asked for"
         case .unsupportedKeyType(let table, let column, let type):
-            "column \(column) of \(table) has type \(type); keys are \(KeyType.allCases.map(\.rawValue).joined(separator: ", "))"
+            "column \(column) of \(table) has type \(type); keys are \(KeyType.names)"
+        case .unsupportedListColumns(let table, let count):
+            "\(table) has \(count) list columns; this version can only order a table that has one"
         }
     }
 }

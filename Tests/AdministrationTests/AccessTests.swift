@@ -162,7 +162,7 @@ import Testing
     ]
 
     private static let changesOfSchema: [SQL] = [
-        "INSERT INTO brocot.ordered_tables VALUES ('x', 'x', 'x', 'x', 'x', false)",
+        "INSERT INTO brocot.ordered_tables VALUES ('x', 'x', 'x', '{x}', 'x', false)",
         "DELETE FROM brocot.ordered_tables",
         "TRUNCATE brocot.items", "CREATE TABLE brocot.mine ()", "DROP TABLE brocot.items",
         "ALTER TABLE brocot.move_requests DISABLE TRIGGER ALL", "DROP SCHEMA brocot CASCADE",

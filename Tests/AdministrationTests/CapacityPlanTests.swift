@@ -8,8 +8,8 @@ import Testing
 @Suite("Statements that read the room of a list go along an index, whatever the statistics", .database)
 struct CapacityPlanTests {
     private static let items = OrderedTable(
-        name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
-        itemType: .text, ownsRows: true)
+        name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
+        itemColumn: KeyColumn("item", .text), ownsRows: true)
     private let statements = CapacityStatements(items, list: "l1")
 
     /// What the planner may know of the table: nothing, what is there, and that it is empty.

@@ -87,8 +87,8 @@ import Testing
             UNION ALL VALUES ('l', 'tight', 610, 987), ('other', 'tighter', 6765, 10946)
             """)
         let items = OrderedTable(
-            name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
-            itemType: .text, ownsRows: true)
+            name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
+            itemColumn: KeyColumn("item", .text), ownsRows: true)
         let finding = try await connection.run { connection throws(PostgresError) in
             try CapacityReader(items, pageSize: pageSize).read("l", on: connection)
         }

@@ -58,8 +58,8 @@ enum Cards {
                     UNIQUE ("board id", rank) DEFERRABLE
                 );
                 INSERT INTO "the app"."Cards" (id, "board id", title) SELECT n, 1, 'secret' FROM generate_series(1, 3) AS n;
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_column, item_column, owns_rows)
-                VALUES ('the app.Cards', 'the app', 'Cards', 'board id', 'id', false);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('the app.Cards', 'the app', 'Cards', '{"board id"}', 'id', false);
                 """)
     }
 }

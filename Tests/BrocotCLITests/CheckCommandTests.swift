@@ -100,7 +100,7 @@ import Testing
                 rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
                 UNIQUE (board, rank) DEFERRABLE);
             INSERT INTO public.cards VALUES (42, 1, 0, 1), (42, 2, 1, 1), (42, 3, NULL, NULL), (43, 4, NULL, NULL);
-            INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'card', false);
+            INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
             """)
         let check = try await BrocotProcess.run("check", "42", "--table", "public.cards")
         #expect(check.exitCode == 0, "\(check.errors)")

@@ -104,7 +104,7 @@ import Testing
             script: """
                 CREATE TABLE cards (
                     board bigint, card bigint, numerator bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card));
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'card', false);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 INSERT INTO cards SELECT n, 1 FROM generate_series(1, 500) AS n;
                 INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
                 SELECT 'public.cards', n::text, ARRAY['1'], 'last' FROM generate_series(1, 500) AS n

@@ -53,7 +53,10 @@ import Testing
                 "ALTER TABLE brocot.move_requests SET (autovacuum_enabled = off)", "autovacuum",
                 "RESET (autovacuum_enabled)"
             ),
-            ("INSERT INTO brocot.ordered_tables VALUES ('a.b', 'a', 'b', 'c', 'd', false)", "tables", "ordered_tables"),
+            (
+                "INSERT INTO brocot.ordered_tables VALUES ('a.b', 'a', 'b', '{c}', 'd', false)", "tables",
+                "ordered_tables"
+            ),
         ])
     func repair(change: String, check: String, advice: String) async throws {
         try await TestDatabase.current.connect().execute(script: change)
@@ -84,7 +87,7 @@ import Testing
                 CREATE ROLE \(role) LOGIN;
                 CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
                 ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 """)
         #expect(try await BrocotProcess.run("grant", "daemon", role).exitCode == 0)
         try await owner.execute(script: "REVOKE DELETE ON brocot.move_requests FROM \(role)")
@@ -109,7 +112,7 @@ import Testing
         try await owner.execute(
             script: """
                 CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 """)
         let (exitCode, findings) = try await examine()
         for (kind, name) in names { #expect(try await BrocotProcess.run("grant", kind, name).exitCode == 0) }

@@ -100,8 +100,8 @@ import Testing
                     UNIQUE (board, rank) DEFERRABLE
                 );
                 INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 2);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_column, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 """)
     }
 

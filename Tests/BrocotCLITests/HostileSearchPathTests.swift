@@ -143,7 +143,7 @@ struct HostileSearchPathTests {
             rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
             UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
         INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 1);
-        INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+        INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
         CREATE TABLE public.seen (card bigint);
         CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

@@ -62,7 +62,7 @@ struct LibraryFixture {
                     rank_num bigint, rank_den bigint,
                     rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
                     UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'id', false);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 """)
         try await connection.execute(
             "INSERT INTO cards (id, board) SELECT * FROM unnest(\(cards.map(\.id)), \(cards.map(\.board)))")

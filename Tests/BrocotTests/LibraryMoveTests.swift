@@ -166,7 +166,7 @@ struct LibraryMoveTests {
                         id bigint PRIMARY KEY, list text COLLATE "C", rank_num bigint, rank_den bigint,
                         rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
                         UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                    INSERT INTO brocot.ordered_tables VALUES ('\(name)', 'public', '\(name)', 'list', 'id', false);
+                    INSERT INTO brocot.ordered_tables VALUES ('\(name)', 'public', '\(name)', '{list}', 'id', false);
                     INSERT INTO "\(name)" (id, list) VALUES (\(item), '\(composed)');
                     """)
         }

@@ -85,7 +85,7 @@ extension QueueFixture {
                     id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint,
                     rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
                     UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', 'board', 'id', false);
+                INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
                 """)
         for (offset, item) in items.enumerated() {
             let list = lists[offset % lists.count]

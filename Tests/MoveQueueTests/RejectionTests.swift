@@ -108,7 +108,7 @@ struct RejectionTests {
                     rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
                     PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
                 INSERT INTO cards (board, card) VALUES ('a', 'x'), ('b', 'x');
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', 'board', 'card', false);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 """)
         let ids = try await fixture.enqueue([place(["x"], .last, in: "a", from: "b", table: "public.cards")])
         try await fixture.drain()

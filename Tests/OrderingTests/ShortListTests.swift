@@ -8,8 +8,8 @@ import Testing
 @Suite("Lists that were short when they were last read")
 struct ShortListTests {
     private static let items = OrderedTable(
-        name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
-        itemType: .text, ownsRows: true)
+        name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
+        itemColumn: KeyColumn("item", .text), ownsRows: true)
     private static let names = (1...OrderedTableRepository.fewestListsAtOnce).map { "list \($0)" }
 
     private func needs(_ count: Int) -> [ListNeed] {

@@ -8,8 +8,8 @@ import Testing
 @Suite("Statements on ordered tables go along the two unique indexes, whatever the statistics", .database)
 struct StatementPlanTests {
     private static let items = OrderedTable(
-        name: "items", schema: "brocot", table: "items", listColumn: "list", listType: .text, itemColumn: "item",
-        itemType: .text, ownsRows: true)
+        name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
+        itemColumn: KeyColumn("item", .text), ownsRows: true)
     private let statements = OrderingStatements(items)
 
     /// What the planner may know of the table: nothing, what is there, that it was all but empty a moment ago, and that it

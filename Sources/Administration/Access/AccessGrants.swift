@@ -102,7 +102,7 @@ package enum AccessGrants {
         for row in try connection.query(AccessStatements.ownTables) {
             tables.append(
                 .init(
-                    schema: try row.decode(0), name: try row.decode(1), listColumn: try row.decode(2),
+                    schema: try row.decode(0), name: try row.decode(1), listColumns: try row.decode(2),
                     itemColumn: try row.decode(3)))
         }
         return tables

@@ -13,13 +13,13 @@ package enum AccessRole: String, CaseIterable, Sendable {
     package struct OwnTable: Hashable, Sendable {
         package let schema: String
         package let name: String
-        package let listColumn: String
+        package let listColumns: [String]
         package let itemColumn: String
 
-        package init(schema: String, name: String, listColumn: String, itemColumn: String) {
+        package init(schema: String, name: String, listColumns: [String], itemColumn: String) {
             self.schema = schema
             self.name = name
-            self.listColumn = listColumn
+            self.listColumns = listColumns
             self.itemColumn = itemColumn
         }
     }
@@ -97,10 +97,11 @@ package enum AccessRole: String, CaseIterable, Sendable {
 
     private func rights(on table: OwnTable) -> [AccessRight] {
         let ranks = ["rank_num", "rank_den"]
-        let read = AccessRight.Privilege.on("SELECT", columns: [table.listColumn, table.itemColumn] + ranks + ["rank"])
+        let read = AccessRight.Privilege.on(
+            "SELECT", columns: table.listColumns + [table.itemColumn] + ranks + ["rank"])
         let right: AccessRight =
             if self == .daemon {
-                .table(table.name, in: table.schema, read, .on("UPDATE", columns: ranks + [table.listColumn]))
+                .table(table.name, in: table.schema, read, .on("UPDATE", columns: ranks + table.listColumns))
             } else {
                 .table(table.name, in: table.schema, read)
             }

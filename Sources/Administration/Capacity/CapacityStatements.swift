@@ -4,14 +4,14 @@ import Ordering
 /// The statements that look at one whole list. They read along the unique index of list and rank.
 struct CapacityStatements {
     private let table: SQL
-    private let itemColumn: SQL
+    private let item: SQL
     private let isInList: SQL
 
     init(_ ordered: OrderedTable, list: String) {
         table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
-        itemColumn = "\(identifier: ordered.itemColumn)"
+        item = ordered.itemColumn.type.text(of: "stored.\(ordered.itemColumn.identifier)")
         isInList = """
-            stored.\(identifier: ordered.listColumn) = \(list)::text::\(unsafeRaw: ordered.listType.rawValue)
+            stored.\(ordered.listColumns[0].identifier) = \(list)::text::\(ordered.listColumns[0].type.sql)
             """
     }
 
@@ -21,7 +21,7 @@ struct CapacityStatements {
     /// The next placed rows, in order, after this value of the sort key.
     func page(after rank: String, count: Int) -> SQL {
         """
-        SELECT stored.\(itemColumn)::text, stored.rank_num, stored.rank_den, stored.rank::text
+        SELECT \(item), stored.rank_num, stored.rank_den, stored.rank::text
         FROM \(table) AS stored
         WHERE \(isInList) AND stored.rank > \(rank)::text::numeric
         ORDER BY stored.rank

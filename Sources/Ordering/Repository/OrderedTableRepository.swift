@@ -23,26 +23,14 @@ struct OrderedTableRepository {
     static func tables(
         named names: [String], on connection: isolated Connection
     ) throws(OrderingError) -> [ExactText: OrderedTable] {
+        var columns: [ExactText: [RegisteredColumn]] = [:]
+        for row in try connection.rows(OrderingStatements.keyColumns(ofTablesNamed: names)) {
+            let column = try decoding { () throws(PostgresError) in try RegisteredColumn(row) }
+            columns[ExactText(column.orderedTable), default: []].append(column)
+        }
         var tables: [ExactText: OrderedTable] = [:]
-        for row in try connection.rows(OrderingStatements.orderedTables(named: names)) {
-            let table = try decoding { () throws(PostgresError) in
-                (
-                    name: try row.decode(0, as: String.self), schema: try row.decode(1, as: String.self),
-                    table: try row.decode(2, as: String.self), listColumn: try row.decode(3, as: String.self),
-                    listType: try row.decode(4, as: String.self), itemColumn: try row.decode(5, as: String.self),
-                    itemType: try row.decode(6, as: String.self), ownsRows: try row.decode(7, as: Bool.self)
-                )
-            }
-            func keyType(_ type: String, of column: String) throws(OrderingError) -> KeyType {
-                guard let keyType = KeyType(rawValue: type) else {
-                    throw .unsupportedKeyType(table: table.name, column: column, type: type)
-                }
-                return keyType
-            }
-            tables[ExactText(table.name)] = OrderedTable(
-                name: table.name, schema: table.schema, table: table.table, listColumn: table.listColumn,
-                listType: try keyType(table.listType, of: table.listColumn), itemColumn: table.itemColumn,
-                itemType: try keyType(table.itemType, of: table.itemColumn), ownsRows: table.ownsRows)
+        for (name, columns) in columns where columns.count == columns[0].listColumnCount + 1 {
+            tables[name] = try OrderedTable(columns)
         }
         return tables
     }

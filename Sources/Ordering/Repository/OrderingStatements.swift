@@ -24,48 +24,57 @@ struct OrderingStatements {
     private let table: SQL
     private let listColumn: SQL
     private let itemColumn: SQL
-    private let listArray: SQL
-    private let itemArray: SQL
+    private let listType: KeyType
+    private let itemType: KeyType
 
     init(_ ordered: OrderedTable) {
         table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
-        listColumn = "\(identifier: ordered.listColumn)"
-        itemColumn = "\(identifier: ordered.itemColumn)"
-        listArray = SQL(unsafeRaw: "\(ordered.listType.rawValue)[]")
-        itemArray = SQL(unsafeRaw: "\(ordered.itemType.rawValue)[]")
+        listColumn = ordered.listColumns[0].identifier
+        itemColumn = ordered.itemColumn.identifier
+        listType = ordered.listColumns[0].type
+        itemType = ordered.itemColumn.type
     }
 
-    private func lists(_ keys: [String]) -> SQL { "\(keys)::text[]::\(listArray)" }
-    private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemArray)" }
+    private func lists(_ keys: [String]) -> SQL { "\(keys)::text[]::\(listType.sql)[]" }
+    private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemType.sql)[]" }
 
-    /// The registered tables of these names that exist, with the types of their key columns.
+    /// The key columns of the registered tables of these names, the item's last. A column that does not exist is left out.
     ///
-    /// Where different texts are equal, a list would have several names, and so several locks: such a type is none of
-    /// ``KeyType``.
-    static func orderedTables(named names: [String]) -> SQL {
+    /// Of a domain, the type is the one that it is made of. Where different texts are equal, a list would have several
+    /// names, and so several locks: that is told of the column's collation.
+    static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
-        SELECT registered.name, registered.schema_name, registered.table_name, registered.list_column,
-            \(type(of: "list_column")), registered.item_column, \(type(of: "item_column")), registered.owns_rows
+        SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
+            pg_catalog.cardinality(registered.list_columns), wanted.name, base.schema_name, base.name,
+            pg_catalog.format_type(stored.atttypid, NULL),
+            ARRAY(
+                SELECT label.enumlabel::text FROM pg_catalog.pg_enum AS label WHERE label.enumtypid = base.oid
+            ) AS labels,
+            EXISTS (
+                SELECT FROM pg_catalog.pg_collation AS fold
+                WHERE fold.oid = stored.attcollation AND NOT fold.collisdeterministic
+            ) AS folds
         FROM brocot.ordered_tables AS registered
-        JOIN pg_catalog.pg_attribute AS list_column
-            ON list_column.attrelid
+        CROSS JOIN LATERAL pg_catalog.unnest(registered.list_columns || registered.item_column)
+            WITH ORDINALITY AS wanted (name, number)
+        JOIN pg_catalog.pg_attribute AS stored
+            ON stored.attrelid
                 = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
-            AND list_column.attname = registered.list_column
-        JOIN pg_catalog.pg_attribute AS item_column
-            ON item_column.attrelid = list_column.attrelid AND item_column.attname = registered.item_column
+            AND stored.attname = wanted.name::name
+        CROSS JOIN LATERAL (
+            WITH RECURSIVE type (oid, base, schema, name) AS (
+                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
+                FROM pg_catalog.pg_type AS self WHERE self.oid = stored.atttypid
+                UNION ALL
+                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
+                FROM type JOIN pg_catalog.pg_type AS self ON self.oid = type.base
+            )
+            SELECT type.oid, namespace.nspname::text AS schema_name, type.name::text AS name
+            FROM type JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = type.schema
+            WHERE type.base = 0
+        ) AS base
         WHERE registered.name = ANY (\(names))
-        """
-    }
-
-    /// PostgreSQL's own types, whose numbers are below 16,384, without the quotation marks of `quote_all_identifiers`.
-    private static func type(of column: SQL) -> SQL {
-        """
-        CASE WHEN \(column).atttypid < 16384::oid THEN pg_catalog.btrim(\(column).atttypid::regtype::text, '"')
-            ELSE \(column).atttypid::regtype::text
-        END || CASE WHEN EXISTS (
-            SELECT FROM pg_catalog.pg_collation AS fold
-            WHERE fold.oid = \(column).attcollation AND NOT fold.collisdeterministic
-        ) THEN ' with a collation that takes different texts for equal' ELSE '' END
+        ORDER BY registered.name, wanted.number
         """
     }
 
@@ -74,7 +83,7 @@ struct OrderingStatements {
     /// The rows with these keys (side 0), and up to so many placed neighbours below (-1) and above (1) of each.
     func rows(_ wanted: RowsWanted) -> SQL {
         """
-        SELECT wanted.number, found.side, found.item::text, found.rank_num, found.rank_den
+        SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.rank_num, found.rank_den
         FROM unnest(\(lists(wanted.lists)), \(items(wanted.keys)), \(wanted.below), \(wanted.above))
             WITH ORDINALITY AS wanted (list, item, below, above, number)
         JOIN \(table) AS anchor ON anchor.\(listColumn) = wanted.list AND anchor.\(itemColumn) = wanted.item
@@ -98,7 +107,7 @@ struct OrderingStatements {
     func runs(_ wanted: RunsWanted, _ direction: Need.Direction) -> SQL {
         let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
         return """
-            SELECT wanted.number, found.\(itemColumn)::text, found.rank_num, found.rank_den
+            SELECT wanted.number, \(itemType.text(of: "found.\(itemColumn)")), found.rank_num, found.rank_den
             FROM unnest(\(lists(wanted.lists)), \(wanted.numerators), \(wanted.denominators), \(wanted.counts))
                 WITH ORDINALITY AS wanted (list, num, den, count, number)
             CROSS JOIN LATERAL (
@@ -124,7 +133,7 @@ struct OrderingStatements {
     /// the rank leaves more out than one without: the unplaced rows.
     func placedRows(of keys: [String], limit: Int) -> SQL {
         """
-        SELECT placed.\(listColumn)::text, placed.\(itemColumn)::text, placed.rank_num, placed.rank_den
+        SELECT \(listType.text(of: "placed.\(listColumn)")), \(itemType.text(of: "placed.\(itemColumn)")), placed.rank_num, placed.rank_den
         FROM \(table) AS placed
         WHERE placed.\(listColumn) = ANY (\(lists(keys))) AND placed.rank > '-Infinity'::numeric
         LIMIT \(limit)
@@ -154,7 +163,7 @@ struct OrderingStatements {
                 ) AS next
                 WHERE counted.number < \(offsets.steps.count)
             )
-            SELECT counted.number, found.\(itemColumn)::text, found.rank_num, found.rank_den
+            SELECT counted.number, \(itemType.text(of: "found.\(itemColumn)")), found.rank_num, found.rank_den
             FROM counted
             CROSS JOIN LATERAL (
                 SELECT placed.\(itemColumn), placed.rank_num, placed.rank_den
@@ -169,7 +178,7 @@ struct OrderingStatements {
     /// The keys, sort keys and exact ranks of the first placed rows beyond a rank.
     func items(of list: String, after rank: PostgresNumeric?, limit: Int) -> SQL {
         """
-        SELECT placed.\(itemColumn)::text, placed.rank, placed.rank_num, placed.rank_den
+        SELECT \(itemType.text(of: "placed.\(itemColumn)")), placed.rank, placed.rank_num, placed.rank_den
         FROM \(table) AS placed
         WHERE placed.\(listColumn) = (\(lists([list])))[1]
             AND \(rank.map { "placed.rank > \($0)" as SQL } ?? "placed.rank IS NOT NULL")

@@ -1,0 +1,15 @@
+import LibPQ
+
+/// A column of an ordered table whose values move requests name by their text.
+package struct KeyColumn: Hashable, Sendable {
+    package let name: String
+    package let type: KeyType
+
+    package init(_ name: String, _ type: KeyType) {
+        self.name = name
+        self.type = type
+    }
+
+    /// The name as part of a statement.
+    package var identifier: SQL { "\(identifier: name)" }
+}
