@@ -88,10 +88,10 @@ struct CapacityReport: Encodable {
     /// What is wrong with the ranks; nil where nothing is.
     var complaint: String? {
         guard faultCount > 0 else { return nil }
-        let lines = faults.map { "  \"\($0.item)\" at \($0.rank): \($0.problem)" }
+        let lines = faults.map { "  \"\($0.item)\" at \($0.rank): \($0.problem)".printable }
         let more = faultCount - faults.count
         return """
-            The list "\(list)" in \(table) has \(faultCount == 1 ? "a row" : "\(faultCount) rows") with a wrong rank:
+            The list "\(list.printable)" in \(table.printable) has \(faultCount == 1 ? "a row" : "\(faultCount) rows") with a wrong rank:
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
             Remove these items and place them anew, or write a rank in lowest terms. Only Brocot should write ranks.
             """

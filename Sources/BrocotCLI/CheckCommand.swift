@@ -40,9 +40,9 @@ struct CheckCommand: AsyncParsableCommand {
         if json {
             Stream.output.print(try encoded(report))
         } else if report.isEmpty {
-            Stream.error.print("The list \"\(list)\" has no items.")
+            Stream.error.tell("The list \"\(list.printable)\" has no items.")
         } else {
-            Stream.output.print(report.text)
+            Stream.output.tell(report.text)
         }
         if let complaint = report.complaint { throw CommandFailure(.needsRepair, complaint) }
     }

@@ -6,7 +6,7 @@ extension String {
     }
 }
 
-/// Rows of text in columns, as wide as their widest cell.
+/// Rows of text in columns, as wide as their widest cell. Cells are for people: each is made printable.
 struct ColumnText {
     enum Alignment { case left, right }
 
@@ -16,10 +16,9 @@ struct ColumnText {
 
     /// One line for the header and one for each row.
     var lines: [String] {
-        let widths = header.indices.map { column in
-            ([header] + rows).map { $0[column].count }.max() ?? 0
-        }
-        return ([header] + rows).map { cells in
+        let table = ([header] + rows).map { cells in cells.map(\.printable) }
+        let widths = header.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        return table.map { cells in
             let padded = cells.indices.map { column in
                 cells[column].padded(to: widths[column], leading: alignments[column] == .right)
             }

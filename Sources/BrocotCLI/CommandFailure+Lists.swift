@@ -17,11 +17,12 @@ extension CommandFailure {
     }
 
     static func notAnOrderedTable(_ table: String) -> CommandFailure {
-        CommandFailure(.usage, "\(table) is not an ordered table. See SELECT name FROM brocot.ordered_tables.")
+        CommandFailure(
+            .usage, "\(table.printable) is not an ordered table. See SELECT name FROM brocot.ordered_tables.")
     }
 
     static func impossibleList(_ list: String, in table: String, because reason: String) -> CommandFailure {
-        CommandFailure(.usage, "There can be no list \"\(list)\" in \(table): \(reason).")
+        CommandFailure(.usage, "There can be no list \"\(list.printable)\" in \(table.printable): \(reason).")
     }
 }
 

@@ -11,7 +11,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Logger(label: "brocot") { _ in LineLogHandler(format: .text, logLevel: .warning) }
-        Stream.error.print("Starting a throwaway PostgreSQL …")
+        Stream.error.tell("Starting a throwaway PostgreSQL …")
         let database = try await PrivateDatabase.start(
             .init(settings: LocalCluster.unsafeFastSettings), logger: logger)
         do {
@@ -32,16 +32,16 @@ struct DemoCommand: AsyncParsableCommand {
         let before = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
         printItems("A team's backlog. Every item has a rank, an exact fraction:", before)
 
-        Stream.output.print("Things happen, and the application says what goes where:\n")
+        Stream.output.tell("Things happen, and the application says what goes where:\n")
         for event in DemoBacklog.week {
             try await connection.execute("SELECT \(unsafeRaw: event.call)")
-            Stream.output.print("  -- \(event.reason)\n  SELECT \(event.call);")
+            Stream.output.tell("  -- \(event.reason)\n  SELECT \(event.call);")
         }
         try await drain(database, logger: logger)
         let after = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
         printItems("\nThe daemon has applied them:", after)
 
-        Stream.output.print(summary(before, after))
+        Stream.output.tell(summary(before, after))
     }
 
     /// Runs the daemon until nothing is pending.
@@ -53,7 +53,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     private func printItems(_ title: String, _ items: [RankedItem]) {
         let lines = RankedItem.columns(items).lines.map { "  " + $0 }
-        Stream.output.print("\(title)\n\n\(lines.joined(separator: "\n"))\n")
+        Stream.output.tell("\(title)\n\n\(lines.joined(separator: "\n"))\n")
     }
 
     private func summary(_ before: [RankedItem], _ after: [RankedItem]) -> String {

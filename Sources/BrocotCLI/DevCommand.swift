@@ -39,7 +39,7 @@ struct DevCommand: AsyncParsableCommand {
         let logger = try settings.makeLogger()
         let preferred = URL(filePath: directory).absoluteURL.standardized.path
         let folder = try await LocalCluster.lastingDirectory(preferred: preferred)
-        Stream.error.print("Starting PostgreSQL in \(folder) …")
+        Stream.error.tell("Starting PostgreSQL in \(folder) …")
         let database = try await PrivateDatabase.start(.init(directory: folder, port: port), logger: logger)
         var configuration = DaemonConfiguration(connection: database.parameters)
         configuration.workers = workers

@@ -40,7 +40,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let (parameters, logger) = try connection.resolve()
         let doctor = Doctor(parameters: parameters, role: role, oldTransaction: oldTransaction, logger: logger)
         let findings = await doctor.examine()
-        Stream.output.print(json ? try encoded(findings) : text(of: findings))
+        try json ? Stream.output.print(encoded(findings)) : Stream.output.tell(text(of: findings))
         let faults = findings.compactMap(\.fault)
         guard let first = faults.first else { return }
         throw CommandFailure(
@@ -49,10 +49,14 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func text(of findings: [Finding]) -> String {
         findings.map { finding in
-            let line = "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(finding.message)"
-            return finding.advice.map { "\(line)\n\("".padded(to: 18))→ \($0)" } ?? line
+            let line =
+                "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(indented(finding.message))"
+            return finding.advice.map { "\(line)\n\("".padded(to: 18))→ \(indented($0))" } ?? line
         }.joined(separator: "\n")
     }
+
+    /// Text of several lines, such as an error of the server, stays below its first line.
+    private func indented(_ text: String) -> String { text.replacing("\n", with: "\n" + "".padded(to: 20)) }
 }
 
 extension ExitStatus {

@@ -70,7 +70,7 @@ struct GrantCommand: AsyncParsableCommand {
         } catch {
             throw error
         }
-        Stream.error.print("Granted: \(roles.joined(separator: ", ")) can be \(kind.rawValue).")
+        Stream.error.tell("Granted: \(roles.joined(separator: ", ")) can be \(kind.rawValue).")
     }
 
     private func refusal(_ reason: String, _ missing: [String]) -> CommandFailure {

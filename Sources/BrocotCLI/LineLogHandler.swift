@@ -36,7 +36,7 @@ struct LineLogHandler: LogHandler {
     private func text(_ event: LogEvent, at time: String, _ details: Logger.Metadata) -> String {
         let level = event.level.rawValue.padded(to: 8)
         let pairs = details.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quotedIfNeeded("\($0.value)"))" }
-        return "\(time) \(coloured(level, event.level)) \(event.message)\(pairs.joined())"
+        return "\(time) \(coloured(level, event.level)) \(event.message.description.printable)\(pairs.joined())"
     }
 
     private func json(_ event: LogEvent, at time: String, _ details: Logger.Metadata) -> String {
@@ -58,8 +58,8 @@ struct LineLogHandler: LogHandler {
 
     /// A value stays on one line, and its end can be seen.
     private static func quotedIfNeeded(_ value: String) -> String {
-        let isPlain = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" }
-        return isPlain ? value : value.debugDescription
+        let isPlain = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" } && value.printable == value
+        return isPlain ? value : value.quoted
     }
 
     private func coloured(_ text: String, _ level: Logger.Level) -> String {

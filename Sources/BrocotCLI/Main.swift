@@ -31,17 +31,17 @@ enum Main {
 
     private static func report(_ error: any Error) -> ExitStatus {
         if let status = ExitStatus(of: error) {
-            Stream.error.print("brocot: \(error)")
+            Stream.error.tell("brocot: \(error)")
             return status
         }
         // What is left is the argument parser's: help that was asked for, or wrong usage.
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }
         let message = BrocotCommand.fullMessage(for: error)
         if BrocotCommand.exitCode(for: error) == .success {
-            Stream.output.print(message)
+            Stream.output.tell(message)
             return .done
         }
-        Stream.error.print(Secrets.masked(message))
+        Stream.error.tell(Secrets.masked(message))
         return .usage
     }
 }

@@ -60,9 +60,9 @@ struct MigrateUpCommand: AsyncParsableCommand {
 
     func run() async throws {
         let applied = try await migrations.makeMigrator().up { migration in
-            Stream.error.print("Applying \(migration.path)")
+            Stream.error.tell("Applying \(migration.path)")
         }
-        Stream.error.print(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
+        Stream.error.tell(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
     }
 }
 
@@ -79,7 +79,9 @@ struct MigrateStatusCommand: AsyncParsableCommand {
     func run() async throws {
         let status = try await migrations.makeMigrator().status()
         let report = MigrationReport(status)
-        Stream.output.print(json ? try report.json() : report.columns.lines.joined(separator: "\n"))
+        try json
+            ? Stream.output.print(report.json())
+            : Stream.output.tell(report.columns.lines.joined(separator: "\n"))
         try status.refuseUnlessCurrent()
     }
 }
@@ -110,7 +112,7 @@ struct MigratePlanCommand: AsyncParsableCommand {
         if json {
             Stream.output.print(try MigrationReport(status).json())
         } else if !isBehind {
-            Stream.error.print("Nothing to apply.")
+            Stream.error.tell("Nothing to apply.")
         } else if sql {
             Stream.output.print(status.script(lockTimeout: .seconds(migrations.lockTimeout)))
         } else {
@@ -140,7 +142,7 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
         }
         if json { Stream.output.print(try encoded(VerificationReport(comparison))) }
         guard !comparison.isEmpty else {
-            return Stream.error.print("The schema is what the migrations make.")
+            return Stream.error.tell("The schema is what the migrations make.")
         }
         throw CommandFailure(.drift, VerificationReport(comparison).description)
     }

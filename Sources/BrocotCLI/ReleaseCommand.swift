@@ -48,7 +48,7 @@ struct ReleaseCommand: AsyncParsableCommand {
                 : try HeldLists.release(lists, of: table ?? "items", rejecting: reject, on: connection)
         }
         let missed = lists.filter { !released.contains($0) }
-        Stream.error.print(
+        Stream.error.tell(
             "Released \(released.count == 1 ? "1 list" : "\(released.count) lists")"
                 + (reject ? ", and rejected what held \(released.count == 1 ? "it" : "them")." : "."))
         guard missed.isEmpty else {

@@ -39,10 +39,10 @@ struct ShowCommand: AsyncParsableCommand {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             Stream.output.print(String(decoding: try encoder.encode(items), as: UTF8.self))
         } else if items.isEmpty {
-            Stream.error.print("The list \"\(list)\" has no items.")
+            Stream.error.tell("The list \"\(list.printable)\" has no items.")
         } else {
-            Stream.output.print(RankedItem.columns(items).lines.joined(separator: "\n"))
-            if items.count == limit { Stream.error.print("There may be more: see --limit.") }
+            Stream.output.tell(RankedItem.columns(items).lines.joined(separator: "\n"))
+            if items.count == limit { Stream.error.tell("There may be more: see --limit.") }
         }
     }
 }

@@ -35,6 +35,6 @@ struct StatusCommand: AsyncParsableCommand {
         let status = try await database.run { connection throws(PostgresError) in
             try QueueStatus.read(on: connection)
         }
-        Stream.output.print(json ? try encoded(status) : StatusText(status, limit: limit).text)
+        try json ? Stream.output.print(encoded(status)) : Stream.output.tell(StatusText(status, limit: limit).text)
     }
 }

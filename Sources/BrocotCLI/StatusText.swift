@@ -74,10 +74,9 @@ struct StatusText {
         return table.lines + ["Mend what refuses the request, and then: brocot release LIST --table TABLE"]
     }
 
-    /// Names are the application's users': they stay on their line, and can't talk to a terminal.
+    /// Names that are empty, or hold what is not printable, stand in quotation marks.
     static func quoted(_ text: String) -> String {
-        let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
-        return isPlain ? text : text.debugDescription
+        !text.isEmpty && text.printable == text ? text : text.quoted
     }
 
     /// Seconds in the unit that fits: `0.2 s`, `12 s`, `3 min`, `5 h`, `2 d`.

@@ -16,6 +16,7 @@ package actor Connection {
     let logger: Logger
     let answerTimeout: Duration?
     var preparedStatements = PreparedStatements()
+    var keptNotifications: [Notification] = []
     private let executor: ConnectionExecutor
 
     /// The server process's number, as `pg_stat_activity.pid` has it; PgBouncer makes one up.

@@ -74,6 +74,7 @@ extension Connection {
             try waitForServer(pointer, forWriting: false, since: start)
             // Where this fails, the next result says why.
             guard PQconsumeInput(pointer) == 1 else { break }
+            keepNotifications(pointer)
         }
         return PQgetResult(pointer).map(ResultHandle.init)
     }
@@ -83,6 +84,7 @@ extension Connection {
         while PQflush(pointer) == 1 {
             try waitForServer(pointer, forWriting: true, since: start)
             guard PQconsumeInput(pointer) == 1 else { return }
+            keepNotifications(pointer)
         }
     }
 
@@ -162,6 +164,7 @@ extension Connection {
             case 0:
                 try waitForServer(pointer, forWriting: false, since: start)
                 guard PQconsumeInput(pointer) == 1 else { return }
+                keepNotifications(pointer)
             case 1...: PQfreemem(data)
             default: return
             }

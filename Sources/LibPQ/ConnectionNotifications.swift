@@ -13,7 +13,8 @@ extension Connection {
     /// Waits for notifications of the channels that this session listens to (LISTEN), and returns those that are there:
     /// none where the time is over, or ``wakeUp()`` was called.
     ///
-    /// The server sends them only between transactions.
+    /// The server sends them only between transactions. Of those that arrive while a statement runs, the first
+    /// ``mostKeptNotifications`` are kept, and the others dropped: every role may send as many as it likes.
     ///
     /// - Throws: `connectionLost`; `cancelled` where the task of the surrounding ``run(_:)`` is cancelled.
     package func notifications(waitingAtMost limit: Duration) throws(PostgresError) -> [Notification] {
@@ -24,7 +25,7 @@ extension Connection {
                 throw PostgresError(.cancelled, "the task was cancelled while it waited for notifications")
             }
             guard PQconsumeInput(pointer) == 1 else { throw handle.failure() }
-            let received = takeNotifications(pointer)
+            let received = takeKeptNotifications() + takeNotifications(pointer)
             if interruption.takeWakeUp() || !received.isEmpty { return received }
             let remaining = deadline - ContinuousClock.now
             guard remaining > .zero else { return [] }
@@ -32,15 +33,33 @@ extension Connection {
         }
     }
 
-    private func takeNotifications(_ pointer: OpaquePointer) -> [Notification] {
+    /// How many notifications that arrive during statements are kept for the next call of
+    /// ``notifications(waitingAtMost:)``. Each has up to 8,000 bytes.
+    package static let mostKeptNotifications = 100
+
+    /// Takes what has arrived out of libpq, which would otherwise keep all of it until the statement's end. To be called
+    /// whenever something was read.
+    func keepNotifications(_ pointer: OpaquePointer) {
+        keptNotifications += takeNotifications(
+            pointer, atMost: Self.mostKeptNotifications - keptNotifications.count)
+    }
+
+    private func takeKeptNotifications() -> [Notification] {
+        defer { keptNotifications = [] }
+        return keptNotifications
+    }
+
+    /// Those beyond the limit are dropped.
+    private func takeNotifications(_ pointer: OpaquePointer, atMost limit: Int = .max) -> [Notification] {
         var notifications: [Notification] = []
         while let notification = PQnotifies(pointer) {
+            defer { PQfreemem(notification) }
+            guard notifications.count < limit else { continue }
             notifications.append(
                 Notification(
                     channel: String(cString: notification.pointee.relname),
                     payload: String(cString: notification.pointee.extra),
                     senderProcessIdentifier: notification.pointee.be_pid))
-            PQfreemem(notification)
         }
         return notifications
     }

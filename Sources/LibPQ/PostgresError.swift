@@ -135,14 +135,16 @@ extension PostgresError {
 }
 
 extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// All that a person needs: message, SQLSTATE, detail, hint, context.
+    /// All that a person needs: message, SQLSTATE, detail, hint, context. Further lines of each are indented: what the
+    /// server or a user's trigger says can't look like a line of the program that prints it.
     package var description: String {
-        var text = message
+        func indented(_ text: String) -> String { text.replacing("\n", with: "\n  ") }
+        var text = indented(message)
         if let sqlState { text += " (SQLSTATE \(sqlState))" }
         if let position { text += ", at character \(position)" }
-        if let detail { text += "\nDetail: \(detail)" }
-        if let hint { text += "\nHint: \(hint)" }
-        if let context { text += "\nContext: \(context)" }
+        if let detail { text += "\nDetail: \(indented(detail))" }
+        if let hint { text += "\nHint: \(indented(hint))" }
+        if let context { text += "\nContext: \(indented(context))" }
         return text
     }
 

@@ -24,7 +24,8 @@ package final class ProbeServer: Service {
     /// What answers each path. It is called on the server's thread, and must not wait.
     package typealias Routes = [String: @Sendable () -> ProbeAnswer]
 
-    /// More connections than this at once are closed.
+    /// Where more connections than this are open at once, the oldest is closed: probes take milliseconds, so that it is
+    /// the one that asks for nothing.
     package static let mostConnections = 64
 
     /// The port that it listens on.
@@ -37,16 +38,16 @@ package final class ProbeServer: Service {
     ///
     /// - Throws: ``ProbeServerError`` where it can't.
     package static func start(
-        at address: ProbeAddress, routes: Routes, patience: Duration = .seconds(30), logger: Logger
+        at address: ProbeAddress, routes: Routes, patience: Duration = .seconds(10), logger: Logger
     ) async throws -> ProbeServer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let connections = ConnectionCount()
+        let connections = OpenConnections()
         let patience = TimeAmount(patience)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
-                guard connections.admit(channel) else { return channel.close() }
+                connections.admit(channel)
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                         withPipeliningAssistance: false, withErrorHandling: true)
@@ -88,13 +89,19 @@ package struct ProbeServerError: Error, CustomStringConvertible {
 }
 
 /// Bounds how many connections are open at once, since each takes a descriptor.
-private final class ConnectionCount: Sendable {
-    private static let most = ProbeServer.mostConnections
-    private let count = Atomic(0)
+private final class OpenConnections: Sendable {
+    /// From the oldest on.
+    private let channels = Mutex<[any Channel]>([])
 
-    func admit(_ channel: any Channel) -> Bool {
-        let number = count.add(1, ordering: .relaxed).newValue
-        channel.closeFuture.whenComplete { [self] _ in count.subtract(1, ordering: .relaxed) }
-        return number <= Self.most
+    /// Takes in a connection that was just accepted, and closes the oldest one if there are too many.
+    func admit(_ channel: any Channel) {
+        let oldest = channels.withLock { channels -> (any Channel)? in
+            channels.append(channel)
+            return channels.count > ProbeServer.mostConnections ? channels.removeFirst() : nil
+        }
+        oldest?.close(promise: nil)
+        channel.closeFuture.whenComplete { [self] _ in
+            channels.withLock { channels in channels.removeAll { $0 === channel } }
+        }
     }
 }

@@ -25,6 +25,18 @@ import Testing
         #expect(try await connection.notifications(waitingAtMost: .zero) == [])
     }
 
+    @Test func `of notifications that come during statements, no more are kept than a bound says`() async throws {
+        let listener = try await connect()
+        let sender = try await connect()
+        try await listener.execute(script: "LISTEN news")
+        try await sender.execute("SELECT pg_notify('news', 'n' || n) FROM generate_series(1, 5000) AS n")
+        // The server sends what waits before it takes the statement, at the latest after it.
+        for _ in 1...3 { try await listener.execute("SELECT pg_sleep(0.05)") }
+        let received = try await listener.notifications(waitingAtMost: .zero)
+        #expect(received.count == Connection.mostKeptNotifications)
+        #expect(received.first?.payload == "n1")
+    }
+
     @Test func `without a notification the wait ends in time`() async throws {
         let connection = try await connect()
         let start = ContinuousClock.now

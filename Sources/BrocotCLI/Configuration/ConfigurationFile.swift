@@ -30,7 +30,7 @@ struct ConfigurationFile {
         if let unknown = scalars.keys.sorted().first(where: { !knownKeys.contains($0) }) {
             throw CommandFailure(
                 .usage,
-                "There is no setting \(unknown.debugDescription), which is in \(path). There are \(knownKeys.joined(separator: ", "))."
+                "There is no setting \(unknown.quoted), which is in \(path). There are \(knownKeys.joined(separator: ", "))."
             )
         }
         values = scalars.mapValues { scalar in

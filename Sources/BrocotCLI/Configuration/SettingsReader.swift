@@ -63,7 +63,7 @@ struct SettingsReader {
         let setting = Setting<Value?>(
             key: key, value: text.flatMap(read), source: try source(of: key, wanted: wanted))
         if let text, setting.value == nil {
-            throw CommandFailure(.usage, "\(setting.place) is \(wanted), and not \(text.debugDescription). See --help.")
+            throw CommandFailure(.usage, "\(setting.place) is \(wanted), and not \(text.quoted). See --help.")
         }
         return setting
     }

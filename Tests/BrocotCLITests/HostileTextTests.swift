@@ -1,0 +1,93 @@
+import Foundation
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import BrocotCLI
+
+/// Whoever may ask for moves chooses keys and names of lists, and a trigger of a user's says what it likes.
+@Suite("Text of others", .timeLimit(.minutes(10))) struct HostileTextTests {
+    private static let hostile = "a\u{1B}[2J\nForged\rx\u{7F}\u{9B}\u{202E}\u{2066}\u{200F}\u{2028}z"
+    private static let escaped = #"a\u{1B}[2J\nForged\rx\u{7F}\u{9B}\u{202E}\u{2066}\u{200F}\u{2028}z"#
+
+    @Test("has an escape for each character that acts on a terminal, and keeps all others")
+    func printable() {
+        #expect(Self.hostile.printable == Self.escaped)
+        #expect(Self.hostile.printableLines == Self.escaped.replacing("\\n", with: "\n"))
+        let plain = "Zürich 東京 שלום نمی‌خواهم 👩‍💻 C:\\x \"y\""
+        #expect(plain.printable == plain)
+        #expect("say \"\\n\"\n".quoted == #""say \"\\n\"\n""#)
+    }
+
+    @Test("does nothing to a terminal that shows a list, its capacity, the queue or an error", .database)
+    func commands() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
+                CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN RAISE EXCEPTION '%', (SELECT item FROM brocot.items LIMIT 1); END $$
+                """)
+        try await connection.execute(
+            """
+            INSERT INTO brocot.items (list, item, rank_num, rank_den)
+            VALUES (\(Self.hostile), \(Self.hostile), 2, 4), (\(Self.hostile), 'b', 1, 1)
+            """)
+        try await connection.execute("SELECT brocot.move(\(Self.hostile), 'b', first => true)")
+        try await connection.execute(
+            """
+            INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)
+            VALUES ('items', \(Self.hostile), 1, \(Self.hostile), now())
+            """)
+        for arguments in [
+            ["show", Self.hostile], ["show", Self.hostile + "?"], ["check", Self.hostile], ["status"],
+            ["release", "other" + Self.hostile], ["show", "x", "--table", Self.hostile],
+        ] {
+            let result = try await BrocotProcess.run(arguments)
+            expectHarmless(result.output + result.errors, "brocot \(arguments[0])")
+            #expect((result.output + result.errors).contains(Self.escaped), "brocot \(arguments[0])")
+        }
+        try await connection.execute(
+            script: "CREATE TRIGGER shout BEFORE DELETE ON brocot.held_lists FOR EACH ROW EXECUTE FUNCTION shout()")
+        let release = try await BrocotProcess.run("release", "--all")
+        #expect(release.exitCode == 1)
+        expectHarmless(release.output + release.errors, "brocot release")
+    }
+
+    @Test("stands exactly in JSON", .database) func json() async throws {
+        struct Item: Decodable { let item: String }
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            "INSERT INTO brocot.items (list, item, rank_num, rank_den) VALUES ('l', \(Self.hostile), 0, 1)")
+        let result = try await BrocotProcess.run("show", "l", "--json")
+        let items = try JSONDecoder().decode([Item].self, from: Data(result.output.utf8))
+        #expect(items.map { Array($0.item.utf8) } == [Array(Self.hostile.utf8)])
+    }
+
+    @Test("begins no line of the daemon's log, whether it is a list's name, a notice or an error", .database)
+    func log() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN
+                        RAISE WARNING '%', NEW.list;
+                        RAISE EXCEPTION '%', NEW.list;
+                    END $$;
+                CREATE TRIGGER shout BEFORE INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION shout()
+                """)
+        try await connection.execute("SELECT brocot.move(\(Self.hostile), 'b', first => true)")
+        let result = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold")
+        #expect(result.exitCode == 7)
+        expectHarmless(result.errors, "brocot daemon")
+        #expect(result.errors.contains(Self.escaped))
+    }
+
+    private func expectHarmless(_ text: String, _ source: Comment) {
+        let dangerous: Set<Unicode.Scalar> = [
+            "\u{1B}", "\r", "\u{7F}", "\u{9B}", "\u{202E}", "\u{2066}", "\u{200F}", "\u{2028}",
+        ]
+        #expect(dangerous.isDisjoint(with: text.unicodeScalars), source)
+        #expect(!text.split(separator: "\n").contains { $0.hasPrefix("Forged") }, source)
+    }
+}
