@@ -85,6 +85,10 @@ struct CapacityReport: Encodable {
         return (summary + (rebalances.isEmpty ? [] : [""] + table.lines)).joined(separator: "\n")
     }
 
+    private static let removal = "DELETE FROM brocot.items WHERE list = 'LIST' AND item = 'ITEM'"
+    private static let unplacing =
+        "UPDATE … SET rank_num = NULL, rank_den = NULL WHERE …, and rank too if it is a plain column"
+
     /// What is wrong with the ranks; nil where nothing is.
     var complaint: String? {
         guard faultCount > 0 else { return nil }
@@ -93,7 +97,10 @@ struct CapacityReport: Encodable {
         return """
             The list "\(list.printable)" in \(table.printable) has \(faultCount == 1 ? "a row" : "\(faultCount) rows") with a wrong rank:
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
-            Remove these items and place them anew, or write a rank in lowest terms. Only Brocot should write ranks.
+            Requests for this list wait until that is mended. As the owner of the table, take the ranks away, and then place \
+            the items anew with brocot.move:
+              \(table == "items" ? Self.removal : Self.unplacing)
+            Only Brocot should write ranks.
             """
     }
 }

@@ -2,8 +2,8 @@ import Ordering
 
 /// The pending requests that can be decided together, because every earlier request of their lists is among them.
 ///
-/// Pure. A list is cut where reading stopped, and before the first request whose other list isn't locked or was cut
-/// before. Going through the requests by id finds every cut at once: a cut only holds up later ones.
+/// Pure. A list is cut where reading stopped, and before the first request that is postponed, or whose other list isn't locked
+/// or was cut before. Going through the requests by id finds every cut at once: a cut only holds up later ones.
 package struct ClosedBatch: Equatable, Sendable {
     /// By id.
     package private(set) var requests: [PendingRequest] = []
@@ -32,7 +32,8 @@ package struct ClosedBatch: Equatable, Sendable {
                 continue
             }
             let isClosed = lists.allSatisfy { list in
-                locked.contains(list) && !cut.contains(list) && lastRead[list].map { request.id <= $0 } ?? true
+                !request.isPostponed && locked.contains(list) && !cut.contains(list)
+                    && lastRead[list].map { request.id <= $0 } ?? true
             }
             if isClosed {
                 requests.append(request)

@@ -6,14 +6,19 @@ enum QueueStatements {
     /// The earliest requests of locked lists, and the time that is now, in one snapshot.
     ///
     /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all
-    /// (as stored, and at least 100 for each item), but at least one request: what is left out there is later than all
-    /// that is returned.
+    /// of items (not compressed, and at least 100 for each), but at least one request: what is left out there is later
+    /// than all that is returned.
+    ///
+    /// To know the size of compressed items, the server has to decompress them. So a first bound goes by what they have at
+    /// the most, since no method of compression reaches 256 to 1, and only what is within 64 times the bytes is measured.
+    /// Requests that may have more than `largest` bytes are returned without their items, and count for none.
     ///
     /// `inOneGo` is for lists of one ordered table: all requests from the first of the lists to the last are visited, if
     /// they are fewer than so many, those of other lists in between as well. That is much cheaper than a probe for each
     /// list, where hardly any has a second request. 0: not tried.
     static func pending(
-        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, inOneGo: Int, _ progress: ReadProgress
+        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, largest: Int, inOneGo: Int,
+        _ progress: ReadProgress
     ) -> SQL {
         // Those of other lists are left out before anything is counted: they would take the room of what is asked for.
         let wholeStretch: SQL = """
@@ -40,19 +45,37 @@ enum QueueStatements {
                 SELECT as_source.* FROM \(probed) CROSS JOIN LATERAL (
                     \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
                 ) AS as_source
-            ), weighed AS (
+            ), estimated AS (
                 SELECT candidate.*,
-                    sum(greatest(
-                        pg_catalog.pg_column_size(candidate.items), 100 * pg_catalog.cardinality(candidate.items)
-                    )) OVER earlier AS bytes,
-                    row_number() OVER earlier AS number
+                    pg_catalog.pg_column_size(candidate.items) * CASE
+                        WHEN pg_catalog.pg_column_compression(candidate.items) IS NULL THEN 1::bigint ELSE 256 END
+                    AS most_bytes
                 FROM candidate
-                WINDOW earlier AS (ORDER BY candidate.id ROWS UNBOUNDED PRECEDING)
+            ), bounded AS (
+                SELECT estimated.*, estimated.most_bytes > \(largest)::bigint AS is_postponed,
+                    sum(CASE WHEN estimated.most_bytes > \(largest)::bigint THEN 0 ELSE estimated.most_bytes END)
+                        OVER earlier AS most_bytes_so_far,
+                    row_number() OVER earlier AS number
+                FROM estimated
+                WINDOW earlier AS (ORDER BY estimated.id ROWS UNBOUNDED PRECEDING)
+            ), weighed AS (
+                SELECT bounded.*,
+                    sum(CASE WHEN bounded.is_postponed THEN 0 ELSE greatest(
+                        CASE WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL
+                            THEN pg_catalog.pg_column_size(bounded.items)
+                            ELSE pg_catalog.octet_length(pg_catalog.array_send(bounded.items)) END,
+                        100 * pg_catalog.cardinality(bounded.items)
+                    ) END) OVER earlier AS bytes
+                FROM bounded
+                WHERE (bounded.most_bytes_so_far <= 64 * \(bytes)::bigint AND bounded.number <= \(total)::bigint)
+                    OR bounded.number = 1
+                WINDOW earlier AS (ORDER BY bounded.id ROWS UNBOUNDED PRECEDING)
             )
-            SELECT weighed.id, weighed.ordered_table, weighed.list, weighed.items, weighed.placement, weighed.anchor,
+            SELECT weighed.id, weighed.ordered_table, weighed.list,
+                CASE WHEN NOT weighed.is_postponed THEN weighed.items END, weighed.placement, weighed.anchor,
                 weighed.position, weighed.from_list, moment.now, weighed.location::text, weighed.missing
             FROM weighed CROSS JOIN moment
-            WHERE (weighed.bytes <= \(bytes)::bigint AND weighed.number <= \(total)::bigint) OR weighed.number = 1
+            WHERE weighed.bytes <= \(bytes)::bigint OR weighed.number = 1
             """
     }
 

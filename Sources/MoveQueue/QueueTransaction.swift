@@ -31,14 +31,28 @@ package struct QueueTransaction: Sendable {
     func run(
         _ scope: Scope, _ progress: ReadProgress, lastFound: inout ListIdentifier?, on connection: isolated Connection
     ) throws(QueueError) -> BatchReport {
+        let hasTurn = configuration.largeRequestTurn.take()
+        // Also after a failure, others come first.
+        var wasUsed = true
+        defer { if hasTurn { configuration.largeRequestTurn.giveBack(wasUsed: wasUsed) } }
+        let largest = hasTurn ? Int.max : configuration.largestSharedRequest
+        let report = try attempts(scope, largest, progress, &lastFound, on: connection)
+        wasUsed = report.hasLargeRequests
+        return report
+    }
+
+    private func attempts(
+        _ scope: Scope, _ largest: Int, _ progress: ReadProgress, _ lastFound: inout ListIdentifier?,
+        on connection: isolated Connection
+    ) throws(QueueError) -> BatchReport {
         var claim = ListClaim()
         do throws(QueueError) {
-            return try attempt(scope, .together, progress, &claim, on: connection)
+            return try attempt(scope, .together, largest, progress, &claim, on: connection)
         } catch {
             lastFound = claim.lastFound
             guard error.failureClass != .environment, !claim.locked.isEmpty else { throw error }
         }
-        return try attempt(.lists(claim.locked), .inParts, progress, &claim, on: connection)
+        return try attempt(.lists(claim.locked), .inParts, largest, progress, &claim, on: connection)
     }
 
     private enum Manner {
@@ -48,7 +62,7 @@ package struct QueueTransaction: Sendable {
     private typealias Decided = [(PendingRequest, MoveOutcome)]
 
     private func attempt(
-        _ scope: Scope, _ manner: Manner, _ progress: ReadProgress, _ claimed: inout ListClaim,
+        _ scope: Scope, _ manner: Manner, _ largest: Int, _ progress: ReadProgress, _ claimed: inout ListClaim,
         on connection: isolated Connection
     ) throws(QueueError) -> BatchReport {
         var latest = ListClaim()
@@ -59,12 +73,15 @@ package struct QueueTransaction: Sendable {
                 latest = claim
                 report.note(claim)
                 let (pending, time) = try read(
-                    claim.locked, inOneGo: rowsInOneGo(scope, claim), progress, on: connection)
+                    claim.locked, inOneGo: rowsInOneGo(scope, claim), largest, progress, on: connection)
                 report.hasLostProgress = try !holds(progress, on: connection)
                 guard !report.hasLostProgress else { return report }
                 let batch = ClosedBatch(
                     pending, locked: Set(claim.locked), held: Set(claim.held), limit: configuration.requestsPerList)
                 report.heldBack = batch.heldBack
+                report.hasLargeRequests = batch.requests.contains {
+                    $0.bytesOfItems > configuration.largestSharedRequest
+                }
                 report.hasChangesOfList = pending.contains { $0.move.source != nil }
                 report.held += batch.held
                 guard let time, !batch.requests.isEmpty else { return report }
@@ -135,13 +152,14 @@ package struct QueueTransaction: Sendable {
     private static let fewestListsInOneGo = 16
 
     private func read(
-        _ lists: [ListIdentifier], inOneGo: Int, _ progress: ReadProgress, on connection: isolated Connection
+        _ lists: [ListIdentifier], inOneGo: Int, _ largest: Int, _ progress: ReadProgress,
+        on connection: isolated Connection
     ) throws -> ([PendingRequest], Timestamp?) {
         guard !lists.isEmpty else { return ([], nil) }
         let rows = try connection.query(
             QueueStatements.pending(
                 in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,
-                bytes: configuration.bytesPerBatch, inOneGo: inOneGo, progress),
+                bytes: configuration.bytesPerBatch, largest: largest, inOneGo: inOneGo, progress),
             prepared: true)
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
@@ -240,9 +258,11 @@ package struct QueueTransaction: Sendable {
 }
 
 extension PendingRequest {
-    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:inOneGo:_:)``.
+    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:largest:inOneGo:_:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
+        let items = try row.decode(3, as: [String]?.self)
+        isPostponed = items == nil
         location = try row.decode(9, as: String.self)
         let orderedTable = try row.decode(1, as: String.self)
         let anchor = try row.decode(5, as: String?.self)
@@ -263,6 +283,6 @@ extension PendingRequest {
         }
         move = Move(
             list: ListIdentifier(orderedTable: orderedTable, list: try row.decode(2, as: String.self)),
-            items: try row.decode(3, as: [String].self), action: action, missing: missing)
+            items: items ?? [], action: action, missing: missing)
     }
 }

@@ -90,6 +90,21 @@ import Testing
         #expect(check.exitCode == 7)
         #expect(check.output.contains("items         4 placed, 0 unplaced"))
         #expect(check.errors.contains("\"rice\" at 6/4: not a fraction in lowest terms"))
+        #expect(check.errors.contains("DELETE FROM brocot.items WHERE list = 'LIST' AND item = 'ITEM'"))
+    }
+
+    @Test func theAdviceForARowThatNeedsRepairMendsIt() async throws {
+        try await execute(
+            groceries + """
+                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
+                INSERT INTO brocot.items (list, item, rank_num, rank_den) VALUES ('groceries', 'rice', 6, 4);
+                DELETE FROM brocot.items WHERE list = 'groceries' AND item = 'rice';
+                SELECT brocot.move('groceries', 'rice', first => true);
+                """)
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        let check = try await BrocotProcess.run("check", "groceries")
+        #expect(check.exitCode == 0, "\(check.errors)")
+        #expect(check.output.contains("items         4 placed, 0 unplaced"))
     }
 
     @Test func countsUnplacedRowsOfATableOfTheUsers() async throws {

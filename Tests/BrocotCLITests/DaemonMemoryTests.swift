@@ -23,6 +23,32 @@ import Testing
         #expect(kilobytes < Self.bound, "at most \(kilobytes) kB")
     }
 
+    @Test("stays below 256 MB beside requests of 10 MB each, however well they are compressed; others go on", .database)
+    func largeRequests() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_requests (list, items, placement)
+            SELECT 'large' || r, array_agg(lpad(r || '.' || n, 1000, 'x') ORDER BY n), 'first'
+            FROM generate_series(1, 8) AS r, generate_series(1, 10000) AS n GROUP BY r
+            """)
+        let kilobytes = try await DaemonProcess.run(url: database.url) {
+            try await applyOneMove(connection)
+            #expect(
+                try await connection.query("SELECT FROM brocot.move_requests").count > 0,
+                "the small move was to be applied beside the large ones")
+            let deadline = ContinuousClock.now + .seconds(180)
+            while !(try await connection.query("SELECT FROM brocot.move_requests LIMIT 1").isEmpty) {
+                try #require(ContinuousClock.now < deadline, "large requests are pending after 180 s")
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        #expect(kilobytes < 256_000, "at most \(kilobytes) kB")
+        let rejected = try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'")
+        #expect(rejected.isEmpty)
+    }
+
     /// Asks for a move in a list of its own, and waits until it is applied.
     private func applyOneMove(_ connection: Connection) async throws {
         let id = try await connection.query(

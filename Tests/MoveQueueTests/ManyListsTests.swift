@@ -14,7 +14,7 @@ struct ManyListsTests {
         on connection: Connection
     ) async throws -> [Int64] {
         let statement = QueueStatements.pending(
-            in: lists, limit: 1_000, total: 8_000, bytes: bytes, inOneGo: inOneGo, progress)
+            in: lists, limit: 1_000, total: 8_000, bytes: bytes, largest: .max, inOneGo: inOneGo, progress)
         return try await connection.run { connection in
             try connection.transaction(settings: QueueConfiguration().settings) { connection in
                 Set(try connection.query(statement).map { try $0.decode(0, as: Int64.self) }).sorted()
