@@ -29,9 +29,13 @@ struct CapacityStatements {
         """
     }
 
-    /// How many rows of the list have no place in its order.
+    /// How many rows of the list have no place in its order. The order leaves out the index that would read all rows.
     var unplacedCount: SQL {
-        "SELECT count(*) FROM \(table) AS stored WHERE \(isInList) AND stored.rank IS NULL"
+        """
+        SELECT count(*) FROM (
+            SELECT FROM \(table) AS stored WHERE \(isInList) AND stored.rank IS NULL ORDER BY stored.rank
+        ) AS unplaced
+        """
     }
 
     /// The newest logged requests for whose items others were given new ranks, newest first. Along the partial index

@@ -211,6 +211,7 @@ struct OrderedTableRepository {
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         let new = changes.filter { $0.storedList == nil }
         let changesLists = stored.contains { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
+        if !table.ownsRows, !stored.isEmpty { try lock(stored, on: connection) }
         if !gone.isEmpty { try execute(statements.delete(gone), rows: gone.count, on: connection) }
         if !stored.isEmpty {
             let update = changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored)
@@ -219,12 +220,23 @@ struct OrderedTableRepository {
         if !new.isEmpty { try execute(statements.insert(new), rows: new.count, on: connection) }
     }
 
+    /// Waits for applications that change the same rows.
+    private func lock(_ changes: [RowChange], on connection: isolated Connection) throws(OrderingError) {
+        let rows = try connection.rows(statements.lock(changes))
+        let locked = try decoding { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
+        try expect(changes.count, locked)
+    }
+
     private func execute(
         _ statement: SQL, rows expected: Int, on connection: isolated Connection
     ) throws(OrderingError) {
         let written = try decoding { () throws(PostgresError) in
             try connection.execute(statement, prepared: true)
         }
+        try expect(expected, written)
+    }
+
+    private func expect(_ expected: Int, _ written: Int) throws(OrderingError) {
         guard written == expected else {
             throw .unexpectedRowCount(table: table.name, expected: expected, written: written)
         }

@@ -3,15 +3,15 @@ import LibPQ
 /// Every statement that reads or writes ordered tables.
 ///
 /// Lists, keys and bounds come as arrays, so that one statement serves a whole batch. Each names the table's key
-/// columns, casts keys to their types, and reads along the unique index of list and rank, or along that of list and
-/// item.
+/// columns, casts keys to their types, and reads along the unique index of list and rank, or along one of the item's key.
 struct OrderingStatements {
     /// For SET LOCAL: the statements are written for nested loops that read along indexes, and need no sorting for that,
     /// which the planner can't know of a table that was empty a moment ago. So their plans are the same for all
     /// parameters, and made only once.
     static let plannerSettings = [
         ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
-        ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_sort", "off"), ("jit", "off"),
+        ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_memoize", "off"), ("enable_sort", "off"),
+        ("jit", "off"),
         ("plan_cache_mode", "force_generic_plan"),
     ]
 
@@ -78,6 +78,37 @@ struct OrderingStatements {
         """
     }
 
+    // MARK: Looking rows up
+
+    /// For LATERAL beside a relation with the columns `list` and `item`: columns of the row `named` with that key.
+    ///
+    /// Only an index that begins with the item, or with the list and the item, gives this order without a sort. With a plain
+    /// comparison for equality, the index of list and rank would serve as well, and would read the whole list. A planner
+    /// that expects one item in each list takes either for the cheapest.
+    private func lookUp(_ columns: SQL, of key: SQL) -> SQL {
+        """
+        SELECT \(columns) FROM \(table) AS named
+        WHERE named.\(listColumn) = \(key).list AND named.\(itemColumn) >= \(key).item AND named.\(itemColumn) <= \(key).item
+        ORDER BY named.\(itemColumn) LIMIT 1
+        """
+    }
+
+    /// For FROM or USING, behind a relation with the columns `list` and `item`: the place of that row.
+    private func place(of key: SQL) -> SQL {
+        "CROSS JOIN LATERAL (\(lookUp("named.ctid AS place", of: key))) AS found"
+    }
+
+    /// Whether `stored` is the row that ``place(of:)`` found, and still has its key.
+    ///
+    /// The key is compared by an operator that no index serves: so the place is the only way to the row.
+    private func isFound(by key: SQL) -> SQL {
+        """
+        stored.ctid = found.place
+            AND stored.\(listColumn) IS NOT DISTINCT FROM \(key).list
+            AND stored.\(itemColumn) IS NOT DISTINCT FROM \(key).item
+        """
+    }
+
     // MARK: Reading
 
     /// The rows with these keys (side 0), and up to so many placed neighbours below (-1) and above (1) of each.
@@ -86,18 +117,20 @@ struct OrderingStatements {
         SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.rank_num, found.rank_den
         FROM unnest(\(lists(wanted.lists)), \(items(wanted.keys)), \(wanted.below), \(wanted.above))
             WITH ORDINALITY AS wanted (list, item, below, above, number)
-        JOIN \(table) AS anchor ON anchor.\(listColumn) = wanted.list AND anchor.\(itemColumn) = wanted.item
         CROSS JOIN LATERAL (
-            SELECT 0 AS side, anchor.\(itemColumn) AS item, anchor.rank_num, anchor.rank_den
+            \(lookUp("named.\(itemColumn) AS item, named.rank, named.rank_num, named.rank_den", of: "wanted"))
+        ) AS anchor
+        CROSS JOIN LATERAL (
+            SELECT 0 AS side, anchor.item, anchor.rank_num, anchor.rank_den
             UNION ALL
             (SELECT -1, lower.\(itemColumn), lower.rank_num, lower.rank_den
             FROM \(table) AS lower
-            WHERE wanted.below > 0 AND lower.\(listColumn) = anchor.\(listColumn) AND lower.rank < anchor.rank
+            WHERE wanted.below > 0 AND lower.\(listColumn) = wanted.list AND lower.rank < anchor.rank
             ORDER BY lower.rank DESC LIMIT wanted.below)
             UNION ALL
             (SELECT 1, upper.\(itemColumn), upper.rank_num, upper.rank_den
             FROM \(table) AS upper
-            WHERE wanted.above > 0 AND upper.\(listColumn) = anchor.\(listColumn) AND upper.rank > anchor.rank
+            WHERE wanted.above > 0 AND upper.\(listColumn) = wanted.list AND upper.rank > anchor.rank
             ORDER BY upper.rank LIMIT wanted.above)
         ) AS found
         """
@@ -187,21 +220,37 @@ struct OrderingStatements {
         """
     }
 
-    /// How many placed rows a list has.
+    /// How many placed rows a list has. The order leaves only the index of list and rank to count in.
     func count(of list: String) -> SQL {
         """
-        SELECT count(*) FROM \(table) AS placed
-        WHERE placed.\(listColumn) = (\(lists([list])))[1] AND placed.rank IS NOT NULL
+        SELECT count(*) FROM (
+            SELECT FROM \(table) AS placed
+            WHERE placed.\(listColumn) = (\(lists([list])))[1] AND placed.rank IS NOT NULL
+            ORDER BY placed.rank
+        ) AS counted
         """
     }
 
     // MARK: Writing
 
+    /// Locks rows in the order of the changes, and counts them.
+    ///
+    /// A row that an application changes at the same time is waited for here. In the statement that writes it, the row would
+    /// have left its place, and would be missed.
+    func lock(_ changes: some Collection<RowChange>) -> SQL {
+        """
+        SELECT count(*)
+        FROM unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key)))) AS moved (list, item)
+        CROSS JOIN LATERAL (\(lookUp("", of: "moved")) FOR NO KEY UPDATE) AS found
+        """
+    }
+
     func delete(_ changes: some Collection<RowChange>) -> SQL {
         """
         DELETE FROM \(table) AS stored
         USING unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key)))) AS gone (list, item)
-        WHERE stored.\(listColumn) = gone.list AND stored.\(itemColumn) = gone.item
+        \(place(of: "gone"))
+        WHERE \(isFound(by: "gone"))
         """
     }
 
@@ -213,7 +262,8 @@ struct OrderingStatements {
             \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
             \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
         ) AS moved (list, item, num, den)
-        WHERE stored.\(listColumn) = moved.list AND stored.\(itemColumn) = moved.item
+        \(place(of: "moved"))
+        WHERE \(isFound(by: "moved"))
         """
     }
 
@@ -227,7 +277,8 @@ struct OrderingStatements {
             \(lists(changes.compactMap(\.list))),
             \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
         ) AS moved (list, item, new_list, num, den)
-        WHERE stored.\(listColumn) = moved.list AND stored.\(itemColumn) = moved.item
+        \(place(of: "moved"))
+        WHERE \(isFound(by: "moved"))
         """
     }
 

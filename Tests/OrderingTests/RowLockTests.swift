@@ -1,0 +1,63 @@
+import LibPQ
+import SternBrocot
+import TestPostgres
+import Testing
+
+@testable import Ordering
+
+@Suite("Rows that an application changes at the same time", .database)
+struct RowLockTests {
+    private static let cards = OrderedTable(
+        name: "public.cards", schema: "public", table: "cards", listColumn: "board", listType: .text, itemColumn: "id",
+        itemType: .text, ownsRows: false)
+
+    /// Writes a rank while an application has changed the row and not committed yet.
+    private func write(whileApplicationDoes statement: String) async throws -> Connection {
+        let (application, writer, observer) = (
+            try await TestDatabase.current.connect(), try await TestDatabase.current.connect(),
+            try await TestDatabase.current.connect()
+        )
+        try await application.execute(
+            script: """
+                CREATE TABLE cards (
+                    id text PRIMARY KEY, board text, title text, rank_num bigint, rank_den bigint,
+                    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                    UNIQUE (board, rank) DEFERRABLE);
+                INSERT INTO cards (id, board, rank_num, rank_den) VALUES ('a', 'b', 1, 1)
+                """)
+        try await application.execute(script: "BEGIN")
+        try await application.execute(script: statement)
+        let change = RowChange(key: "a", storedList: "b", list: "b", rank: Rank(numerator: 7, denominator: 1))
+        async let written: Void = writer.run { connection in
+            try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
+                try OrderedTableRepository(Self.cards).write([change], on: connection)
+            }
+        }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try await observer.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty {
+            try #require(ContinuousClock.now < deadline, "the writer did not wait for the application's row lock")
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        try await application.execute(script: "COMMIT")
+        try await written
+        return observer
+    }
+
+    @Test("are waited for, and then written where they stand")
+    func changedRow() async throws {
+        let connection = try await write(whileApplicationDoes: "UPDATE cards SET title = 'new'")
+        let row = try await connection.query("SELECT title, rank_num FROM cards").first
+        #expect(try row?.decode(0, as: String?.self) == "new")
+        #expect(try row?.decode(1, as: Int64?.self) == 7)
+    }
+
+    @Test("are not written where they left their list")
+    func rowThatLeaves() async throws {
+        do {
+            _ = try await write(whileApplicationDoes: "UPDATE cards SET board = 'another'")
+            Issue.record("a rank was written into another list")
+        } catch OrderingError.unexpectedRowCount(_, let expected, let written) {
+            #expect((expected, written) == (1, 0))
+        }
+    }
+}
