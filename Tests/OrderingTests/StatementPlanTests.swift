@@ -12,75 +12,24 @@ struct StatementPlanTests {
         itemColumn: KeyColumn("item", .text), ownsRows: true)
     private let statements = OrderingStatements(items)
 
-    private static let filling = """
-        INSERT INTO brocot.items (list, item, rank_num, rank_den)
-        SELECT 'l' || n % 3, n::text, n, 1 FROM generate_series(1, 20000) AS n
-        """
-
-    /// What the planner may know of the table.
-    private static let histories = [
-        ("never analysed", "\(filling)"),
-        ("analysed", "\(filling); VACUUM ANALYZE brocot.items"),
-        // Pages without rows are said to hold none, however many are written into them.
-        (
-            "vacuumed with pages but without rows, and filled then",
-            "\(filling); DELETE FROM brocot.items; VACUUM (ANALYZE, TRUNCATE off) brocot.items; \(filling)"
-        ),
-        (
-            "vacuumed while its first load was in progress, but never analysed",
-            "\(filling); DELETE FROM brocot.items; VACUUM (TRUNCATE off) brocot.items; \(filling)"
-        ),
-        (
-            "tiny when it was analysed, and grown since",
-            """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den) VALUES ('l1', 'a', -1, 1);
-            VACUUM ANALYZE brocot.items; \(filling)
-            """
-        ),
-        (
-            "many lists of one item, and a long one",
-            """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            SELECT 'one' || n, n::text, n, 1 FROM generate_series(1, 10000) AS n;
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            SELECT 'l1', n::text, n, 1 FROM generate_series(1, 1000) AS n;
-            VACUUM ANALYZE brocot.items
-            """
-        ),
-        (
-            "one huge list",
-            """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            SELECT 'l1', n::text, n, 1 FROM generate_series(1, 20000) AS n;
-            VACUUM ANALYZE brocot.items
-            """
-        ),
-        // As when a daemon plans its statements before it has anything to do.
-        empty,
-    ]
-    private static let empty = (
-        "emptied", "\(filling); DELETE FROM brocot.items; VACUUM (ANALYZE) brocot.items"
-    )
-
     /// The plan in the daemon's transactions, for each history.
     private func plans(
-        of statement: SQL, after histories: [(name: String, script: String)] = histories, script: String = "SELECT 1"
+        of statement: SQL, after histories: [StatisticsHistory] = StatisticsHistory.all, script: String = "SELECT 1"
     ) async throws -> [String] {
         let connection = try await TestDatabase.current.connect()
         var plans: [String] = []
         for history in histories {
-            try await connection.execute(script: "TRUNCATE brocot.items")
-            for step in history.script.split(separator: ";") { try await connection.execute(script: String(step)) }
+            try await history.take(on: connection)
             let plan = try await connection.genericPlan(
                 of: statement, settings: OrderingStatements.plannerSettings, script: script)
-            plans.append("\(history.name):\n\(plan)")
+            plans.append("\(history):\n\(plan)")
         }
         return plans
     }
 
     private func expectIndexes(
         _ names: [String], in statement: SQL, sorts: Bool = true,
-        after histories: [(name: String, script: String)] = histories
+        after histories: [StatisticsHistory] = StatisticsHistory.all
     ) async throws {
         for plan in try await plans(of: statement, after: histories) {
             expectBoundedScans(of: "items", in: plan)
@@ -132,7 +81,7 @@ struct StatementPlanTests {
         }
         // Not through unplaced rows, unless the table was all but empty when it was analysed.
         for plan in try await plans(
-            of: statement, after: Array(Self.histories.prefix(2)), script: OrderingStatements.heapOrder)
+            of: statement, after: Array(StatisticsHistory.all.prefix(2)), script: OrderingStatements.heapOrder)
         {
             #expect(plan.contains("Bitmap Index Scan on items_list_rank_key"), "\(plan)")
         }
