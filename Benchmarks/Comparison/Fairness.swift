@@ -51,8 +51,8 @@ struct Fairness: AsyncParsableCommand {
                 try await server.psql(
                     statement: """
                         TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;
-                        INSERT INTO brocot.items (list, item, rank_num, rank_den)
-                        SELECT 'l' || pair || side, 'i' || n || side, n, 1
+                        INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+                        SELECT 'l' || pair || side, 'i' || n || side, n, 1, n
                         FROM generate_series(1, \(pairs)) AS pair, unnest('{a,b}'::text[]) AS side,
                             generate_series(1, \(requests / 4 / pairs)) AS n;
                         INSERT INTO brocot.move_requests (list, from_list, items, placement)

@@ -2,7 +2,7 @@
 \set QUIET on
 \set ON_ERROR_STOP on
 TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;
-INSERT INTO brocot.items (list, item, rank_num, rank_den)
-SELECT 'l' || l, 'i' || i, i, 1 FROM generate_series(1, :lists) AS l, generate_series(1, :items) AS i;
+INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+SELECT 'l' || l, 'i' || i, i, 1, i FROM generate_series(1, :lists) AS l, generate_series(1, :items) AS i;
 VACUUM ANALYZE brocot.items;
 CHECKPOINT;

@@ -8,9 +8,12 @@ CREATE TABLE positions (
     list text COLLATE "C", item text COLLATE "C", position bigint NOT NULL,
     PRIMARY KEY (list, item), UNIQUE (list, position) DEFERRABLE INITIALLY IMMEDIATE);
 CREATE TEMPORARY TABLE numbers AS SELECT i FROM generate_series(1, :items) AS i ORDER BY CASE WHEN :moved = 1 THEN random() END, i;
-INSERT INTO brocot.items (list, item, rank_num, rank_den)
-SELECT 'l', 'i' || i, CASE WHEN :moved = 1 THEN 7 * i + 1 ELSE i END, CASE WHEN :moved = 1 THEN 7 ELSE 1 END
-FROM numbers ORDER BY ctid;
+INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+SELECT 'l', 'i' || i, num, den, brocot.rank_of(num, den)
+FROM numbers
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN :moved = 1 THEN 7 * i + 1 ELSE i END AS num, CASE WHEN :moved = 1 THEN 7 ELSE 1 END AS den) AS pair
+ORDER BY numbers.ctid;
 INSERT INTO positions SELECT 'l', 'i' || i, i FROM numbers ORDER BY ctid;
 VACUUM ANALYZE brocot.items;
 VACUUM ANALYZE positions;

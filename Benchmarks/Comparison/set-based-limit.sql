@@ -8,10 +8,10 @@ CREATE TABLE limit_bench.queue (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, list text COLLATE "C", item text COLLATE "C", num bigint, den bigint);
 CREATE TABLE limit_bench.items (
     list text COLLATE "C", item text COLLATE "C", rank_num bigint NOT NULL, rank_den bigint NOT NULL,
-    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+    rank numeric NOT NULL,
     PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
 INSERT INTO limit_bench.items
-SELECT 'l' || l, 'i' || i, i, 1 FROM generate_series(1, :lists) AS l, generate_series(1, :items) AS i;
+SELECT 'l' || l, 'i' || i, i, 1, i FROM generate_series(1, :lists) AS l, generate_series(1, :items) AS i;
 INSERT INTO limit_bench.queue (list, item, num, den)
 SELECT 'l' || 1 + floor(random() * :lists)::int, 'i' || 1 + floor(random() * :items)::int,
     (random() * 1e15)::bigint * 2 + 1, 1000003
@@ -33,7 +33,8 @@ BEGIN
         ), newest AS (
             SELECT DISTINCT ON (list, item) * FROM done
         )
-        UPDATE limit_bench.items AS i SET rank_num = n.num, rank_den = n.den
+        UPDATE limit_bench.items AS i SET rank_num = n.num, rank_den = n.den,
+            rank = trim_scale(n.num::numeric(57, 38) / n.den)
         FROM newest AS n WHERE i.list = n.list AND i.item = n.item;
         GET DIAGNOSTICS changed = ROW_COUNT;
         COMMIT;

@@ -95,12 +95,12 @@ import Testing
             .daemon,
             [
                 "SELECT version FROM brocot.schema_migrations", "DELETE FROM brocot.move_requests",
-                "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1)", "UPDATE brocot.items SET rank_num = 2",
+                "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)", "UPDATE brocot.items SET rank_num = 2, rank = 2",
                 "DELETE FROM brocot.items", "DELETE FROM brocot.move_log", "DELETE FROM brocot.idempotency_keys",
                 "SELECT setval('brocot.sleepers', 1, true)", "SELECT is_called FROM brocot.sleepers",
                 "SELECT last_value FROM brocot.move_requests_id_seq", "SELECT brocot.list_lock_key('items', 'l')",
                 "SELECT brocot.release('l')", "SELECT * FROM brocot.queue_status", "LISTEN brocot_move_requests",
-                #"UPDATE "the app"."Cards" SET rank_num = 1, rank_den = 1, "board id" = 2 WHERE id = 1"#,
+                #"UPDATE "the app"."Cards" SET rank_num = 1, rank_den = 1, rank = 1, "board id" = 2 WHERE id = 1"#,
             ])
     }
 
@@ -156,7 +156,7 @@ import Testing
     // MARK: Steps
 
     private static let changesOfOrder: [SQL] = [
-        "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1)", "UPDATE brocot.items SET rank_num = 1",
+        "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)", "UPDATE brocot.items SET rank_num = 1, rank = 1",
         "DELETE FROM brocot.items", #"UPDATE "the app"."Cards" SET rank_num = 1, rank_den = 1"#,
         "SELECT brocot.release('l')",
     ]

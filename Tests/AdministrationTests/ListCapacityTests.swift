@@ -82,9 +82,10 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            SELECT list, n::text, n, 1 FROM generate_series(-7, 6) AS n, unnest('{l,other}'::text[]) AS list
-            UNION ALL VALUES ('l', 'tight', 610, 987), ('other', 'tighter', 6765, 10946)
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT list, n::text, n, 1, n FROM generate_series(-7, 6) AS n, unnest('{l,other}'::text[]) AS list
+            UNION ALL VALUES ('l', 'tight', 610, 987, brocot.rank_of(610, 987)),
+                ('other', 'tighter', 6765, 10946, brocot.rank_of(6765, 10946))
             """)
         let items = OrderedTable(
             name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

@@ -9,8 +9,9 @@ import Testing
     }
 
     private let groceries = """
-        INSERT INTO brocot.items (list, item, rank_num, rank_den)
-        VALUES ('groceries', 'milk', 0, 1), ('groceries', 'eggs', 610, 987), ('groceries', 'tea', 987, 1597);
+        INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+        VALUES ('groceries', 'milk', 0, 1, 0), ('groceries', 'eggs', 610, 987, brocot.rank_of(610, 987)),
+            ('groceries', 'tea', 987, 1597, brocot.rank_of(987, 1597));
         """
 
     /// Requests that were applied on 1 March, one a day.
@@ -84,7 +85,7 @@ import Testing
         try await execute(
             groceries + """
                 ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
-                INSERT INTO brocot.items (list, item, rank_num, rank_den) VALUES ('groceries', 'rice', 6, 4);
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'rice', 6, 4, 1.5);
                 """)
         let check = try await BrocotProcess.run("check", "groceries")
         #expect(check.exitCode == 7)
@@ -112,9 +113,10 @@ import Testing
             """
             CREATE TABLE public.cards (
                 board bigint NOT NULL, card integer PRIMARY KEY, rank_num bigint, rank_den bigint,
-                rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                rank numeric,
                 UNIQUE (board, rank) DEFERRABLE);
-            INSERT INTO public.cards VALUES (42, 1, 0, 1), (42, 2, 1, 1), (42, 3, NULL, NULL), (43, 4, NULL, NULL);
+            INSERT INTO public.cards VALUES
+                (42, 1, 0, 1, 0), (42, 2, 1, 1, 1), (42, 3, NULL, NULL, NULL), (43, 4, NULL, NULL, NULL);
             INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
             """)
         let check = try await BrocotProcess.run("check", "42", "--table", "public.cards")

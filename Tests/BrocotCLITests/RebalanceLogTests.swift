@@ -16,8 +16,10 @@ import Testing
         // No rank is left between the two greatest integers.
         try await connection.execute(
             """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            VALUES ('full', 'a', 4611686018427387902, 1), ('full', 'b', 4611686018427387903, 1), ('roomy', 'c', 0, 1)
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT list, item, rank, 1, rank
+            FROM (VALUES ('full', 'a', 4611686018427387902), ('full', 'b', 4611686018427387903), ('roomy', 'c', 0))
+                AS row (list, item, rank)
             """)
         try await connection.execute("SELECT brocot.move('roomy', 'd', after => 'c')")
         let request = try await connection.query("SELECT brocot.move('full', 'x', after => 'a')").single()

@@ -59,8 +59,9 @@ import Testing
         for (item, numerator, denominator) in items {
             try await connection.execute(
                 """
-                INSERT INTO brocot.items (list, item, rank_num, rank_den)
-                VALUES ('letters', \(item), \(numerator), \(denominator))
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+                SELECT 'letters', \(item), num, den, brocot.rank_of(num, den)
+                FROM (VALUES (\(numerator)::bigint, \(denominator)::bigint)) AS pair (num, den)
                 """)
         }
     }

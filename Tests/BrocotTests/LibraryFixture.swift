@@ -60,7 +60,7 @@ struct LibraryFixture {
                 CREATE TABLE cards (
                     id bigint PRIMARY KEY, board integer NOT NULL, title text NOT NULL DEFAULT '',
                     rank_num bigint, rank_den bigint,
-                    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                    rank numeric,
                     UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
                 INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 """)

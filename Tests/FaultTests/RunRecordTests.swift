@@ -109,7 +109,7 @@ import Testing
             """
             WITH neighbour AS (
                 SELECT list, item, row_number() OVER (ORDER BY list, rank) AS number FROM brocot.items ORDER BY list, rank LIMIT 2)
-            UPDATE brocot.items AS row SET (rank_num, rank_den) = (other.rank_num, other.rank_den)
+            UPDATE brocot.items AS row SET (rank_num, rank_den, rank) = (other.rank_num, other.rank_den, other.rank)
             FROM neighbour AS own
             JOIN neighbour AS next ON next.number = 3 - own.number
             JOIN brocot.items AS other ON other.list = next.list AND other.item = next.item

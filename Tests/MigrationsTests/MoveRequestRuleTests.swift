@@ -182,8 +182,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
                 INSERT INTO brocot.move_requests
                     (ordered_table, list, items, placement, anchor, from_list, idempotency_key)
                 SELECT noise(200), noise(1024), ARRAY[noise(1024)], 'after', noise(1024), noise(1024), noise(1024);
-                INSERT INTO brocot.items (list, item, rank_num, rank_den)
-                SELECT noise(1024), noise(1024), 4611686018427387903, 4611686018427387902;
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+                SELECT noise(1024), noise(1024), 4611686018427387903, 4611686018427387902,
+                    brocot.rank_of(4611686018427387903, 4611686018427387902);
                 INSERT INTO brocot.move_log
                     (id, ordered_table, list, items, placement, anchor, from_list, idempotency_key, rebalanced_rows)
                 SELECT id, ordered_table, list, items, placement, anchor, from_list, idempotency_key, 1

@@ -83,7 +83,7 @@ extension QueueFixture {
             script: """
                 CREATE TABLE tasks (
                     id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint,
-                    rank numeric GENERATED ALWAYS AS (trim_scale(rank_num::numeric(57, 38) / rank_den)) STORED,
+                    rank numeric,
                     UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
                 INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
                 """)

@@ -216,8 +216,8 @@ extension QueueFixture {
     func fill(_ list: String, count: Int) async throws {
         try await connection.execute(
             """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            SELECT \(list), n::text, n, 1 FROM generate_series(1, \(count)) AS n
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT \(list), n::text, n, 1, n FROM generate_series(1, \(count)) AS n
             """)
     }
 }

@@ -37,8 +37,8 @@ struct ShortListTests {
     private func lay(_ count: Int, in list: String, on connection: Connection) async throws {
         try await connection.execute(
             """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            SELECT \(list), n::text, -n, 1 FROM generate_series(1, \(Int64(count))) AS n
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT \(list), n::text, -n, 1, -n FROM generate_series(1, \(Int64(count))) AS n
             ON CONFLICT (list, item) DO NOTHING
             """)
     }

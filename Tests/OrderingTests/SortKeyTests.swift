@@ -11,8 +11,8 @@ struct SortKeyTests {
         let shuffled = ranks.shuffled()
         try await connection.execute(
             """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            SELECT 'l', number::text, num, den
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT 'l', number::text, num, den, brocot.rank_of(num, den)
             FROM unnest(\(shuffled.map(\.numerator)), \(shuffled.map(\.denominator))) WITH ORDINALITY AS r (num, den, number)
             """)
         return try await connection.query("SELECT rank_num, rank_den FROM brocot.items ORDER BY rank").map { row in

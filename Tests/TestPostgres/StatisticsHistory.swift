@@ -41,8 +41,8 @@ package struct StatisticsHistory: CustomStringConvertible, Sendable {
 
     private static func list(_ key: String, _ numbers: String) -> String {
         """
-        INSERT INTO brocot.items (list, item, rank_num, rank_den)
-        SELECT \(key), n::text, n, 1 FROM \(numbers) AS n
+        INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+        SELECT \(key), n::text, n, 1, n FROM \(numbers) AS n
         """
     }
 

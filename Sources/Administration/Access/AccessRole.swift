@@ -96,9 +96,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
         + ["list_lock_key(text, text)", "release(text, text, boolean)"].map { .call("brocot.\($0)") }
 
     private func rights(on table: OwnTable) -> [AccessRight] {
-        let ranks = ["rank_num", "rank_den"]
-        let read = AccessRight.Privilege.on(
-            "SELECT", columns: table.listColumns + [table.itemColumn] + ranks + ["rank"])
+        let ranks = ["rank_num", "rank_den", "rank"]
+        let read = AccessRight.Privilege.on("SELECT", columns: table.listColumns + [table.itemColumn] + ranks)
         let right: AccessRight =
             if self == .daemon {
                 .table(table.name, in: table.schema, read, .on("UPDATE", columns: ranks + table.listColumns))

@@ -245,6 +245,9 @@ struct OrderingStatements {
         """
     }
 
+    /// What the column `rank` must hold beside a pair: whoever writes the one writes the other.
+    private func sortKey(of pair: SQL) -> SQL { "trim_scale(\(pair).num::numeric(57, 38) / \(pair).den)" }
+
     func delete(_ changes: some Collection<RowChange>) -> SQL {
         """
         DELETE FROM \(table) AS stored
@@ -257,7 +260,7 @@ struct OrderingStatements {
     func updateRanks(_ changes: some Collection<RowChange>) -> SQL {
         """
         UPDATE \(table) AS stored
-        SET rank_num = moved.num, rank_den = moved.den
+        SET rank_num = moved.num, rank_den = moved.den, rank = \(sortKey(of: "moved"))
         FROM unnest(
             \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
             \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
@@ -271,7 +274,8 @@ struct OrderingStatements {
     func updateListsAndRanks(_ changes: some Collection<RowChange>) -> SQL {
         """
         UPDATE \(table) AS stored
-        SET \(listColumn) = moved.new_list, rank_num = moved.num, rank_den = moved.den
+        SET \(listColumn) = moved.new_list, rank_num = moved.num, rank_den = moved.den,
+            rank = \(sortKey(of: "moved"))
         FROM unnest(
             \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
             \(lists(changes.compactMap(\.list))),
@@ -284,10 +288,12 @@ struct OrderingStatements {
 
     func insert(_ changes: some Collection<RowChange>) -> SQL {
         """
-        INSERT INTO \(table) (\(listColumn), \(itemColumn), rank_num, rank_den)
-        SELECT * FROM unnest(
+        INSERT INTO \(table) (\(listColumn), \(itemColumn), rank_num, rank_den, rank)
+        SELECT arriving.*, \(sortKey(of: "arriving"))
+        FROM unnest(
             \(lists(changes.compactMap(\.list))), \(items(changes.map(\.key))),
-            \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator }))
+            \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator })
+        ) AS arriving (list, item, num, den)
         """
     }
 }

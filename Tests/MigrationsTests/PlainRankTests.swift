@@ -1,0 +1,55 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Migrations
+
+@Suite("The column rank becomes a plain one", .database(migrated: false)) struct PlainRankTests {
+    /// The migrations before the one of this name.
+    private func migrations(before name: String) throws -> MigrationSet {
+        let files = EmbeddedMigrations.files
+        let end = try #require(files.map(\.name).sorted().firstIndex { $0.hasSuffix(name) })
+        return try MigrationSet(
+            files: files.sorted { $0.name < $1.name }.prefix(end).map { $0 }, directory: "migrations")
+    }
+
+    private func file(_ connection: Connection) async throws -> Int64 {
+        try await connection.query("SELECT pg_relation_filenode('brocot.items')::bigint").single().decode(0)
+    }
+
+    @Test("and the table is not rewritten for it, nor are ranks changed")
+    func keepsRows() async throws {
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection, set: migrations(before: "plain_rank.sql")).up()
+        try await connection.execute(
+            """
+            INSERT INTO brocot.items (list, item, rank_num, rank_den)
+            SELECT 'l', n::text, n, 7 FROM generate_series(1, 1000) AS n WHERE n % 7 <> 0
+            """)
+        let before = try await file(connection)
+        let ranks: SQL = "SELECT string_agg(rank::text, ' ' ORDER BY rank) FROM brocot.items"
+        let old = try await connection.query(ranks).single().decode(0, as: String.self)
+        _ = try await Migrator(connection: connection).up()
+        #expect(try await file(connection) == before)
+        #expect(try await connection.query(ranks).single().decode(0, as: String.self) == old)
+        let column = try await connection.query(
+            """
+            SELECT attgenerated = '', attnotnull FROM pg_attribute
+            WHERE attrelid = 'brocot.items'::regclass AND attname = 'rank'
+            """
+        ).single()
+        #expect(try column.decode(0, as: Bool.self) && column.decode(1, as: Bool.self))
+        #expect(
+            try await connection.query(
+                "SELECT FROM pg_constraint WHERE conrelid = 'brocot.items'::regclass AND NOT convalidated"
+            ).isEmpty)
+    }
+
+    @Test("that rank_of fills, as the daemon does", .database(migrated: true))
+    func rankOf() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let rank = try await connection.query("SELECT brocot.rank_of(-1, 3)::text, brocot.rank_of(NULL, 3)").single()
+        #expect(try rank.decode(0, as: String.self) == "-0.33333333333333333333333333333333333333")
+        #expect(try rank.decode(1, as: PostgresNumeric?.self) == nil)
+    }
+}
