@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test test-model test-ranks test-traces test-faults memory-check benchmark simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-model test-ranks test-traces test-faults test-attacks memory-check benchmark simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ FAULT_REQUESTS ?= 100000
 test-faults: dependencies ## Break daemons, servers and connections FAULTS=300 times, and check that no move suffered; SEED=n
 	BROCOT_FAULTS=$(FAULTS) BROCOT_FAULT_REQUESTS=$(FAULT_REQUESTS) $(if $(SEED),BROCOT_FAULT_SEED=$(SEED)) \
 		swift test --filter FaultRunTests
+
+HISTORIES ?= 300
+test-attacks: dependencies ## Attack Brocot in every way that was found, with HISTORIES=300 random histories of statistics
+	BROCOT_PLAN_HISTORIES=$(HISTORIES) swift test --filter AttackTests
 
 benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release

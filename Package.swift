@@ -135,6 +135,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "AttackTests", dependencies: ["LibPQ", "Ordering", "OrderingModel", "TestPostgres"],
+            swiftSettings: strict),
+        .testTarget(
             name: "AdministrationTests",
             dependencies: [
                 "Administration", "FaultHarness", "LibPQ", "LocalPostgres", "Migrations", "Ordering", "SternBrocot",

@@ -1,0 +1,59 @@
+import Foundation
+import LibPQ
+import Ordering
+import OrderingModel
+import TestPostgres
+import Testing
+
+@Suite("A batch reads few rows for each move", .database) struct RowsReadTests {
+    /// How many histories are tried; `make test-attacks` tries more.
+    private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
+    /// The moved row, its anchor with three neighbours, the end of a list, and the same rows when they are written; some of
+    /// them are read again where others moved in between. A rebalance may come on top.
+    private static let rowsPerMove: Int64 = 24
+    /// Descending an index of this size, and the heap, for each of these rows.
+    private static let blocksPerMove: Int64 = 160
+
+    @Test("whatever happened to the table and its statistics before") func anyHistory() async throws {
+        let seed =
+            ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
+        for number in 0..<UInt64(Self.count) {
+            let connection = try await TestDatabase.current.connect()
+            var fuzz = StatisticsFuzz(seed: seed &+ number)
+            try await fuzz.run(on: connection)
+            let moves = fuzz.moves(200)
+            let read = try await rowsRead(by: moves, on: connection)
+            let story = "BROCOT_PLAN_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
+            #expect(read.rows <= Self.rowsPerMove * Int64(moves.count), "\(story)")
+            #expect(read.blocks <= Self.blocksPerMove * Int64(moves.count), "\(story)")
+        }
+    }
+
+    /// What one transaction of a daemon reads of `brocot.items`, counted by the server.
+    private func rowsRead(
+        by moves: [Move], on connection: Connection
+    ) async throws -> (rows: Int64, blocks: Int64) {
+        try await connection.run { connection in
+            try connection.transaction(settings: MoveApplication.plannerSettings) { connection in
+                let before = try counters(on: connection)
+                // Lists are not read whole: that is a choice, and would hide what a look-up reads.
+                _ = try MoveApplication(rowsPerLookup: 0).apply(moves, on: connection)
+                let after = try counters(on: connection)
+                return (after.rows - before.rows, after.blocks - before.blocks)
+            }
+        }
+    }
+
+    private func counters(on connection: isolated Connection) throws -> (rows: Int64, blocks: Int64) {
+        let row = try connection.query(
+            """
+            SELECT pg_catalog.pg_stat_get_xact_tuples_fetched('brocot.items'::regclass)
+                    + pg_catalog.pg_stat_get_xact_tuples_returned('brocot.items'::regclass),
+                pg_catalog.pg_stat_get_xact_blocks_fetched('brocot.items'::regclass)
+                    + pg_catalog.pg_stat_get_xact_blocks_fetched('brocot.items_pkey'::regclass)
+                    + pg_catalog.pg_stat_get_xact_blocks_fetched('brocot.items_list_rank_key'::regclass)
+            """
+        ).single()
+        return (try row.decode(0), try row.decode(1))
+    }
+}

@@ -1,0 +1,87 @@
+import LibPQ
+import Ordering
+import OrderingModel
+
+/// Random contents of `brocot.items`, and random things that happened to it: what the planner may have seen.
+struct StatisticsFuzz {
+    private var generator: SeededGenerator
+    private var nextList = 0
+    /// What was done, for who reads a failure.
+    private(set) var history: [String] = []
+
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    /// The lists that are there in the end: `numbers` of items of each, whose names and ranks they are.
+    private(set) var lists: [(name: String, items: Int)] = []
+
+    /// Fills the table and empties it, with VACUUM and ANALYZE at any moment, and leaves at least one long list.
+    mutating func run(on connection: Connection) async throws(PostgresError) {
+        try await perform("TRUNCATE brocot.items", on: connection)
+        for _ in 0..<Int.random(in: 0...4, using: &generator) {
+            try await perform(step(), on: connection)
+        }
+        try await perform(fill(lists: 1, items: 3_000), on: connection)
+        if Bool.random(using: &generator) { try await perform(fill(lists: 2_000, items: 1), on: connection) }
+        if Int.random(in: 0..<3, using: &generator) == 0 { try await perform(maintenance(), on: connection) }
+    }
+
+    private mutating func perform(_ statement: String, on connection: Connection) async throws(PostgresError) {
+        history.append(statement)
+        try await connection.execute(script: statement)
+    }
+
+    private mutating func step() -> String {
+        switch Int.random(in: 0..<8, using: &generator) {
+        case 0, 1: return maintenance()
+        case 2: return fill(lists: 1, items: Int.random(in: 1...5, using: &generator))
+        case 3: return fill(lists: 2_000, items: 1)
+        case 4: return fill(lists: 1, items: 3_000)
+        case 5: return fill(lists: 30, items: 100)
+        default:
+            lists = []
+            return "DELETE FROM brocot.items"
+        }
+    }
+
+    private mutating func maintenance() -> String {
+        let all = [
+            "ANALYZE brocot.items", "VACUUM brocot.items", "VACUUM (TRUNCATE off) brocot.items",
+            "VACUUM (ANALYZE, TRUNCATE off) brocot.items", "VACUUM (ANALYZE, INDEX_CLEANUP off) brocot.items",
+        ]
+        return all.randomElement(using: &generator) ?? all[0]
+    }
+
+    private mutating func fill(lists count: Int, items: Int) -> String {
+        let first = nextList
+        nextList += count
+        if items > 1 || count < 100 { lists += (first..<nextList).map { ("l\($0)", items) } }
+        return """
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT 'l' || l, n::text, n, 1, n
+            FROM generate_series(\(first), \(nextList - 1)) AS l, generate_series(1, \(items)) AS n
+            """
+    }
+
+    /// Moves that name single items: none counts positions, which has to read a list.
+    mutating func moves(_ count: Int) -> [Move] {
+        (0..<count).map { _ in
+            let (list, items) = lists.randomElement(using: &generator) ?? ("l0", 1)
+            func item() -> String { String(Int.random(in: 1...items, using: &generator)) }
+            let moved = item()
+            let action: Move.Action =
+                switch Int.random(in: 0..<10, using: &generator) {
+                case 0: .remove
+                case 1: .place(.first, from: nil)
+                case 2: .place(.last, from: nil)
+                case 3:
+                    .place(
+                        .last,
+                        from: lists.randomElement(using: &generator).map(\.name).flatMap { $0 == list ? nil : $0 })
+                case 4, 5, 6: .place(.before(item()), from: nil)
+                default: .place(.after(item()), from: nil)
+                }
+            return Move(
+                list: ListIdentifier(orderedTable: "items", list: list), items: [moved], action: action)
+        }
+    }
+}
