@@ -65,7 +65,7 @@ struct LibraryTransactionTests {
         let error = await #expect(throws: BrocotError.self) {
             try await fixture.client.transaction { transaction in
                 for _ in 1...2 {
-                    try transaction.execute("INSERT INTO brocot.items VALUES ('l', 'i', 1, 1)")
+                    try transaction.execute("INSERT INTO brocot.items VALUES ('l', 'i', 1, 1, 1)")
                 }
             }
         }

@@ -79,7 +79,7 @@ import Testing
     @Test func leavesEverythingAsItWas() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection).up()
-        try await connection.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1)")
+        try await connection.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
         _ = try await Migrator(connection: connection).verify()
         let row = try await connection.query(
             """

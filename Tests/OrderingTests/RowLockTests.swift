@@ -8,8 +8,8 @@ import Testing
 @Suite("Rows that an application changes at the same time", .database)
 struct RowLockTests {
     private static let cards = OrderedTable(
-        name: "public.cards", schema: "public", table: "cards", listColumn: "board", listType: .text, itemColumn: "id",
-        itemType: .text, ownsRows: false)
+        name: "public.cards", schema: "public", table: "cards", listColumns: [KeyColumn("board", .text)],
+        itemColumn: KeyColumn("id", .text), ownsRows: false)
 
     /// Writes a rank while an application has changed the row and not committed yet.
     private func write(whileApplicationDoes statement: String) async throws -> Connection {
