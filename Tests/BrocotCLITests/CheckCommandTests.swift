@@ -98,7 +98,7 @@ import Testing
         try await execute(
             groceries + """
                 ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
-                INSERT INTO brocot.items (list, item, rank_num, rank_den) VALUES ('groceries', 'rice', 6, 4);
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'rice', 6, 4, 1.5);
                 DELETE FROM brocot.items WHERE list = 'groceries' AND item = 'rice';
                 SELECT brocot.move('groceries', 'rice', first => true);
                 """)

@@ -30,8 +30,8 @@ import Testing
                 """)
         try await connection.execute(
             """
-            INSERT INTO brocot.items (list, item, rank_num, rank_den)
-            VALUES (\(Self.hostile), \(Self.hostile), 2, 4), (\(Self.hostile), 'b', 1, 1)
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            VALUES (\(Self.hostile), \(Self.hostile), 2, 4, 0.5), (\(Self.hostile), 'b', 1, 1, 1)
             """)
         try await connection.execute("SELECT brocot.move(\(Self.hostile), 'b', first => true)")
         try await connection.execute(
@@ -58,7 +58,7 @@ import Testing
         struct Item: Decodable { let item: String }
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
-            "INSERT INTO brocot.items (list, item, rank_num, rank_den) VALUES ('l', \(Self.hostile), 0, 1)")
+            "INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('l', \(Self.hostile), 0, 1, 0)")
         let result = try await BrocotProcess.run("show", "l", "--json")
         let items = try JSONDecoder().decode([Item].self, from: Data(result.output.utf8))
         #expect(items.map { Array($0.item.utf8) } == [Array(Self.hostile.utf8)])
