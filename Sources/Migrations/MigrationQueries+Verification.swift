@@ -4,6 +4,24 @@ extension MigrationQueries {
     /// Out of the way for the rest of the transaction. Nobody else sees it, and it locks nothing that others use.
     static let moveSchemaAside = "ALTER SCHEMA brocot RENAME TO brocot_before_verification"
 
+    /// Makes each routine again whose body the server keeps parsed (`BEGIN ATOMIC`, `RETURN`), from the text that the server
+    /// prints of it. That is what `pg_dump` and `pg_restore` do, after which it is printed with other aliases. To make it a
+    /// second time changes nothing more.
+    static let restoreRoutines = """
+        DO $$
+        DECLARE
+            definition text;
+        BEGIN
+            FOR definition IN
+                SELECT pg_get_functiondef(oid) FROM pg_proc
+                WHERE pronamespace = to_regnamespace('brocot') AND prosqlbody IS NOT NULL
+            LOOP
+                EXECUTE definition;
+            END LOOP;
+        END
+        $$
+        """
+
     /// Every object in the schema whose change could change what happens, with its definition. Not comments, rights and
     /// storage settings, which are the administrator's business.
     ///

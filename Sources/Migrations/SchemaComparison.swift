@@ -7,10 +7,13 @@ package struct SchemaComparison: Sendable, Equatable {
     /// The objects that are defined otherwise.
     package let changed: [String]
 
-    /// Both arguments have definitions by the objects' names.
-    init(expected: [String: String], found: [String: String]) {
-        missing = expected.keys.filter { found[$0] == nil }.sorted()
-        changed = expected.filter { name, definition in found[name].map { $0 != definition } ?? false }.keys.sorted()
+    /// All have definitions by the objects' names. An object that is as in any of the `expected` is not changed.
+    init(expected: [[String: String]], found: [String: String]) {
+        let names = Set(expected.flatMap(\.keys))
+        missing = names.filter { found[$0] == nil }.sorted()
+        changed = names.filter { name in
+            found[name].map { definition in expected.allSatisfy { $0[name] != definition } } ?? false
+        }.sorted()
     }
 
     package var isEmpty: Bool { missing.isEmpty && changed.isEmpty }

@@ -38,7 +38,9 @@ extension Migrator {
         try connection.execute(script: MigrationQueries.moveSchemaAside)
         try connection.execute(script: MigrationQueries.createHistory)
         for migration in set.migrations { try migration.run(on: connection) }
-        return SchemaComparison(expected: try Self.objects(on: connection), found: found)
+        let made = try Self.objects(on: connection)
+        try connection.execute(script: MigrationQueries.restoreRoutines)
+        return SchemaComparison(expected: [made, try Self.objects(on: connection)], found: found)
     }
 
     private static func objects(on connection: isolated Connection) throws(PostgresError) -> [String: String] {
