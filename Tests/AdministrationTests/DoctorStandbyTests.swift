@@ -1,6 +1,4 @@
-import FaultHarness
 import LibPQ
-import LocalPostgres
 import Logging
 import Administration
 import TestPostgres
@@ -13,7 +11,7 @@ import Testing
     func feedback(slot: Bool) async throws {
         let primary = TestDatabase.current
         let connection = try await primary.connect()
-        try await withStandby(of: primary.cluster, slot: slot) { standby in
+        try await Standby.with(of: primary.cluster, slot: slot) { standby in
             try await standby.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
             let feedback: SQL =
                 slot
@@ -34,35 +32,5 @@ import Testing
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon, oldTransaction: 900,
             farBehind: 20, logger: Logger(label: "DoctorStandbyTests") { _ in SwiftLogNoOpLogHandler() })
         return try #require(await doctor.examine().first { $0.check == "horizon" })
-    }
-
-    /// Gives `body` a session of a standby that tells its primary what it reads.
-    private func withStandby(
-        of primary: LocalCluster, slot: Bool, _ body: (Connection) async throws -> Void
-    ) async throws {
-        let standby = try await LocalCluster(
-            .init(
-                settings: TestServer.defaultSettings.merging([
-                    "hot_standby_feedback": "on", "wal_receiver_status_interval": "1s",
-                ]) { $1 }), installation: primary.installation)
-        do {
-            try await ServerCommand.run(
-                primary.installation.program("pg_basebackup"),
-                [
-                    "--dbname", await primary.loopbackURL(database: "postgres"), "--pgdata",
-                    "\(standby.directory)/data",
-                    "--write-recovery-conf", "--checkpoint=fast", "--no-sync",
-                ] + (slot ? ["--create-slot", "--slot=feedback"] : []))
-            try await standby.start()
-            let url = await standby.url(database: TestDatabase.current.name)
-            try await body(
-                Connection.connect(
-                    ConnectionParameters(url: url),
-                    logger: Logger(label: "standby") { _ in SwiftLogNoOpLogHandler() }))
-        } catch {
-            await standby.shutDown()
-            throw error
-        }
-        await standby.shutDown()
     }
 }

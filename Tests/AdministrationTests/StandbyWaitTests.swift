@@ -1,0 +1,26 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("brocot.wait_for on a standby", .timeLimit(.minutes(10))) struct StandbyWaitTests {
+    @Test("waits for a request that has not arrived there, and says so when the time is over", .database(on: .own()))
+    func lagging() async throws {
+        let primary = TestDatabase.current
+        let connection = try await primary.connect()
+        try await Standby.with(of: primary.cluster) { standby in
+            _ = try await standby.query("SELECT pg_wal_replay_pause()")
+            while try await standby.query("SELECT pg_get_wal_replay_pause_state()").single()
+                .decode(0, as: String.self) != "paused"
+            { try await Task.sleep(for: .milliseconds(20)) }
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            let error = await #expect(throws: PostgresError.self) {
+                try await standby.execute("CALL brocot.wait_for(1, '0.1 s')")
+            }
+            #expect(error?.message == "request 1 is not on this standby")
+            #expect(error?.hint?.contains("may lag behind") == true)
+            _ = try await standby.query("SELECT pg_wal_replay_resume()")
+            let status = try await standby.query("CALL brocot.wait_for(1, '2 s')").single()
+            #expect(try status.decode(0, as: String.self) == "pending")
+        }
+    }
+}
