@@ -14,11 +14,12 @@ extension Connection {
             do {
                 return try await connect(parameters, logger: logger)
             } catch {
-                guard error.connectionFailure?.mayPass == true, .now + pause < deadline else { throw error }
+                guard error.connectionFailure?.mayPass == true, .now < deadline else { throw error }
                 logger.info(
                     "waiting for the server", metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
             }
-            try await Task.sleep(for: pause)
+            // The last attempt is at the deadline, not a pause before it.
+            try await Task.sleep(for: min(pause, deadline - .now))
             pause = min(pause * 2, .seconds(2))
         }
     }

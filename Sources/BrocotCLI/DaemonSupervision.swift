@@ -33,7 +33,7 @@ struct DaemonSupervision {
                         ?? ProbeAnswer(body: "ready\n")
                 },
             ], logger: logger)
-        logger.info("answering HTTP", metadata: ["address": "\(http.host)", "port": "\(server.port)"])
+        logger.info("answering HTTP", metadata: ["address": "\(http.host)", "port": .stringConvertible(server.port)])
         return DaemonSupervision(health: health, stallAfter: stallAfter, server: server)
     }
 

@@ -29,6 +29,7 @@ enum ExitStatus: Int32, Sendable {
     init?(of error: any Error) {
         switch error {
         case let error as CommandFailure: self = error.status
+        case let error as LoggedFailure: self = error.status
         case let error as PostgresError: self = Self.status(of: error)
         case let error as MigrationError: self = Self.status(of: error)
         case let error as OrderingError: self = Self.status(of: error)
@@ -77,6 +78,11 @@ enum ExitStatus: Int32, Sendable {
         case .fileSystem, .alreadyRunning, .startFailed: .failed
         }
     }
+}
+
+/// A failure whose reason is in the log already.
+struct LoggedFailure: Error {
+    let status: ExitStatus
 }
 
 /// A command's own reason to fail, in words for a person.

@@ -42,7 +42,7 @@ struct LineLogHandler: LogHandler {
     private func json(_ event: LogEvent, at time: String, _ details: Logger.Metadata) -> String {
         let line = Line(
             time: time, level: event.level.rawValue, message: event.message.description,
-            metadata: details.isEmpty ? nil : details.mapValues { "\($0)" })
+            metadata: details.isEmpty ? nil : details.mapValues(JSONMetadata.init))
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let data = (try? encoder.encode(line)) ?? Data()
@@ -53,7 +53,7 @@ struct LineLogHandler: LogHandler {
         let time: String
         let level: String
         let message: String
-        let metadata: [String: String]?
+        let metadata: [String: JSONMetadata]?
     }
 
     /// A value stays on one line, and its end can be seen.
@@ -72,5 +72,24 @@ struct LineLogHandler: LogHandler {
             case .error, .critical: "31"
             }
         return "\u{1B}[\(colour)m\(text)\u{1B}[0m"
+    }
+}
+
+/// A value of a log line's metadata. Numbers and truth values that were given as such stay what they are; texts stay texts,
+/// also a list that is called `42`.
+private struct JSONMetadata: Encodable {
+    let value: Logger.Metadata.Value
+
+    init(_ value: Logger.Metadata.Value) { self.value = value }
+
+    func encode(to encoder: any Encoder) throws {
+        switch value {
+        case .stringConvertible(let number as any BinaryInteger & Encodable): try number.encode(to: encoder)
+        case .stringConvertible(let number as Double): try number.encode(to: encoder)
+        case .stringConvertible(let truth as Bool): try truth.encode(to: encoder)
+        case .array(let values): try values.map(JSONMetadata.init).encode(to: encoder)
+        case .dictionary(let values): try values.mapValues(JSONMetadata.init).encode(to: encoder)
+        case .string, .stringConvertible: try "\(value)".encode(to: encoder)
+        }
     }
 }

@@ -16,7 +16,14 @@ enum Main {
     /// Parses the arguments and runs the command. Says on standard error why it failed.
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
+            try refuseUnknownCommand(arguments.first)
             try await run(BrocotCommand.asyncParseAsRoot(arguments))
+        } catch {
+            let status = report(error)
+            guard status == .done else { return status }
+        }
+        do {
+            try Stream.checkOutput()
             return .done
         } catch {
             return report(error)
@@ -29,7 +36,18 @@ enum Main {
         try command.run()
     }
 
+    /// The argument parser would only call it an unexpected argument.
+    private static func refuseUnknownCommand(_ name: String?) throws(CommandFailure) {
+        let commands = BrocotCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard let name, !name.hasPrefix("-"), name != "help", !commands.contains(name) else { return }
+        throw CommandFailure(
+            .usage,
+            "There is no command \(Secrets.masked(name)). The commands are \(commands.joined(separator: ", ")). "
+                + "See brocot --help.")
+    }
+
     private static func report(_ error: any Error) -> ExitStatus {
+        if let logged = error as? LoggedFailure { return logged.status }
         if let status = ExitStatus(of: error) {
             Stream.error.tell("brocot: \(error)")
             return status

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -9,19 +11,39 @@ enum Stream: Int32 {
     case output = 1
     case error = 2
 
-    /// Writes exactly this text, for programs or made printable before, and a line feed at once, unbuffered: lines of several threads don't mix, and who reads through a
-    /// pipe has each line as it is printed. A reader that is gone is no reason to fail.
+    /// The error number of the first text that could not be written to standard output; 0: all was written.
+    private static let outputFailure = Atomic<Int32>(0)
+
+    /// Writes exactly this text, for programs or made printable before, and a line feed at once, unbuffered: lines of
+    /// several threads don't mix, and who reads through a pipe has each line as it is printed.
+    ///
+    /// A text that can't be written to standard output makes the command fail in the end, see ``checkOutput()``.
     func print(_ text: String) {
         var line = Array((text + "\n").utf8)[...]
         while !line.isEmpty {
             let count = line.withUnsafeBytes { write(rawValue, $0.baseAddress, $0.count) }
-            if count < 0 && errno != EINTR { return }
+            if count < 0 && errno != EINTR { return noteFailure(errno) }
             line = line.dropFirst(max(count, 0))
         }
     }
 
     /// Writes text of one or several lines for a person, whatever names and keys are in it.
     func tell(_ text: String) { print(text.printableLines) }
+
+    /// A reader that has read enough, such as `head`, is no failure.
+    private func noteFailure(_ number: Int32) {
+        guard self == .output, number != EPIPE else { return }
+        _ = Self.outputFailure.compareExchange(expected: 0, desired: number, ordering: .relaxed)
+    }
+
+    /// Makes sure that all data was written. Asked once, at the end of every command, so that no command forgets it.
+    ///
+    /// - Throws: ``CommandFailure`` `.failed`, with the reason.
+    static func checkOutput() throws(CommandFailure) {
+        let number = outputFailure.load(ordering: .relaxed)
+        guard number != 0 else { return }
+        throw CommandFailure(.failed, "Standard output can't be written: \(String(cString: strerror(number))).")
+    }
 
     /// Whether a person is looking.
     var isTerminal: Bool { isatty(rawValue) == 1 }

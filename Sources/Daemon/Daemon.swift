@@ -53,9 +53,10 @@ package struct Daemon: Service {
         logger.info(
             "stopped",
             metadata: [
-                "applied": "\(totals.applied)", "rejected": "\(totals.rejected)", "batches": "\(totals.batches)",
-                "rebalances": "\(totals.rebalances)", "rebalanced_rows": "\(totals.rebalancedRows)",
-                "largest_rebalance": "\(totals.largestRebalance)",
+                "applied": .stringConvertible(totals.applied), "rejected": .stringConvertible(totals.rejected),
+                "batches": .stringConvertible(totals.batches), "rebalances": .stringConvertible(totals.rebalances),
+                "rebalanced_rows": .stringConvertible(totals.rebalancedRows),
+                "largest_rebalance": .stringConvertible(totals.largestRebalance),
             ])
         if ends.contains(.onlyHeldWork) { throw OnlyHeldWorkIsLeft() }
     }
@@ -71,7 +72,7 @@ package struct Daemon: Service {
 
     private func worker(_ number: Int) -> Logger {
         var logger = logger
-        logger[metadataKey: "worker"] = "\(number)"
+        logger[metadataKey: "worker"] = .stringConvertible(number)
         return logger
     }
 }
@@ -79,6 +80,6 @@ package struct Daemon: Service {
 /// All that is pending waits for a person: see `brocot.held_lists`.
 package struct OnlyHeldWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
-        "only requests of held lists are left. See which and why: brocot status. Then: brocot release LIST"
+        "only requests of held lists are left. See which and why: brocot status. Then: brocot release LIST --table TABLE"
     }
 }

@@ -47,7 +47,7 @@ struct FailureLog {
         let text = "\(error)"
         guard let keptBack = admit(text, at: now) else { return }
         var metadata: Logger.Metadata = ["error": "\(text)"]
-        if keptBack > 0 { metadata["kept_back"] = "\(keptBack)" }
+        if keptBack > 0 { metadata["kept_back"] = .stringConvertible(keptBack) }
         logger.log(level: level, message, metadata: metadata)
     }
 
@@ -55,7 +55,11 @@ struct FailureLog {
     mutating func noteWork(_ message: Logger.Message, at now: ContinuousClock.Instant = .now) {
         guard let end = end(at: now) else { return }
         logger.notice(
-            message, metadata: ["seconds": "\(end.duration.components.seconds)", "failures": "\(end.failures)"])
+            message,
+            metadata: [
+                "seconds": .stringConvertible(end.duration.components.seconds),
+                "failures": .stringConvertible(end.failures),
+            ])
     }
 
     /// Errors are the same whose first lines are: details may name other processes each time.

@@ -39,7 +39,7 @@ struct LogPruner: Sendable {
                 await connection.close()
                 failures.noteWork("the log can be pruned again")
                 if pruned > 0 {
-                    logger.info("pruned the log", metadata: ["requests": "\(pruned)"])
+                    logger.info("pruned the log", metadata: ["requests": .stringConvertible(pruned)])
                 } else {
                     interval = Self.idleInterval
                 }

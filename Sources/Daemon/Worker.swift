@@ -179,8 +179,9 @@ struct Worker: Sendable {
                     """
                     : "a list is locked by one transaction all the time; its requests wait. See pg_stat_activity for the pid",
                 metadata: [
-                    "list": "\(overdue.list)", "pid": "\(overdue.holder.process)",
-                    "application": "\(overdue.holder.application)", "seconds": "\(overdue.duration.components.seconds)",
+                    "list": "\(overdue.list)", "pid": .stringConvertible(overdue.holder.process),
+                    "application": "\(overdue.holder.application)",
+                    "seconds": .stringConvertible(overdue.duration.components.seconds),
                 ])
         }
     }
@@ -188,19 +189,25 @@ struct Worker: Sendable {
     private func note(_ report: BatchReport) {
         statistics.count(report)
         logger.debug(
-            "decided", metadata: ["applied": "\(report.applied)", "rejected": "\(report.rejected)"])
+            "decided",
+            metadata: [
+                "applied": .stringConvertible(report.applied), "rejected": .stringConvertible(report.rejected),
+            ])
         for rebalance in report.rebalances {
             logger.info(
                 "rebalanced",
                 metadata: [
-                    "list": "\(rebalance.list)", "rows": "\(rebalance.rows)", "window": "\(rebalance.window)",
+                    "list": "\(rebalance.list)", "rows": .stringConvertible(rebalance.rows),
+                    "window": "\(rebalance.window)",
                     "cause": "request \(rebalance.request)",
                 ])
         }
         for held in report.newlyHeld {
             logger.error(
-                "the database refuses a request; its list waits. Mend that, and then: brocot release LIST",
-                metadata: ["list": "\(held.list)", "request": "\(held.request)", "error": "\(held.error)"])
+                "the database refuses a request; its list waits. Remove the cause, then: brocot release LIST --table TABLE",
+                metadata: [
+                    "list": "\(held.list)", "request": .stringConvertible(held.request), "error": "\(held.error)",
+                ])
         }
     }
 }

@@ -20,6 +20,7 @@ package struct ConnectionParameters: Sendable {
     package init(url: String? = nil) throws(PostgresError) {
         guard let url else { return }
         guard !url.utf8.contains(0) else { throw invalidParameters("it contains a NUL character") }
+        try refuseOtherScheme(url)
         try refuseMisplacedAt(url)
         values = try parse(url)
         try refuseSuspiciousParts(values)
@@ -127,6 +128,14 @@ private func invalidParameters(_ reason: String) -> PostgresError {
             special characters of the user's name and the password are percent-encoded: @ is %40, / is %2F, ? is %3F, \
             % is %25.
             """)
+}
+
+/// The URL of another kind of server.
+private func refuseOtherScheme(_ url: String) throws(PostgresError) {
+    guard let scheme = url.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.\-]*):\/\//)?.1,
+        scheme != "postgresql", scheme != "postgres"
+    else { return }
+    throw invalidParameters("\(scheme):// is not PostgreSQL's scheme, and Brocot works with PostgreSQL only")
 }
 
 /// A second `@`, or one after the host, is most often a password's, of which the rest would be taken for the host or the

@@ -5,6 +5,12 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// What a probe is answered with.
 package struct ProbeAnswer: Sendable {
     package let status: Int
@@ -59,7 +65,7 @@ package final class ProbeServer: Service {
             return ProbeServer(channel: channel, group: group)
         } catch {
             try? await group.shutdownGracefully()
-            throw ProbeServerError(address: address, reason: "\(error)")
+            throw ProbeServerError(address: address, underlying: error)
         }
     }
 
@@ -81,10 +87,20 @@ package final class ProbeServer: Service {
 /// Where a ``ProbeServer`` can't listen.
 package struct ProbeServerError: Error, CustomStringConvertible {
     let address: ProbeAddress
-    let reason: String
+    let underlying: any Error
 
     package var description: String {
-        "can't listen on \(address.host):\(address.port) for HTTP: \(reason). Choose another address with --http"
+        "HTTP can't be answered on \(address): \(reason). Choose another address with --http."
+    }
+
+    private var reason: String {
+        guard let number = (underlying as? IOError)?.errnoCode else { return "\(underlying)" }
+        return switch number {
+        case EADDRINUSE: "another program uses this port"
+        case EADDRNOTAVAIL: "this machine has no such address"
+        case EACCES: "this user may not use this port"
+        default: String(cString: strerror(number))
+        }
     }
 }
 

@@ -30,6 +30,17 @@ import Testing
         #expect(!result.errors.contains("geheim"))
     }
 
+    @Test("is waited for as long as --connect-wait says")
+    func connectWait() async throws {
+        let clock = ContinuousClock()
+        let duration = try await clock.measure {
+            let result = try await BrocotProcess.run(
+                "daemon", "--connect-wait", "3", databaseURL: "postgresql://127.0.0.1:1/app")
+            #expect(result.exitCode == 6)
+        }
+        #expect(duration >= .seconds(3))
+    }
+
     @Test("for want of the schema exits with 3, and names the remedy", arguments: ["show groceries", "daemon"])
     func missingSchema(command: String) async throws {
         let result = try await BrocotProcess.run(command.split(separator: " ").map(String.init))

@@ -160,7 +160,7 @@ import Testing
         let connection = try await database.connect()
         try await connection.execute("SELECT brocot.move('a', 'x', last => true)")
         let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: #""pid":"\#(pid)""#, databaseURL: database.url
+            ["daemon", "--log-format", "json"], in: "/tmp", until: #""pid":\#(pid),"#, databaseURL: database.url
         ) { daemon in
             #expect(daemon.output.contains(#""application":"\#(application)""#))
             #expect(daemon.output.contains("Does a daemon stand still?") == (application == "brocot"))

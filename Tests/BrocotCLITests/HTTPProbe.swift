@@ -93,6 +93,6 @@ struct HTTPProbe {
 extension RunningBrocot {
     /// Where a daemon answers HTTP that was told to take any port, and to log as JSON.
     var probePort: UInt16 {
-        get throws { try #require(output.firstMatch(of: /"port":"(\d+)"/).flatMap { UInt16($0.1) }) }
+        get throws { try #require(output.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.1) }) }
     }
 }

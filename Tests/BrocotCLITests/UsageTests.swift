@@ -37,6 +37,21 @@ import Testing
         #expect(!result.errors.contains("geheim"))
     }
 
+    @Test("says which commands there are where somebody asks for another one")
+    func unknownCommand() async throws {
+        let result = try await BrocotProcess.run("foo", databaseURL: "")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.hasPrefix("brocot: There is no command foo. The commands are migrate, grant, daemon, "))
+    }
+
+    @Test("says that another kind of server is none of PostgreSQL's")
+    func otherServer() async throws {
+        let result = try await BrocotProcess.run("status", databaseURL: "mysql://app:geheim@db/app")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("mysql:// is not PostgreSQL's scheme"), "\(result.errors)")
+        #expect(!result.errors.contains("geheim"))
+    }
+
     @Test("exits with 2 on a URL that is none", arguments: ["mysql://db/app", "postgresql://db:port/app"])
     func invalidURL(url: String) async throws {
         let result = try await BrocotProcess.run("show", "groceries", databaseURL: url)
