@@ -32,9 +32,11 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let connection = try await connection.connect()
-        let reader = CapacityReader(try await orderedTable(on: connection))
-        let finding = try await connection.run { [list] connection throws(PostgresError) in
-            try reader.read(list, on: connection)
+        let finding = try await connection.advisingGrant(.requester) {
+            let reader = CapacityReader(try await orderedTable(on: connection))
+            return try await connection.run { [list] connection throws(PostgresError) in
+                try reader.read(list, on: connection)
+            }
         }
         let report = CapacityReport(list: list, table: table, finding)
         if json {

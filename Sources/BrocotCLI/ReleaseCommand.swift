@@ -41,11 +41,13 @@ struct ReleaseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect()
-        try await database.requireSchema()
-        let released = try await database.run { [lists, table, reject] connection throws(PostgresError) in
-            lists.isEmpty
-                ? try HeldLists.releaseAll(of: table, rejecting: reject, on: connection)
-                : try HeldLists.release(lists, of: table ?? "items", rejecting: reject, on: connection)
+        let released = try await database.advisingGrant(.daemon) {
+            try await database.requireSchema()
+            return try await database.run { [lists, table, reject] connection throws(PostgresError) in
+                lists.isEmpty
+                    ? try HeldLists.releaseAll(of: table, rejecting: reject, on: connection)
+                    : try HeldLists.release(lists, of: table ?? "items", rejecting: reject, on: connection)
+            }
         }
         let missed = lists.filter { !released.contains($0) }
         Stream.error.tell(

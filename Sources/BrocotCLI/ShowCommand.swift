@@ -33,7 +33,9 @@ struct ShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect()
-        let items = try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
+        let items = try await database.advisingGrant(.reader) {
+            try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
+        }
         if json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -31,9 +31,11 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect()
-        try await database.requireSchema()
-        let status = try await database.run { connection throws(PostgresError) in
-            try QueueStatus.read(on: connection)
+        let status = try await database.advisingGrant(.requester) {
+            try await database.requireSchema()
+            return try await database.run { connection throws(PostgresError) in
+                try QueueStatus.read(on: connection)
+            }
         }
         try json ? Stream.output.print(encoded(status)) : Stream.output.tell(StatusText(status, limit: limit).text)
     }

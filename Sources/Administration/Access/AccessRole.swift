@@ -42,7 +42,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
     ].map { .table($0, .on("SELECT")) }
 
     private static let reading: [AccessRight] = [
-        .use(schema: "brocot"), .table("ordered_tables", .on("SELECT")), .table("items", .on("SELECT")),
+        .use(schema: "brocot"), .table("schema_migrations", .on("SELECT")), .table("ordered_tables", .on("SELECT")),
+        .table("items", .on("SELECT")),
     ]
 
     /// Not `id`: who chooses it could take one that was logged. Not `requested_at` either, which ages are told from.
@@ -94,6 +95,17 @@ package enum AccessRole: String, CaseIterable, Sendable {
             .table("held_lists", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
         ] + statusViews
         + ["list_lock_key(text, text)", "release(text, text, boolean)"].map { .call("brocot.\($0)") }
+
+    /// The command for a shell with which the owner of schema `brocot` gives it.
+    package func grantCommand(to name: String) -> String {
+        let isPlain =
+            !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F
+            }
+        let argument = isPlain ? name : "'" + name.replacing("'", with: #"'\''"#) + "'"
+        return "brocot grant \(rawValue) \(argument)"
+    }
 
     private func rights(on table: OwnTable) -> [AccessRight] {
         let ranks = ["rank_num", "rank_den", "rank"]

@@ -1,0 +1,37 @@
+import Administration
+import LibPQ
+import Migrations
+import Ordering
+
+extension Connection {
+    /// Runs `body`, which does what this kind of role may do. To a refusal for want of a right it adds the command with which
+    /// the owner gives that right.
+    ///
+    /// - Throws: What `body` throws; ``CommandFailure`` `.failed` in place of the server's 42501.
+    nonisolated func advisingGrant<Value>(
+        _ kind: AccessRole, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            guard let refusal = Self.serverError(in: error), refusal.sqlState == .insufficientPrivilege else {
+                throw error
+            }
+            let user = await parameterStatus("session_authorization") ?? "ROLE"
+            throw CommandFailure(
+                .failed,
+                """
+                \(refusal.message) (SQLSTATE \(SQLState.insufficientPrivilege)).
+                → As the owner of schema brocot: \(kind.grantCommand(to: user))
+                """)
+        }
+    }
+
+    private static func serverError(in error: any Error) -> PostgresError? {
+        switch error {
+        case let error as PostgresError: error
+        case MigrationError.database(let error), OrderingError.database(let error): error
+        default: nil
+        }
+    }
+}
