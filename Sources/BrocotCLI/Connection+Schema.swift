@@ -1,3 +1,4 @@
+import Administration
 import LibPQ
 import Migrations
 
@@ -12,6 +13,17 @@ extension Connection {
                 "\(summary) is a standby, which can't be written to. Connect to the primary; with several hosts, "
                     + "add target_session_attrs=read-write")
         }
+    }
+
+    /// Makes sure that no policy hides rows of Brocot's own tables from the present role.
+    ///
+    /// - Throws: ``CommandFailure`` `.needsRepair`, with what to do.
+    nonisolated func requireAllRows() async throws {
+        let hidden = try await run { connection throws(PostgresError) in
+            try RowSecurity.hidden(.own, on: connection)
+        }
+        guard !hidden.isEmpty else { return }
+        throw CommandFailure(.needsRepair, "\(RowSecurity.description(of: hidden)). \(RowSecurity.advice)")
     }
 
     /// Those of the names under which no ordered table is registered.

@@ -38,7 +38,8 @@ package struct LogPruningStep: Equatable, Sendable {
     }
 
     private static let settings =
-        [("lock_timeout", "5s"), ("statement_timeout", "60s")] + MoveApplication.plannerSettings
+        [("lock_timeout", "5s"), ("statement_timeout", "60s"), ("row_security", "off")]
+        + MoveApplication.plannerSettings
 
     // Returns one row: whether the lock was got, how many rows were read and how many deleted, and the last id read.
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {

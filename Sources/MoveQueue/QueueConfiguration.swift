@@ -43,6 +43,8 @@ package struct QueueConfiguration: Sendable {
         [
             ("lock_timeout", milliseconds(idleTimeout / 6)), ("statement_timeout", milliseconds(statementTimeout)),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
+            // Rows that a policy hides are an error, and not silently left out.
+            ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }
 

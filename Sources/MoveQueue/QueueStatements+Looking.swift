@@ -22,7 +22,8 @@ extension QueueStatements {
     /// notify: the locks are read after the last id, since they are looked for on its account.
     ///
     /// What an idle daemon asks again and again is one statement alone, not a transaction that could see to the
-    /// `search_path` first; so its operators and types are qualified.
+    /// `search_path` first; so its operators and types are qualified. Nor could it switch row-level security off: where a
+    /// policy may hide requests, it says that some are pending, and the workers that look for them get the error.
     static func look(_ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress))
@@ -35,7 +36,8 @@ extension QueueStatements {
                 ) AS first)
             OR EXISTS (
                 SELECT FROM remembered
-                CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first),
+                CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first)
+            OR pg_catalog.row_security_active('brocot.move_requests'::pg_catalog.regclass),
             ids.last_value,
             ARRAY(
                 SELECT pg_catalog.concat_ws(

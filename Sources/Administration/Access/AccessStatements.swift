@@ -42,6 +42,24 @@ enum AccessStatements {
         LIMIT 100
         """
 
+    /// The tables whose policies apply to the present role: Brocot's own and, if asked for, registered ones. The daemon asks
+    /// it outside of a transaction that could see to the `search_path` first; so operators and types are qualified.
+    static func restrictedTables(withRegistered: Bool) -> SQL {
+        """
+        SELECT pg_catalog.format('%I.%I', namespace.nspname, relation.relname) AS name
+        FROM pg_catalog.pg_class AS relation
+        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid OPERATOR(pg_catalog.=) relation.relnamespace
+        WHERE relation.relrowsecurity AND relation.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[])
+            AND (namespace.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
+                OR \(withRegistered) AND EXISTS (
+                    SELECT FROM brocot.ordered_tables AS registered
+                    WHERE registered.schema_name::pg_catalog.name OPERATOR(pg_catalog.=) namespace.nspname
+                        AND registered.table_name::pg_catalog.name OPERATOR(pg_catalog.=) relation.relname))
+            AND pg_catalog.row_security_active(relation.oid)
+        ORDER BY name
+        """
+    }
+
     /// Those of the names that no role has.
     static func unknownRoles(_ names: [String]) -> SQL {
         """

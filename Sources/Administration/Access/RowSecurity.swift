@@ -1,0 +1,34 @@
+import LibPQ
+
+/// Row-level security that keeps rows from the role that runs the daemon.
+///
+/// The daemon has to see every row: what a policy hides from it would never be applied, or be given wrong places. So it runs
+/// with `row_security = off`, and the server refuses each statement that a policy would restrict.
+package enum RowSecurity {
+    package enum Tables: Sendable {
+        /// Those in schema `brocot`.
+        case own
+        /// Those and every registered table.
+        case all
+    }
+
+    package static let advice = """
+        Give the daemon's role BYPASSRLS (ALTER ROLE … BYPASSRLS), or membership in the role that owns the tables. \
+        See "Row-level security" in docs/operations.md.
+        """
+
+    /// The tables, as `schema.table`, whose policies apply to the present role.
+    package static func hidden(
+        _ tables: Tables, on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        var hidden: [String] = []
+        for row in try connection.query(AccessStatements.restrictedTables(withRegistered: tables == .all)) {
+            hidden.append(try row.decode(0))
+        }
+        return hidden
+    }
+
+    package static func description(of hidden: [String]) -> String {
+        "row-level security applies to this role on \(hidden.joined(separator: ", ")), and the daemon has to see every row"
+    }
+}

@@ -1,0 +1,182 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("Row-level security", .database, .timeLimit(.minutes(10))) struct RowSecurityTests {
+    @Test(
+        "that hides requests from a daemon while it sleeps is told by its log, /readyz and doctor; with the right, all goes on"
+    )
+    func hidden() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let printed = PrintedText()
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let role = roles[0]
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+                until: #""message":"connected""#, databaseURL: role.url, printing: printed
+            ) { daemon in
+                let port = try daemon.probePort
+                _ = try await HTTPProbe.wait(for: "/metrics", port: port) { $0.body.contains("brocot_asleep 1\n") }
+                try await owner.execute(script: "ALTER TABLE brocot.move_requests ENABLE ROW LEVEL SECURITY")
+                try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
+                let unready = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
+                #expect(unready.body.contains("row-level security"), "\(unready.body)")
+                let doctor = try await BrocotProcess.run("doctor", databaseURL: role.url)
+                #expect(doctor.exitCode == 7)
+                #expect(doctor.output.contains("fail  policies"), "\(doctor.output)")
+                #expect(doctor.output.contains("brocot.move_requests"))
+                try await owner.execute(script: "ALTER ROLE \(role.name) BYPASSRLS")
+                try await owner.execute("CALL brocot.wait_for(1, '60 s')")
+                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
+        #expect(
+            printed.text.contains(
+                "query would be affected by row-level security policy for table \\\"move_requests\\\""),
+            "\(printed.text)")
+    }
+
+    @Test("is told at the start, too")
+    func hiddenAtStart() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: "ALTER TABLE brocot.ordered_tables ENABLE ROW LEVEL SECURITY")
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+                until: #""message":"connected""#, databaseURL: roles[0].url
+            ) { daemon in
+                #expect(daemon.output.contains("row-level security applies to this role on brocot.ordered_tables"))
+                #expect(daemon.output.contains("BYPASSRLS"))
+                let port = try daemon.probePort
+                _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                    $0.body.contains("row-level security applies to this role on brocot.ordered_tables")
+                }
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+    }
+
+    @Test("on a table of the user's holds up its own lists only, and rejects nothing")
+    func ownTable() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE TABLE public.cards (
+                    id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric,
+                    UNIQUE (board, id), UNIQUE (board, rank));
+                INSERT INTO public.cards (id, board) VALUES (1, 1);
+                ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                SELECT brocot.move('1', '1', last => true, ordered_table => 'public.cards');
+                SELECT brocot.move('l', 'a', last => true);
+                """)
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--log-format", "json"], in: "/tmp", until: "security policy for table \\\"cards\\\"",
+                databaseURL: roles[0].url
+            ) { daemon in
+                try await owner.execute("CALL brocot.wait_for(2, '60 s')")
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+        #expect(try await owner.query("SELECT FROM brocot.move_requests WHERE id = 1").count == 1)
+        #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
+    }
+
+    @Test("as in the documentation lets each of two tenants see and ask for its own only, and the daemon serves both")
+    func tenants() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: try policies())
+        let suffix = TestDatabase.current.name
+        let tenants = ["red_\(suffix)", "blue_\(suffix)"]
+        for tenant in tenants {
+            try await owner.execute("CREATE ROLE \(identifier: tenant) LOGIN")
+            #expect(try await BrocotProcess.run("grant", "requester", tenant).exitCode == 0)
+            try await owner.execute(script: try revocation(from: tenant))
+        }
+        do {
+            for tenant in tenants { try await use(as: tenant, other: tenants.first { $0 != tenant } ?? "") }
+            try await GrantedRole.with("daemon", owner: owner) { roles in
+                try await owner.execute(script: "ALTER ROLE \(roles[0].name) BYPASSRLS")
+                #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url).exitCode == 0)
+            }
+            for tenant in tenants {
+                let connection = try await connect(as: tenant)
+                let log = try await connection.query("SELECT list, outcome FROM brocot.move_log")
+                #expect(try log.map { try $0.decode(0, as: String.self) } == ["\(tenant)/list"])
+                #expect(try log.map { try $0.decode(1, as: String.self) } == ["applied"])
+                let items = try await connection.query("SELECT list FROM brocot.items")
+                #expect(try items.map { try $0.decode(0, as: String.self) } == ["\(tenant)/list"])
+            }
+        } catch {
+            try await drop(tenants, by: owner)
+            throw error
+        }
+        try await drop(tenants, by: owner)
+    }
+
+    // MARK: Steps
+
+    /// Asks for a move of one's own, and in vain for whatever touches the other's lists or keys.
+    private func use(as tenant: String, other: String) async throws {
+        let connection = try await connect(as: tenant)
+        try await connection.execute(
+            "SELECT brocot.move(\("\(tenant)/list"), 'a', last => true, idempotency_key => \("\(tenant)/1"))")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
+        #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 1)
+        let foreign: [SQL] = [
+            "SELECT brocot.move(\("\(other)/list"), 'a', first => true)",
+            "SELECT brocot.move(\("\(tenant)/list"), 'a', first => true, from_list => \("\(other)/list"))",
+            "SELECT brocot.move(\("\(tenant)/list"), 'a', first => true, idempotency_key => \("\(other)/2"))",
+            "SELECT * FROM brocot.pending_lists", "SELECT * FROM brocot.queue_status",
+        ]
+        for statement in foreign {
+            let error = await #expect(throws: PostgresError.self, "\(statement.text)") {
+                try await connection.execute(statement)
+            }
+            #expect(error?.sqlState == .insufficientPrivilege)
+        }
+    }
+
+    private func connect(as tenant: String) async throws -> Connection {
+        try await Connection.connect(
+            ConnectionParameters(url: TestDatabase.current.url.replacing("//postgres@", with: "//\(tenant)@")),
+            logger: .init(label: "RowSecurityTests"))
+    }
+
+    private func drop(_ roles: [String], by owner: Connection) async throws {
+        for role in roles {
+            try await owner.execute("DROP OWNED BY \(identifier: role)")
+            try await owner.execute("DROP ROLE \(identifier: role)")
+        }
+    }
+
+    /// The statements of the documentation, as they stand there.
+    private func policies() throws -> String { try documented("-- Policies for tenants") }
+
+    private func revocation(from tenant: String) throws -> String {
+        try documented("-- For each tenant").replacing("red", with: tenant)
+    }
+
+    /// The SQL block of docs/operations.md that begins with this line.
+    private func documented(_ firstLine: String) throws -> String {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/operations.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let start = try #require(text.firstRange(of: "```sql\n\(firstLine)"))
+        let rest = text[start.upperBound...]
+        let end = try #require(rest.firstRange(of: "```"))
+        return firstLine + String(rest[..<end.lowerBound])
+    }
+}
