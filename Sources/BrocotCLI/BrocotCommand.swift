@@ -2,6 +2,8 @@ import ArgumentParser
 
 /// The executable `brocot`.
 struct BrocotCommand: AsyncParsableCommand {
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "brocot",
         abstract: "Keeps the order that people give to things, in PostgreSQL.",
@@ -32,7 +34,7 @@ struct BrocotCommand: AsyncParsableCommand {
               3  migrations pending        8  the database is newer
               4  schema changed by hand
             """,
-        version: "0.1.0",
+        version: version,
         subcommands: [
             MigrateCommand.self, GrantCommand.self, DaemonCommand.self, StatusCommand.self, ReleaseCommand.self,
             ShowCommand.self,

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Configuration
+import FoundationEssentials
 import LibPQ
 import Logging
 import Migrations
@@ -77,14 +78,34 @@ struct DaemonCommand: AsyncParsableCommand {
             return Stream.output.print(lines.joined(separator: "\n"))
         }
         let logger = settings.log.makeLogger()
+        do {
+            try await run(settings, logger)
+        } catch {
+            // Who reads JSON reads why the daemon ended, too.
+            guard settings.log.format.value == .json, let status = ExitStatus(of: error) else { throw error }
+            logger.critical("\(error)")
+            throw LoggedFailure(status: status)
+        }
+    }
+
+    private func run(_ settings: DaemonSettings, _ logger: Logger) async throws {
+        for name in DaemonSettings.unknownVariables(in: ProcessInfo.processInfo.environment) {
+            logger.warning("an environment variable is no setting, and changes nothing", metadata: ["name": "\(name)"])
+        }
         let parameters = try settings.connection.parameters(logger: logger)
         let signals = DaemonSignals.prepare()
         let supervision = try await DaemonSupervision.start(
             http: settings.http.value, stallAfter: .seconds(settings.stallAfter.value), logger: logger)
         var configuration = settings.configuration(parameters)
         configuration.drains = drain
-        configuration.fitness = Self.fitness { try await $0.requireSchema() }
-        configuration.lastingFitness = Self.fitness { try await $0.requireSchemaStill() }
+        configuration.fitness = Self.fitness {
+            try await $0.requireSchema()
+            try await $0.requireAllRows()
+        }
+        configuration.lastingFitness = Self.fitness {
+            try await $0.requireSchemaStill()
+            try await $0.requireAllRows()
+        }
         let connectWait = Duration.seconds(settings.connectWait.value)
         let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
         let daemon = StartingDaemon(daemon: Daemon(configuration, health: supervision.health, logger: logger)) {
@@ -142,10 +163,16 @@ struct DaemonCommand: AsyncParsableCommand {
 
     private static func checkSchema(on first: Connection, naming tables: [String], logger: Logger) async throws {
         try await first.requireWritable()
-        try await first.requireSchema()
+        try await first.advisingGrant(.daemon) { try await first.requireSchema() }
         // A warning is not worth a failure, should the server go away right now.
         for table in (try? await first.unregistered(tables)) ?? [] {
             logger.warning("--on-poison names a table that is not registered", metadata: ["table": "\(table)"])
+        }
+        do {
+            try await first.requireAllRows()
+        } catch let failure as CommandFailure {
+            // The administrator may give the right while the daemon runs.
+            logger.error("\(failure)")
         }
         logger.info("connected", metadata: ["database": "\(first.summary)"])
         await first.close()

@@ -42,6 +42,7 @@ struct DevCommand: AsyncParsableCommand {
         Stream.error.tell("Starting PostgreSQL in \(folder) …")
         let database = try await PrivateDatabase.start(.init(directory: folder, port: port), logger: logger)
         var configuration = DaemonConfiguration(connection: database.parameters)
+        configuration.version = BrocotCommand.version
         configuration.workers = workers
         try await ServiceRunner.run(
             [

@@ -11,9 +11,9 @@ struct DoctorCommand: AsyncParsableCommand {
               brocot doctor
               brocot doctor --role requester --json
 
-            Run it with the connection that the daemon uses: it checks connection, version, replica, pooler, \
-            notifications, schema, privileges, tables, autovacuum, held lists, the queue, and what keeps vacuum from \
-            dead rows. It changes nothing.
+            Run it with the connection that the daemon uses: it checks the connection, the server's settings, the schema, \
+            rights, ordered tables, autovacuum, held lists, daemons, the queue, and what keeps vacuum from removing dead \
+            rows. It changes nothing.
 
             Exit status: 0 nothing fails (there may be warnings) · 3 migrations pending · 4 schema changed by hand · \
             6 no connection, or only a standby · 7 something else needs repair · 8 the database is newer

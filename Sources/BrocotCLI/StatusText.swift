@@ -27,8 +27,13 @@ struct StatusText {
                     "\(period.isMinimum ? "≥" : "")\(period.applied) applied, \(period.rejected) rejected",
                 ]
             }
-            + [["held lists", "\(held)"], ["a daemon sleeps", status.aDaemonSleeps ? "yes" : "no"]]
+            + [["held lists", "\(held)"], ["daemons", daemons]]
         return rows.map { "\($0[0].padded(to: 16))\($0[1])" }
+    }
+
+    private var daemons: String {
+        guard status.daemons.isEmpty else { return LiveDaemon.summary(of: status.daemons) }
+        return status.pending == 0 ? "none" : "none, and requests wait. Start one: brocot daemon"
     }
 
     private var lists: [String] {

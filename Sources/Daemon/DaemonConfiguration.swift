@@ -5,6 +5,8 @@ import MoveQueue
 package struct DaemonConfiguration: Sendable {
     /// Its ``ConnectionParameters/answerTimeout`` is set from `queue`.
     package var connection: ConnectionParameters
+    /// The program's version, by which others see who works: see ``listenerName``.
+    package var version = "unknown"
     /// How many connections apply requests, 1 or more.
     package var workers = 2
     /// Whether to end when nothing is pending.
@@ -24,6 +26,13 @@ package struct DaemonConfiguration: Sendable {
     }
     /// Asked again on that connection while somebody wants to know, once in a few seconds: it has to be cheap.
     package var lastingFitness: Fitness?
+
+    /// The `application_name` of the one session of each daemon that lasts as long as it runs. `brocot status` and `brocot doctor`
+    /// count daemons by it. What the operator calls the application follows.
+    var listenerName: String {
+        let name = "brocot daemon \(version)"
+        return connection["application_name"].map { "\(name), \($0)" } ?? name
+    }
 
     package init(connection: ConnectionParameters) {
         self.connection = connection

@@ -31,7 +31,9 @@ final class NotificationListener: Sendable {
     private let isSilenceKnown = StopFlag()
 
     init(_ configuration: DaemonConfiguration, health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger) {
-        parameters = configuration.connection
+        var parameters = configuration.connection
+        parameters["application_name"] = configuration.listenerName
+        self.parameters = parameters
         queue = configuration.queue
         fitness = configuration.fitness
         lastingFitness = configuration.lastingFitness

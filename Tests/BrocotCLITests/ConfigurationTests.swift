@@ -127,6 +127,18 @@ import Testing
         }
     }
 
+    @Test("warns of variables of the environment that are no settings, and of none that Kubernetes sets")
+    func unknownVariable() async throws {
+        let variables = [
+            "BROCOT_WORKER": "3", "BROCOT_LOG_FORMAT": "json", "BROCOT_PORT": "tcp://10.0.0.1:9187",
+            "BROCOT_PORT_9187_TCP_PORT": "9187", "BROCOT_SERVICE_HOST": "10.0.0.1",
+        ]
+        let result = try await run(
+            ["daemon", "--database-url", "postgresql://127.0.0.1:1/x", "--connect-wait", "0"], variables)
+        #expect(result.errors.contains(#""metadata":{"name":"BROCOT_WORKER"}"#), "\(result.errors)")
+        #expect(!result.errors.contains("BROCOT_PORT") && !result.errors.contains("BROCOT_SERVICE"))
+    }
+
     @Test("is refused with 2 where there is no such file")
     func missingFile() async throws {
         let result = try await dump(["--config", "/nowhere/brocot.json"], [:])

@@ -18,8 +18,9 @@ import Testing
         #expect(findings.filter { $0.level != "ok" && $0.check != "horizon" }.map(\.message) == [])
         #expect(
             findings.map(\.check) == [
-                "connection", "version", "encoding", "replica", "pooler", "notify", "schema", "privileges", "grants",
-                "tables", "autovacuum", "held lists", "queue", "horizon",
+                "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table", "schema",
+                "privileges", "grants", "tables", "keys", "duplicates", "ranks", "policies", "autovacuum", "held lists",
+                "daemons", "queue", "horizon",
             ])
     }
 
@@ -57,6 +58,21 @@ import Testing
                 "INSERT INTO brocot.ordered_tables VALUES ('a.b', 'a', 'b', '{c}', 'd', false)", "tables",
                 "ordered_tables"
             ),
+            (cards(keys: "UNIQUE (board, id)") + "ALTER TABLE public.cards RENAME board TO list", "tables", "column"),
+            (
+                "CREATE DOMAIN public.key AS numeric;" + cards(board: "public.key", keys: "UNIQUE (board, id)"), "keys",
+                "ALTER COLUMN"
+            ),
+            (cards(board: "char(3)", keys: "UNIQUE (board, id)"), "keys", "ALTER COLUMN"),
+            (
+                cards(keys: "UNIQUE (board, rank)") + "INSERT INTO public.cards (board, id) VALUES (7, 3), (7, 3)",
+                "duplicates", "CREATE UNIQUE INDEX"
+            ),
+            (
+                cards(keys: "UNIQUE (board, id)")
+                    + "INSERT INTO public.cards (board, id, rank_num, rank_den) VALUES (7, 3, 1, 2)", "ranks",
+                "Only Brocot may write"
+            ),
         ])
     func repair(change: String, check: String, advice: String) async throws {
         try await TestDatabase.current.connect().execute(script: change)
@@ -65,6 +81,46 @@ import Testing
         let failures = findings.filter { $0.level == "fail" }
         #expect(failures.map(\.check) == [check])
         #expect(failures.first?.advice?.contains(advice) == true)
+    }
+
+    /// An ordered table of the user's, whose `rank` is a plain column.
+    private static func cards(board: String = "bigint", keys: String) -> String {
+        """
+        CREATE TABLE public.cards (
+            id bigint, board \(board), rank_num bigint, rank_den bigint, rank numeric, \(keys));
+        INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+        """
+    }
+
+    @Test("warns of a table in which an item could have several rows", .database)
+    func noUniqueKey() async throws {
+        try await TestDatabase.current.connect().execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 0)
+        let finding = try #require(findings.first { $0.check == "duplicates" })
+        #expect(finding.level == "warn" && finding.message.hasSuffix("out of public.cards"))
+    }
+
+    @Test("warns of a time-out that ends the sessions of a daemon that waits", .database)
+    func idleSessionTimeout() async throws {
+        let database = TestDatabase.current
+        try await database.connect().execute(
+            "ALTER DATABASE \(identifier: database.name) SET idle_session_timeout = '5s'")
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 0)
+        let finding = try #require(findings.first { $0.check == "time-outs" })
+        #expect(finding.level == "warn" && finding.message.contains("idle for 5.0 s"))
+        #expect(finding.advice == #"ALTER ROLE "postgres" SET idle_session_timeout = 0;"#)
+    }
+
+    @Test(
+        "warns of a lock table without room for a daemon's lists",
+        .database(on: .own(settings: ["max_locks_per_transaction": "10", "max_connections": "40"])))
+    func lockTable() async throws {
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 0)
+        let finding = try #require(findings.first { $0.check == "lock table" })
+        #expect(finding.level == "warn" && finding.message.contains("room for 400 locks"))
     }
 
     @Test("warns of requests that nobody applies", .database)
@@ -95,10 +151,10 @@ import Testing
         try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
         #expect(exitCode == 7)
         let failures = findings.filter { $0.level == "fail" }
-        #expect(failures.map(\.check) == ["privileges", "tables"])
+        #expect(failures.map(\.check) == ["privileges", "policies"])
         #expect(failures[0].message == #"a daemon also needs DELETE on "brocot"."move_requests""#)
         #expect(failures[0].advice?.contains("brocot grant daemon \(role).") == true)
-        #expect(failures[1].message.contains("row-level security hides rows of public.cards"))
+        #expect(failures[1].message.hasPrefix("row-level security applies to this role on public.cards"))
     }
 
     @Test("tells what roles lack on a table that was registered after they were granted their rights", .database)

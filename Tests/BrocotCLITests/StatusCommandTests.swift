@@ -3,6 +3,12 @@ import LibPQ
 import TestPostgres
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 @Suite("status", .database, .timeLimit(.minutes(10))) struct StatusCommandTests {
     @Test("prints tables for people, whatever lists are called")
     func text() async throws {
@@ -19,10 +25,41 @@ import Testing
         let lines = result.output.split(separator: "\n")
         #expect(lines.contains { $0.hasPrefix("pending         2, the oldest for") })
         #expect(lines.contains { $0.hasPrefix("last minute     0 applied, 0 rejected") })
-        #expect(lines.contains("a daemon sleeps no"))
+        #expect(lines.contains("daemons         none, and requests wait. Start one: brocot daemon"))
         #expect(lines.contains { $0.hasPrefix("items  l") })
         #expect(lines.contains { $0.contains("stuck") && $0.contains("because (P0001)") })
         #expect(!result.output.contains("\u{1B}"))
+    }
+
+    @Test("tells how many daemons live, their version and since when, and doctor does so too")
+    func daemons() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with("daemon", "requester", owner: owner) { roles in
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+                until: #""message":"connected""#, databaseURL: roles[0].url
+            ) { daemon in
+                _ = try await HTTPProbe.wait(for: "/readyz", port: try daemon.probePort) { $0.status == 200 }
+                let status = try await BrocotProcess.run("status")
+                #expect(status.output.contains(/daemons +1: version 0\.1\.0 since 2\d\d\d-/), "\(status.output)")
+                let requester = try await BrocotProcess.run("status", databaseURL: roles[1].url)
+                #expect(requester.output.contains("1: version 0.1.0\n"), "\(requester.output)")
+                let doctor = try await BrocotProcess.run("doctor")
+                #expect(doctor.output.contains("ok    daemons     1: version 0.1.0 since 2"), "\(doctor.output)")
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+            // Who only calls itself so is none.
+            let pretender = try await Connection.connect(
+                ConnectionParameters(url: roles[1].url + "&application_name=brocot%20daemon%209"),
+                logger: .init(label: "StatusCommandTests"))
+            try await pretender.execute("SELECT brocot.move('l', 'a', last => true)")
+            let alone = try await BrocotProcess.run("doctor")
+            #expect(alone.exitCode == 0)
+            #expect(
+                alone.output.contains("warn  daemons     none is connected, and 1 requests wait"), "\(alone.output)")
+            await pretender.close()
+        }
     }
 
     @Test("--json prints one object")

@@ -9,7 +9,7 @@ extension Doctor {
             return .failure(
                 "privileges", "a \(role.rawValue) also needs \(missing.joined(separator: ", "))",
                 advice: """
-                    As the owner: \(Self.grant(role, to: try connection.query(DoctorStatements.user).single().decode(0))). \
+                    As the owner: \(role.grantCommand(to: try connection.query(DoctorStatements.user).single().decode(0))). \
                     Or check another role with --role.
                     """)
         }
@@ -25,39 +25,15 @@ extension Doctor {
                 incomplete.map { "\($0.role.rawValue) \($0.name) lacks \($0.missing.joined(separator: ", "))" }
                     .joined(separator: "; "),
                 advice: "As the tables' owner: "
-                    + incomplete.map { Self.grant($0.role, to: $0.name) }.joined(separator: "; "))
+                    + incomplete.map { $0.role.grantCommand(to: $0.name) }.joined(separator: "; "))
         }
     }
 
-    /// The command for a shell.
-    private static func grant(_ role: AccessRole, to name: String) -> String {
-        let isPlain =
-            !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F
-            }
-        let argument = isPlain ? name : "'" + name.replacing("'", with: #"'\''"#) + "'"
-        return "brocot grant \(role.rawValue) \(argument)"
-    }
-
-    func tables(_ connection: Connection) async -> Finding {
-        await attempt("tables", connection) { connection throws(PostgresError) in
-            var (missing, hidden): ([String], [String]) = ([], [])
-            for row in try connection.query(DoctorStatements.troubledTables) {
-                let name = try row.decode(0, as: String.self)
-                if try row.decode(1, as: Bool.self) { missing.append(name) } else { hidden.append(name) }
-            }
-            if !missing.isEmpty {
-                return .failure(
-                    "tables", "registered, but not there: \(missing.joined(separator: ", "))",
-                    advice: "Create the table anew, or delete its row from brocot.ordered_tables.")
-            }
-            guard hidden.isEmpty else {
-                return .failure(
-                    "tables", "row-level security hides rows of \(hidden.joined(separator: ", ")) from this role",
-                    advice: "Give the daemon's role a policy that lets it see and update every row, or BYPASSRLS.")
-            }
-            return .ok("tables", "every registered table is there")
+    func rowSecurity(_ connection: Connection) async -> Finding {
+        await attempt("policies", connection) { connection throws(PostgresError) in
+            let hidden = try RowSecurity.hidden(.all, on: connection)
+            guard !hidden.isEmpty else { return .ok("policies", "no policy applies to this role") }
+            return .failure("policies", RowSecurity.description(of: hidden), advice: RowSecurity.advice)
         }
     }
 
@@ -101,7 +77,9 @@ extension Doctor {
             guard count > 0 else { return .ok("held lists", "none") }
             return .failure(
                 "held lists", "\(count) wait for a person",
-                advice: "See brocot status. Mend what refuses the requests, then: brocot release LIST, or --all.")
+                advice:
+                    "See brocot status. Mend what refuses the requests, then: brocot release LIST --table TABLE, or --all."
+            )
         }
     }
 
@@ -116,6 +94,20 @@ extension Doctor {
             return .warning(
                 "queue", "\(pending) requests pending, the oldest for \(age) s",
                 advice: "Is a daemon running? Its log tells what it lacks; brocot status shows which lists wait.")
+        }
+    }
+
+    func daemons(_ connection: Connection) async -> Finding {
+        await attempt("daemons", connection) { connection throws(PostgresError) in
+            let daemons = try LiveDaemon.all(on: connection)
+            guard daemons.isEmpty else { return .ok("daemons", LiveDaemon.summary(of: daemons)) }
+            let pending = try connection.query(DoctorStatements.waiting).single().decode(0, as: Int.self)
+            guard pending > 0 else { return .ok("daemons", "none is connected, and no request waits") }
+            return .warning(
+                "daemons", "none is connected, and \(pending) requests wait",
+                advice:
+                    "Start one: brocot daemon. Behind a pooler in transaction mode, a daemon that runs may not be seen."
+            )
         }
     }
 

@@ -40,17 +40,27 @@ package struct Doctor: Sendable {
         var findings = [
             version(connection), await encoding(connection), await replica(connection), await pooler(connection),
         ]
-        findings.append(await delivery(connection))
+        findings += [await delivery(connection), await sessionTimeout(connection), await lockTable(connection)]
         let schema = await schema(connection)
         findings.append(schema)
         if schema.level == .ok {
-            for check in [privileges, grants, tables, vacuum, heldLists, waiting] {
-                findings.append(await check(connection))
-            }
+            for check in checksOfSchema { findings.append(await check(connection)) }
         }
         findings.append(await horizon(connection))
         await connection.close()
         return findings
+    }
+
+    private typealias Check = (Connection) async -> Finding
+
+    /// A reader has no rights on the queue, and only a daemon has to see every row.
+    private var checksOfSchema: [Check] {
+        switch role {
+        case .reader: [privileges, tables]
+        case .requester: [privileges, grants, tables, vacuum, heldLists, daemons, waiting]
+        case .daemon:
+            [privileges, grants, tables, keys, duplicates, ranks, rowSecurity, vacuum, heldLists, daemons, waiting]
+        }
     }
 
     /// Runs the queries of one check in a transaction. What the server refuses is no reason to leave out the others.
@@ -130,9 +140,10 @@ package struct Doctor: Sendable {
         do throws(MigrationError) {
             return Self.finding(of: try await Migrator(connection: connection).status())
         } catch {
+            let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
             return .failure(
                 "schema", "could not be checked: \(error)",
-                advice: "Grant the role what it needs: brocot grant \(role.rawValue).")
+                advice: "As the owner of schema brocot: \(role.grantCommand(to: user))")
         }
     }
 

@@ -14,6 +14,18 @@ enum DoctorStatements {
         WHERE name IN ('autovacuum', 'track_counts') AND setting = 'off' ORDER BY name
         """
 
+    /// In milliseconds; 0: none. As for the present role in the present database.
+    static let idleSessionTimeout: SQL = """
+        SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'idle_session_timeout'
+        """
+
+    /// How many locks the server's shared table has room for.
+    static let lockTableSize: SQL = """
+        SELECT pg_catalog.current_setting('max_locks_per_transaction')::bigint
+            * (pg_catalog.current_setting('max_connections')::bigint
+                + pg_catalog.current_setting('max_prepared_transactions')::bigint)
+        """
+
     static let user: SQL = "SELECT current_user::text"
 
     /// Whether the present role sees what other roles' sessions do.
@@ -66,17 +78,105 @@ enum DoctorStatements {
         """
     }
 
-    /// Registered tables that are not there, or hide rows from the present role.
-    static let troubledTables: SQL = """
-        SELECT registered.name, found.relation IS NULL
+    /// The columns that a registered table has to have.
+    private static let wantedColumns: SQL = """
+        unnest(registered.list_columns || ARRAY[
+            registered.item_column, registered.rank_column || '_num', registered.rank_column || '_den',
+            registered.rank_column]) AS wanted (name)
+        """
+
+    /// Registered tables that are not there, and `table.column` for registered columns that are not.
+    static let missingTables: SQL = """
+        SELECT registered.name || coalesce('.' || missing.name, '')
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL (
             SELECT pg_catalog.to_regclass(
                 pg_catalog.format('%I.%I', registered.schema_name, registered.table_name)) AS relation
         ) AS found
-        WHERE found.relation IS NULL OR pg_catalog.row_security_active(found.relation)
+        LEFT JOIN LATERAL (
+            SELECT wanted.name
+            FROM \(wantedColumns)
+            WHERE found.relation IS NOT NULL AND NOT EXISTS (
+                SELECT FROM pg_catalog.pg_attribute AS present
+                WHERE present.attrelid = found.relation AND present.attname = wanted.name AND NOT present.attisdropped)
+        ) AS missing ON true
+        WHERE found.relation IS NULL OR missing.name IS NOT NULL
+        ORDER BY 1
+        """
+
+    /// A registered table as its keys are compared.
+    struct KeyedTable {
+        let name: String
+        let table: SQL
+        /// The list columns and the item column.
+        let keyColumns: [SQL]
+        let rankColumn: String
+
+        /// From the columns of ``DoctorStatements/keyedTables``.
+        init(_ row: Row) throws(PostgresError) {
+            name = try row.decode(0)
+            table = "\(identifier: try row.decode(1)).\(identifier: try row.decode(2))"
+            keyColumns = (try row.decode(3, as: [String].self) + [try row.decode(4)]).map { "\(identifier: $0)" }
+            rankColumn = try row.decode(5)
+        }
+    }
+
+    /// Registered tables that are there, with all their columns.
+    static let keyedTables: SQL = """
+        SELECT registered.name, registered.schema_name, registered.table_name, registered.list_columns,
+            registered.item_column, registered.rank_column
+        FROM brocot.ordered_tables AS registered
+        WHERE NOT EXISTS (
+            SELECT FROM \(wantedColumns)
+            WHERE NOT EXISTS (
+                SELECT FROM pg_catalog.pg_attribute AS present
+                WHERE present.attrelid = pg_catalog.to_regclass(
+                        pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+                    AND present.attname = wanted.name AND NOT present.attisdropped))
         ORDER BY registered.name
         """
+
+    /// Those of ``keyedTables`` without a unique index on the item column alone, or on list and item columns.
+    static let tablesWithoutUniqueKey: SQL = """
+        SELECT keyed.* FROM (\(keyedTables)) AS keyed
+        WHERE NOT EXISTS (
+            SELECT FROM pg_catalog.pg_index AS index
+            WHERE index.indrelid = pg_catalog.to_regclass(pg_catalog.format('%I.%I', keyed.schema_name, keyed.table_name))
+                AND index.indisunique AND index.indisvalid AND index.indpred IS NULL AND index.indexprs IS NULL
+                AND NOT EXISTS (
+                    SELECT FROM pg_catalog.pg_attribute AS part
+                    WHERE part.attrelid = index.indrelid AND part.attnum = ANY (index.indkey[:index.indnkeyatts - 1])
+                        AND part.attname <> ALL (keyed.list_columns || keyed.item_column)))
+        """
+
+    /// The last key of one item of which there are several rows.
+    static func duplicate(in keyed: KeyedTable) -> SQL {
+        let keys = keyed.keyColumns.joined(separator: ", ")
+        let areKeys: [SQL] = keyed.keyColumns.map { "\($0) IS NOT NULL" }
+        return """
+            SELECT \(keyed.keyColumns[keyed.keyColumns.count - 1])::text
+            FROM \(keyed.table)
+            WHERE \(areKeys.joined(separator: " AND "))
+            GROUP BY \(keys) HAVING count(*) > 1 LIMIT 1
+            """
+    }
+
+    /// So many rows of a table are looked at.
+    static let sampledRows = 10_000
+
+    /// How many of the first rows have a rank that is not that of their fraction.
+    static func wrongRanks(in keyed: KeyedTable) -> SQL {
+        """
+        SELECT count(*)
+        FROM (
+            SELECT sampled.\(identifier: keyed.rankColumn + "_num") AS num, sampled.\(identifier: keyed.rankColumn + "_den") AS den,
+                sampled.\(identifier: keyed.rankColumn) AS rank
+            FROM \(keyed.table) AS sampled LIMIT \(sampledRows)::bigint
+        ) AS sample
+        WHERE sample.rank::numeric IS DISTINCT FROM
+            CASE WHEN sample.den > 0 THEN trim_scale(sample.num::numeric(57, 38) / sample.den) END
+        """
+    }
 
     static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists"
 

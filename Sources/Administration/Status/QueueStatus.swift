@@ -51,6 +51,8 @@ package struct QueueStatus: Sendable, Encodable {
     /// Whether a daemon waits to be notified of requests. Not while all work, nor where notifications don't arrive; but
     /// also after one was killed asleep, until another works or stops.
     package let aDaemonSleeps: Bool
+    /// The daemons that are connected.
+    package let daemons: [LiveDaemon]
     /// Lists with pending requests, those that wait longest first.
     package let lists: [PendingList]
     /// Whether there are more lists: these are then the first ones by name.
@@ -76,7 +78,7 @@ extension QueueStatus {
             return QueueStatus(
                 pending: try queue.decode(0), pendingIsEstimate: try queue.decode(1),
                 oldestAgeSeconds: try queue.decode(2, as: Int?.self).map { Double($0) / 1_000 },
-                aDaemonSleeps: try queue.decode(3),
+                aDaemonSleeps: try queue.decode(3), daemons: try LiveDaemon.all(on: connection),
                 lists: lists.prefix(mostLists).sorted { $0.oldestAgeSeconds > $1.oldestAgeSeconds },
                 listsAreIncomplete: lists.count > mostLists,
                 throughput: try readThroughput(on: connection), rejections: try readRejections(on: connection),

@@ -7,6 +7,17 @@ enum StatusStatements {
         FROM brocot.queue_status
         """
 
+    /// The sessions of daemons in this database, by the name that they give themselves. Any client can choose that name: only
+    /// a role that may delete requests counts. Everybody may see names; when a session began, only `pg_read_all_stats`.
+    static let liveDaemons: SQL = """
+        SELECT coalesce(substring(activity.application_name FROM '^brocot daemon ([^ ,]+)'), 'unknown'),
+            activity.usename::text, activity.pid, activity.backend_start
+        FROM pg_catalog.pg_stat_activity AS activity
+        WHERE activity.datname = pg_catalog.current_database() AND activity.application_name LIKE 'brocot daemon %'
+            AND pg_catalog.has_table_privilege(activity.usesysid, 'brocot.move_requests', 'DELETE')
+        ORDER BY activity.backend_start, activity.pid
+        """
+
     /// Not sorted, so that no more lists are looked up than asked for.
     static func lists(limit: Int) -> SQL {
         """

@@ -17,6 +17,17 @@ struct DaemonSettings {
         "log_format", "log_level",
     ]
 
+    /// Variables of the environment whose names begin as settings do and are none: most likely misspelt.
+    static func unknownVariables(in environment: [String: String]) -> [String] {
+        let prefix = "BROCOT_"
+        let known = Set(keys.map { prefix + $0.uppercased() } + ["BROCOT_CONFIG", "BROCOT_POSTGRES_BIN"])
+        return environment.keys.filter { name in
+            // Kubernetes sets variables such as BROCOT_PORT for a service that is called brocot.
+            name.hasPrefix(prefix) && !known.contains(name)
+                && !["SERVICE_", "PORT"].contains { name.dropFirst(prefix.count).hasPrefix($0) }
+        }.sorted()
+    }
+
     let connection: ConnectionSettings
     let workers: Setting<Int>
     let connectWait: Setting<Int>
@@ -43,6 +54,7 @@ struct DaemonSettings {
     /// How the daemon works, but for what only a single run is told.
     func configuration(_ parameters: ConnectionParameters) -> DaemonConfiguration {
         var configuration = DaemonConfiguration(connection: parameters)
+        configuration.version = BrocotCommand.version
         configuration.workers = workers.value
         configuration.queue.idleTimeout = .seconds(idleTimeout.value)
         configuration.queue.poisonPolicy = onPoison.value?.standard ?? .skip

@@ -1,0 +1,111 @@
+import LibPQ
+import Ordering
+
+/// The checks of ordered tables: that each can be one, and that what only Brocot should write is right.
+extension Doctor {
+    func tables(_ connection: Connection) async -> Finding {
+        await attempt("tables", connection) { connection throws(PostgresError) in
+            var missing: [String] = []
+            for row in try connection.query(DoctorStatements.missingTables) { missing.append(try row.decode(0)) }
+            guard missing.isEmpty else {
+                return .failure(
+                    "tables", "registered, but not there: \(missing.joined(separator: ", "))",
+                    advice: "Restore the table or the column, or correct the table's row in brocot.ordered_tables.")
+            }
+            return .ok("tables", "every registered table is there, with its columns")
+        }
+    }
+
+    /// Keys are compared as text, so a type has to write equal values alike.
+    func keys(_ connection: Connection) async -> Finding {
+        await attempt("keys", connection) { connection throws(PostgresError) in
+            var faults: [String] = []
+            for row in try connection.query(DoctorStatements.keyedTables) {
+                do throws(OrderingError) {
+                    _ = try OrderedTable.named(try Self.decodingName(row), on: connection)
+                } catch {
+                    if case .database(let error) = error { throw error }
+                    faults.append("\(error)")
+                }
+            }
+            guard faults.isEmpty else {
+                return .failure(
+                    "keys", faults.joined(separator: "; "),
+                    advice: "Give the column one of these types (ALTER TABLE … ALTER COLUMN … TYPE text, for instance)."
+                )
+            }
+            return .ok("keys", "every key column has a type that can be a key")
+        }
+    }
+
+    private static func decodingName(_ row: Row) throws(OrderingError) -> String {
+        do throws(PostgresError) {
+            return try row.decode(0)
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    /// Two rows of one item: Brocot would have to give both the same place.
+    func duplicates(_ connection: Connection) async -> Finding {
+        await attempt("duplicates", connection) { connection throws(PostgresError) in
+            var (found, possible): ([String], [String]) = ([], [])
+            for row in try connection.query(DoctorStatements.tablesWithoutUniqueKey) {
+                let table = try DoctorStatements.KeyedTable(row)
+                if let item = try repeatedItem(of: table, on: connection) {
+                    found.append("\(table.name) (item \(item.debugDescription))")
+                } else {
+                    possible.append(table.name)
+                }
+            }
+            let advice = "Delete the surplus rows, and CREATE UNIQUE INDEX on the list and item columns."
+            guard found.isEmpty else {
+                return .failure(
+                    "duplicates", "several rows for the same list and item: \(found.joined(separator: ", "))",
+                    advice: advice)
+            }
+            guard possible.isEmpty else {
+                return .warning(
+                    "duplicates",
+                    "no unique index keeps several rows for the same list and item out of \(possible.joined(separator: ", "))",
+                    advice: advice)
+            }
+            return .ok("duplicates", "every registered table has a unique index of its items")
+        }
+    }
+
+    /// Nil where there is none, or the table is too large to look through it within the time.
+    private func repeatedItem(
+        of table: DoctorStatements.KeyedTable, on connection: isolated Connection
+    ) throws(PostgresError) -> String? {
+        do throws(PostgresError) {
+            return try connection.savepoint("duplicates") { connection throws(PostgresError) in
+                try connection.execute(script: "SET LOCAL statement_timeout = '10s'")
+                return try connection.query(DoctorStatements.duplicate(in: table)).first?.decode(0)
+            }
+        } catch {
+            guard error.sqlState == .queryCanceled else { throw error }
+            return nil
+        }
+    }
+
+    /// The sort key beside the exact fraction: where nothing writes it, `ORDER BY rank` is not the order.
+    func ranks(_ connection: Connection) async -> Finding {
+        await attempt("ranks", connection) { connection throws(PostgresError) in
+            var wrong: [String] = []
+            for row in try connection.query(DoctorStatements.keyedTables) {
+                let table = try DoctorStatements.KeyedTable(row)
+                let count = try connection.query(DoctorStatements.wrongRanks(in: table)).single().decode(
+                    0, as: Int.self)
+                if count > 0 { wrong.append("\(table.name) (\(count) rows)") }
+            }
+            guard wrong.isEmpty else {
+                return .failure(
+                    "ranks", "column rank is not rank_num / rank_den in \(wrong.joined(separator: ", "))",
+                    advice:
+                        "Only Brocot may write rank, rank_num and rank_den. Is there a trigger or a default on rank?")
+            }
+            return .ok("ranks", "the rank of the first \(DoctorStatements.sampledRows) rows of each table is right")
+        }
+    }
+}

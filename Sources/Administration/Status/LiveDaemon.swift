@@ -1,0 +1,31 @@
+import LibPQ
+
+/// A daemon that is connected to the database now.
+package struct LiveDaemon: Sendable, Encodable {
+    package let version: String
+    package let user: String
+    /// The process number of its longest session on the server.
+    package let pid: Int
+    /// ISO 8601: when that session began. nil where the present role may not see it.
+    package let since: String?
+
+    /// All of them, the oldest first. A daemon behind a pooler in transaction mode may be missing.
+    package static func all(on connection: isolated Connection) throws(PostgresError) -> [LiveDaemon] {
+        var daemons: [LiveDaemon] = []
+        for row in try connection.query(StatusStatements.liveDaemons) {
+            daemons.append(
+                LiveDaemon(
+                    version: try row.decode(0), user: try row.decode(1), pid: try row.decode(2),
+                    since: try row.decode(3, as: Timestamp?.self).map { "\($0)" }))
+        }
+        return daemons
+    }
+
+    /// How many, which versions and since when: `2: 0.1.0 since …, 0.1.0 since …`.
+    package static func summary(of daemons: [LiveDaemon]) -> String {
+        let each = daemons.map { daemon in
+            "version \(daemon.version)\(daemon.since.map { " since \($0)" } ?? "")"
+        }
+        return "\(daemons.count): \(each.joined(separator: ", "))"
+    }
+}
