@@ -33,18 +33,15 @@ import Testing
                 try await owner.execute(
                     "SELECT brocot.move('2', '2', last => true, from_list => '1', ordered_table => 'public.cards')")
                 try await owner.execute("SELECT brocot.remove('l', 'a')")
-                while try await owner.query("SELECT FROM brocot.move_log").count < 4 {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
+                try await Self.wait(for: 4, "SELECT FROM brocot.move_log", owner, printed)
                 let users = try await owner.query(
                     """
                     SELECT DISTINCT usename FROM pg_stat_activity
                     WHERE application_name = 'brocot' AND datname = current_database()
                     """)
                 #expect(try users.map { try $0.decode(0, as: String.self) } == [role])
-                while try await owner.query("SELECT FROM brocot.queue_status WHERE a_daemon_sleeps").isEmpty {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
+                try await Self.wait(
+                    for: 1, "SELECT FROM brocot.queue_status WHERE a_daemon_sleeps", owner, printed)
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
@@ -88,6 +85,18 @@ import Testing
             let result = try await BrocotProcess.run("grant", "requester", role, databaseURL: url)
             #expect(result.exitCode == 1)
             #expect(result.errors.contains("Nothing was granted") && result.errors.contains("--dry-run"))
+        }
+    }
+
+    private static func wait(
+        for count: Int, _ statement: SQL, _ owner: Connection, _ printed: PrintedText
+    ) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            let seen = try await owner.query(statement).count
+            guard seen < count else { return }
+            try #require(ContinuousClock.now < deadline, "\(seen) of \(count) rows: \(statement)\n\(printed.text)")
+            try await Task.sleep(for: .milliseconds(10))
         }
     }
 

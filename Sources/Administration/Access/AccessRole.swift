@@ -109,12 +109,15 @@ package enum AccessRole: String, CaseIterable, Sendable {
 
     private func rights(on table: OwnTable) -> [AccessRight] {
         let ranks = ["rank_num", "rank_den", "rank"]
-        let read = AccessRight.Privilege.on("SELECT", columns: table.listColumns + [table.itemColumn] + ranks)
+        let readable = table.listColumns + [table.itemColumn] + ranks
         let right: AccessRight =
             if self == .daemon {
-                .table(table.name, in: table.schema, read, .on("UPDATE", columns: ranks + table.listColumns))
+                // It goes to a row by its place, the system column ctid.
+                .table(
+                    table.name, in: table.schema, .on("SELECT", columns: readable + ["ctid"]),
+                    .on("UPDATE", columns: ranks + table.listColumns))
             } else {
-                .table(table.name, in: table.schema, read)
+                .table(table.name, in: table.schema, .on("SELECT", columns: readable))
             }
         return [.use(schema: table.schema), right]
     }
