@@ -135,7 +135,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "AttackTests", dependencies: ["LibPQ", "Ordering", "OrderingModel", "TestPostgres"],
+            name: "AttackTests",
+            dependencies: ["Administration", "LibPQ", "Ordering", "OrderingModel", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
             name: "AdministrationTests",

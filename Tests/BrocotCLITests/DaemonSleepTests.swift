@@ -72,6 +72,26 @@ import Testing
         #expect(try await Self.aDaemonSleeps() == false)
     }
 
+    @Test(
+        "that sleeps applies what a prepared transaction asked for, which notified nobody",
+        .database(on: .own(settings: ["max_prepared_transactions": "2"])))
+    func preparedTransaction() async throws {
+        let exitCode = try await run(databaseURL: TestDatabase.current.url) { daemon in
+            try await Self.wait(untilADaemonSleeps: true)
+            let connection = try await TestDatabase.current.connect()
+            try await connection.execute(
+                script: """
+                    SET brocot.wake_daemons = off;
+                    BEGIN; SELECT brocot.move('l', 'a', last => true); PREPARE TRANSACTION 'move'
+                    """)
+            try await connection.execute("COMMIT PREPARED 'move'")
+            let answer = try await connection.query("CALL brocot.wait_for(1, '60 s')").single()
+            #expect(try answer.decode(0, as: String.self) == "applied")
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
     // MARK: Steps
 
     private func run(

@@ -32,6 +32,17 @@ import Testing
         #expect(try await connection.query(Self.call).single().decode(0, as: Int.self) != first)
     }
 
+    @Test func insertsTheVeryRequestThatAKeyWasWrittenFor() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("INSERT INTO brocot.idempotency_keys VALUES ('k', 7)")
+        let insertion: SQL = """
+            INSERT INTO brocot.move_requests (id, items, placement, idempotency_key) OVERRIDING SYSTEM VALUE
+            VALUES (8, '{a}', 'last', 'k'), (7, '{a}', 'last', 'k')
+            """
+        #expect(try await connection.execute(insertion) == 1)
+        #expect(try await connection.query("SELECT id FROM brocot.move_requests").single().decode(0, as: Int.self) == 7)
+    }
+
     @Test func skipsTheDuplicatesWithinOneStatement() async throws {
         let connection = try await TestDatabase.current.connect()
         let count = try await connection.execute(

@@ -1,0 +1,89 @@
+/// Who may do what with each object of schema `brocot`, as an attacker would try it.
+///
+/// A new object has no line here and fails the test, until somebody has weighed who may use it.
+enum AllowedRights {
+    /// Privileges in alphabetical order.
+    typealias Row = [AttackingRole: [String]]
+
+    static let table = """
+        object | nobody | reader | requester | daemon
+        schema brocot |  | USAGE | USAGE | USAGE
+        table brocot.held_lists |  |  | SELECT | DELETE INSERT SELECT UPDATE
+        table brocot.idempotency_keys |  |  | SELECT | DELETE SELECT
+        table brocot.items |  | SELECT | SELECT | DELETE INSERT SELECT UPDATE
+        table brocot.move_log |  |  | SELECT | DELETE INSERT SELECT UPDATE
+        table brocot.move_requests |  |  | SELECT | DELETE SELECT
+        table brocot.ordered_tables |  | SELECT | SELECT | SELECT
+        table brocot.pending_lists |  |  | SELECT | SELECT
+        table brocot.pending_tables |  |  | SELECT | SELECT
+        table brocot.queue_status |  |  | SELECT | SELECT
+        table brocot.rejections |  |  | SELECT | SELECT
+        table brocot.schema_migrations |  | SELECT | SELECT | SELECT
+        table brocot.throughput |  |  | SELECT | SELECT
+        column brocot.move_requests.anchor |  |  | INSERT |
+        column brocot.move_requests.from_list |  |  | INSERT |
+        column brocot.move_requests.idempotency_key |  |  | INSERT |
+        column brocot.move_requests.items |  |  | INSERT |
+        column brocot.move_requests.list |  |  | INSERT |
+        column brocot.move_requests.missing |  |  | INSERT |
+        column brocot.move_requests.ordered_table |  |  | INSERT |
+        column brocot.move_requests.placement |  |  | INSERT |
+        column brocot.move_requests.position |  |  | INSERT |
+        sequence brocot.move_requests_id_seq |  |  |  | SELECT
+        sequence brocot.sleepers |  |  | SELECT | SELECT UPDATE
+        routine brocot.chosen_placement(text,text,bigint,boolean,boolean) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.list_key(text[]) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.list_lock_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move(bigint,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move(text,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move(uuid,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items(bigint,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items(text,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items(uuid,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.rank_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.rank_of(bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.rank_spread(integer,bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.release(text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove(bigint,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove(text,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove(uuid,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items(bigint,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items(text,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items(uuid,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.request_status(bigint) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.skip_duplicate_request() |  |  |  |
+        routine brocot.wait_for(bigint,interval,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.wake_sleeping_daemons() |  |  |  |
+        """
+
+    struct BadLine: Error {
+        let line: String
+    }
+
+    static func parse(_ table: String) throws -> [String: Row] {
+        let lines = table.split(separator: "\n").map { line in
+            line.split(separator: "|", omittingEmptySubsequences: false).map { cell in
+                cell.split(separator: " ").joined(separator: " ")
+            }
+        }
+        let kinds = lines[0].dropFirst().compactMap(AttackingRole.init(rawValue:))
+        var rows: [String: Row] = [:]
+        for cells in lines.dropFirst() {
+            guard cells.count == kinds.count + 1, rows[cells[0]] == nil else {
+                throw BadLine(line: cells.joined(separator: "|"))
+            }
+            let privileges = cells.dropFirst().map { $0.split(separator: " ").map(String.init) }
+            rows[cells[0]] = Row(uniqueKeysWithValues: zip(kinds, privileges))
+        }
+        return rows
+    }
+
+    /// A line of the table.
+    static func line(_ object: String, _ row: Row) -> String {
+        ([object] + AttackingRole.allCases.map { row[$0, default: []].joined(separator: " ") }).joined(separator: " | ")
+    }
+}

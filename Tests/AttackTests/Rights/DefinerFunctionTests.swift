@@ -1,0 +1,44 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("Of all routines of schema brocot", .database, .timeLimit(.minutes(10))) struct DefinerFunctionTests {
+    /// Those that run with the owner's rights, and why no other way does. See docs/decisions/rights-of-functions.md.
+    private static let justified = [
+        "brocot.skip_duplicate_request()": "a role that may ask for a move may not write a key without a request"
+    ]
+
+    @Test("only those with a written reason run with the owner's rights")
+    func definersAreJustified() async throws {
+        let found = try await routines(where: "prosecdef")
+        #expect(found == Self.justified.keys.sorted())
+    }
+
+    @Test("none that runs with the owner's rights may be called by everybody, or searches a schema of somebody else's")
+    func definersAreClosed() async throws {
+        let open: SQL = "prosecdef AND has_function_privilege('public', oid, 'EXECUTE')"
+        #expect(try await routines(where: open) == [])
+        let searching: SQL = "prosecdef AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))"
+        #expect(try await routines(where: searching) == [])
+    }
+
+    @Test("none that runs with the owner's rights takes a value of a type that the caller chooses")
+    func definersTakeFixedTypes() async throws {
+        let polymorphic: SQL = """
+            prosecdef AND EXISTS (
+                SELECT FROM unnest(proargtypes) AS argument JOIN pg_type ON pg_type.oid = argument
+                WHERE typtype = 'p' OR typnamespace <> 'pg_catalog'::regnamespace)
+            """
+        #expect(try await routines(where: polymorphic) == [])
+    }
+
+    private func routines(where condition: SQL) async throws -> [String] {
+        let connection = try await TestDatabase.current.connect()
+        let rows = try await connection.query(
+            """
+            SELECT oid::regprocedure::text FROM pg_proc
+            WHERE pronamespace = 'brocot'::regnamespace AND \(condition) ORDER BY 1
+            """)
+        return try rows.map { try $0.decode(0) }
+    }
+}

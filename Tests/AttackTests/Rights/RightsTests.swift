@@ -1,0 +1,21 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("On the objects of schema brocot", .database, .timeLimit(.minutes(10))) struct RightsTests {
+    @Test("each role may do what AllowedRights.swift lists, and nothing else")
+    func rightsAreThoseListed() async throws {
+        let connection = try await TestDatabase.current.connect()
+        var found: [String: AllowedRights.Row] = [:]
+        for kind in AttackingRole.allCases {
+            let rights = try await kind.with { try await EffectiveRights.read(of: $0, on: connection) }
+            for (object, privileges) in rights { found[object, default: [:]][kind] = privileges }
+        }
+        let allowed = try AllowedRights.parse(AllowedRights.table)
+        for object in Set(found.keys).union(allowed.keys).sorted() {
+            let there = found[object].map { AllowedRights.line(object, $0) }
+            let listed = allowed[object].map { AllowedRights.line(object, $0) }
+            #expect(there == listed, "An object without a line is new: weigh who may use it.")
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+/// PostgreSQL refuses to prepare a transaction that has notified somebody, and an INSERT of requests notifies sleeping
+/// daemons.
+@Suite(
+    "A transaction that asks for moves while a daemon sleeps",
+    .database(on: .own(settings: ["max_prepared_transactions": "2"])), .timeLimit(.minutes(10)))
+struct PreparedTransactionTests {
+    @Test("can be prepared where brocot.wake_daemons is off")
+    func prepares() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                SELECT setval('brocot.sleepers', 1, true);
+                BEGIN; SET LOCAL brocot.wake_daemons = off; SELECT brocot.move('l', 'a', first => true);
+                PREPARE TRANSACTION 'move';
+                """)
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
+        try await connection.execute("COMMIT PREPARED 'move'")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
+    }
+
+    @Test("rings as ever in the same session's other transactions")
+    func ringsAfterwards() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                SELECT setval('brocot.sleepers', 1, true); LISTEN brocot_move_requests;
+                BEGIN; SET LOCAL brocot.wake_daemons = off; SELECT brocot.move('l', 'a', first => true); COMMIT;
+                SELECT brocot.move('l', 'a', first => true);
+                """)
+        try await connection.execute("NOTIFY brocot_move_requests, 'end'")
+        let notifications = try await connection.notifications(waitingAtMost: .seconds(10))
+        #expect(notifications.map(\.payload) == ["", "end"])
+    }
+}
