@@ -20,7 +20,7 @@ enum ExitStatus: Int32, Sendable {
     case lockTimeout = 5
     /// No server, no such database, wrong password, or only a standby.
     case cannotConnect = 6
-    /// Ranks or the queue need repair, or only held work is left.
+    /// Ranks or the queue need repair, schema `brocot` has objects of somebody else's, or only held work is left.
     case needsRepair = 7
     /// The database's schema is newer than this program.
     case databaseNewer = 8
@@ -59,6 +59,7 @@ enum ExitStatus: Int32, Sendable {
         case .newer: .databaseNewer
         case .lockTimeout: .lockTimeout
         case .standby: .cannotConnect
+        case .foreignObjects: .needsRepair
         case .cancelled: .failed
         }
     }

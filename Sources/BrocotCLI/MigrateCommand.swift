@@ -54,7 +54,11 @@ struct MigrationOptions: ParsableArguments {
 struct MigrateUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up", abstract: "Apply the pending migrations.",
-        discussion: "A migration that fails leaves nothing behind; those before it stay.")
+        discussion: """
+            A migration that fails leaves nothing behind; those before it stay.
+            Exit status 7: schema brocot has objects of a role that was not granted to this one, or something is in it \
+            before the first migration. Their owner could run any statement with your rights.
+            """)
 
     @OptionGroup var migrations: MigrationOptions
 
@@ -126,8 +130,10 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
         commandName: "verify", abstract: "Check that the schema is what the migrations make.",
         discussion: """
             Compares tables, columns, constraints, indexes, triggers and functions with those that the migrations make, \
-            which happens in a transaction that is rolled back. What you added is no fault.
-            Exit status: 0 all is there · 3 migrations are pending · 4 something is missing or was changed
+            which happens in a transaction that is rolled back. What you added is no fault; triggers, rules and policies \
+            are listed with the role whose code they run.
+            Exit status: 0 all is there · 3 migrations are pending · 4 something is missing or was changed · 7 the schema \
+            has objects of a role that was not granted to this one
             """)
 
     @Flag(help: "Print one JSON object.")
@@ -140,11 +146,11 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
         guard let comparison = try await migrator.verify() else {
             return try await migrator.status().refuseUnlessCurrent()
         }
-        if json { Stream.output.print(try encoded(VerificationReport(comparison))) }
-        guard !comparison.isEmpty else {
-            return Stream.error.tell("The schema is what the migrations make.")
-        }
-        throw CommandFailure(.drift, VerificationReport(comparison).description)
+        let report = VerificationReport(comparison)
+        if json { Stream.output.print(try encoded(report)) }
+        if let additions = report.additions { Stream.error.tell(additions) }
+        guard comparison.isEmpty else { throw CommandFailure(.drift, report.description) }
+        Stream.error.tell("The schema is what the migrations make.")
     }
 }
 

@@ -46,12 +46,28 @@ struct MigrationReport: Encodable {
 
 /// What `migrate verify` prints.
 struct VerificationReport: Encodable, CustomStringConvertible {
+    struct Addition: Encodable {
+        let name: String
+        let owner: String
+    }
+
     let missing: [String]
     let changed: [String]
+    /// Triggers, rules and policies that no migration made.
+    let added: [Addition]
 
     init(_ comparison: SchemaComparison) {
         missing = comparison.missing
         changed = comparison.changed
+        added = comparison.added.map { Addition(name: $0.name, owner: $0.owner) }
+    }
+
+    /// One line for each addition; nil where there is none.
+    var additions: String? {
+        guard !added.isEmpty else { return nil }
+        return
+            (["Not made by the migrations, and run for whoever uses the table:"]
+            + added.map { "  \($0.name.printable), by role \($0.owner.printable)" }).joined(separator: "\n")
     }
 
     var description: String {

@@ -1,5 +1,13 @@
 package import LibPQ
 
+/// An object in schema `brocot` that the present role has no reason to trust.
+package struct ForeignObject: Sendable, Equatable {
+    /// Such as `table brocot.items`.
+    package let name: String
+    /// The owner's name; for a trigger that of its function's owner.
+    package let owner: String
+}
+
 /// Why migrations can't be read, or were not applied.
 package enum MigrationError: Error, Sendable {
     // The files.
@@ -23,6 +31,9 @@ package enum MigrationError: Error, Sendable {
     /// Somebody else held a lock for the whole of `lockTimeout`. `holders` are the server's process numbers.
     case lockTimeout(waited: Duration, holders: [Int])
     case cancelled
+    /// Schema `brocot` has objects whose owners the present role has no reason to trust; before the first migration, any
+    /// object at all.
+    case foreignObjects([ForeignObject], isFirstRun: Bool)
     /// The server is a standby, which takes no changes.
     case standby
     /// Anything else between here and the server, such as a lost connection.
@@ -60,6 +71,7 @@ extension MigrationError: CustomStringConvertible {
             Use the newer version of the program that migrated it.
             """
         case .lockTimeout(let waited, let holders): Self.describeLockTimeout(waited, holders)
+        case .foreignObjects(let objects, let isFirstRun): Self.describe(objects, isFirstRun: isFirstRun)
         case .cancelled: "The migration was interrupted. It left nothing behind; earlier ones stay."
         case .standby: "This server is a standby, which takes no changes. Connect to its primary."
         case .database(let error): "\(error)"
@@ -95,6 +107,26 @@ extension MigrationError: CustomStringConvertible {
             \(faults.joined(separator: "\n"))
             Restore the files as they were applied, and put changes into a new migration.
             """
+    }
+
+    private static func describe(_ objects: [ForeignObject], isFirstRun: Bool) -> String {
+        let list =
+            objects.prefix(20).map { "  \($0.name), owned by \($0.owner)" }
+            + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])
+        let (reason, advice) =
+            isFirstRun
+            ? (
+                "No migration was ever applied, but schema brocot is not empty:",
+                "Brocot needs the schema for itself. Drop these objects, or move them to another schema."
+            )
+            : (
+                "Schema brocot has objects of a role that the present role was not granted:",
+                """
+                Their owner could run any statement with your rights. If you don't know the owner, drop these objects. If you trust \
+                the owner, migrate as that role, or grant it to the present one.
+                """
+            )
+        return "\(reason)\n\(list.joined(separator: "\n"))\n\(advice) Nothing was changed."
     }
 
     private static func describeLockTimeout(_ waited: Duration, _ holders: [Int]) -> String {

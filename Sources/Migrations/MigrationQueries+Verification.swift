@@ -25,44 +25,60 @@ extension MigrationQueries {
     /// Every object in the schema whose change could change what happens, with its definition. Not comments, rights and
     /// storage settings, which are the administrator's business.
     ///
-    /// NOT NULL is read off the columns, since it is a constraint as well only from PostgreSQL 18 on.
+    /// NOT NULL is read off the columns, since it is a constraint as well only from PostgreSQL 18 on. `owner` is whose code
+    /// triggers, rules and policies run, and NULL for all else.
     static let objects: SQL = """
         WITH relations AS (
-            SELECT oid, relname, relkind, relpersistence
+            SELECT oid, relname, relkind, relpersistence, pg_get_userbyid(relowner)::text AS owner
             FROM pg_class
             WHERE relnamespace = to_regnamespace('brocot') AND relkind IN ('r', 'p', 'v', 'm')
         )
-        SELECT 'table brocot.' || relname AS name, relkind::text || relpersistence::text AS definition
+        SELECT 'table brocot.' || relname AS name, relkind::text || relpersistence::text AS definition, NULL AS owner
         FROM relations
         UNION ALL
         SELECT 'sequence brocot.' || relname,
-            concat_ws(' ', relpersistence, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle)
+            concat_ws(' ', relpersistence, seqtypid::regtype, seqstart, seqincrement, seqmin, seqmax, seqcache, seqcycle),
+            NULL
         FROM pg_class
         JOIN pg_sequence ON seqrelid = oid
         WHERE relnamespace = to_regnamespace('brocot')
         UNION ALL
         SELECT 'column brocot.' || relname || '.' || attname,
             concat_ws(' ', format_type(atttypid, atttypmod), attcollation::regcollation, attnotnull, attidentity,
-                attgenerated, pg_get_expr(adbin, adrelid))
+                attgenerated, pg_get_expr(adbin, adrelid)),
+            NULL
         FROM relations
         JOIN pg_attribute ON attrelid = relations.oid AND attnum > 0 AND NOT attisdropped
         LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
         UNION ALL
         SELECT 'constraint ' || conname || ' on brocot.' || relname,
-            concat_ws(' ', pg_get_constraintdef(pg_constraint.oid), convalidated)
+            concat_ws(' ', pg_get_constraintdef(pg_constraint.oid), convalidated), NULL
         FROM relations
         JOIN pg_constraint ON conrelid = relations.oid AND contype <> 'n'
         UNION ALL
-        SELECT 'index ' || indexrelid::regclass, concat_ws(' ', pg_get_indexdef(indexrelid), indisvalid)
+        SELECT 'index ' || indexrelid::regclass, concat_ws(' ', pg_get_indexdef(indexrelid), indisvalid), NULL
         FROM relations
         JOIN pg_index ON indrelid = relations.oid
         WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
         UNION ALL
-        SELECT 'trigger ' || tgname || ' on brocot.' || relname, concat_ws(' ', pg_get_triggerdef(pg_trigger.oid), tgenabled)
+        SELECT 'trigger ' || tgname || ' on brocot.' || relname,
+            concat_ws(' ', pg_get_triggerdef(pg_trigger.oid), tgenabled), pg_get_userbyid(proowner)::text
         FROM relations
         JOIN pg_trigger ON tgrelid = relations.oid AND NOT tgisinternal
+        JOIN pg_proc ON pg_proc.oid = tgfoid
         UNION ALL
-        SELECT 'function ' || oid::regprocedure::text, pg_get_functiondef(oid)
+        SELECT 'rule ' || rulename || ' on brocot.' || relname,
+            concat_ws(' ', pg_get_ruledef(pg_rewrite.oid), ev_enabled), owner
+        FROM relations
+        JOIN pg_rewrite ON ev_class = relations.oid AND rulename <> '_RETURN'
+        UNION ALL
+        SELECT 'policy ' || polname || ' on brocot.' || relname,
+            concat_ws(' ', polcmd, polpermissive, polroles::regrole[], pg_get_expr(polqual, polrelid),
+                pg_get_expr(polwithcheck, polrelid)), owner
+        FROM relations
+        JOIN pg_policy ON polrelid = relations.oid
+        UNION ALL
+        SELECT 'function ' || oid::regprocedure::text, pg_get_functiondef(oid), NULL
         FROM pg_proc
         WHERE pronamespace = to_regnamespace('brocot') AND prokind IN ('f', 'p')
         """

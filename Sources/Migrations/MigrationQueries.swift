@@ -37,8 +37,8 @@ enum MigrationQueries {
             AND l.classid::bigint = \(lockKey >> 32) AND l.objid::bigint = \(lockKey & 0xFFFF_FFFF)
         """
 
-    /// Before the first migration. The schema may be there, made by an administrator for a role that can't make one.
-    static let createHistory = """
+    /// The schema may be there, made by an administrator for a role that can't make one.
+    static let createSchema = """
         DO $$
         BEGIN
             IF to_regnamespace('brocot') IS NULL THEN
@@ -46,7 +46,11 @@ enum MigrationQueries {
             END IF;
         END
         $$;
-        CREATE TABLE IF NOT EXISTS brocot.schema_migrations (
+        """
+
+    /// Before the first migration, in the schema.
+    static let createHistory = """
+        CREATE TABLE brocot.schema_migrations (
             version    integer PRIMARY KEY,
             name       text NOT NULL,
             checksum   text NOT NULL,
@@ -63,10 +67,16 @@ enum MigrationQueries {
     /// Read from the catalog by the statement's own snapshot, which is younger than the lock. `to_regclass` asks the
     /// session's cache of names, which remembers that a name was missing until the session next locks a relation or
     /// begins a transaction: getting an advisory lock brings it no news of what another migrator has just made.
+    ///
+    /// What has the history's name and not its columns is none.
     static let historyExists: SQL = """
         SELECT EXISTS (
             SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-            WHERE n.nspname = 'brocot' AND c.relname = 'schema_migrations')
+            WHERE n.nspname = 'brocot' AND c.relname = 'schema_migrations' AND c.relkind = 'r'
+                AND 5 = (
+                    SELECT count(*) FROM pg_attribute AS a
+                    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                        AND a.attname IN ('version', 'name', 'checksum', 'applied_at', 'duration')))
         """
 
     static let version: SQL = "SELECT coalesce(pg_catalog.max(version), 0) FROM brocot.schema_migrations"

@@ -8,7 +8,12 @@ extension MigrationStatus {
         pending.map { migration in
             var parts = ["-- \(migration.path)", MigrationQueries.begin]
             parts.append(MigrationQueries.settings(lockTimeout: lockTimeout))
-            if migration.version == 1 { parts.append(MigrationQueries.createHistory) }
+            if migration.version == pending[0].version {
+                let isFirstRun = migration.version == 1
+                if isFirstRun { parts.append(MigrationQueries.createSchema) }
+                parts.append(MigrationQueries.refuseForeignObjects(isFirstRun: isFirstRun))
+                if isFirstRun { parts.append(MigrationQueries.createHistory) }
+            }
             parts.append(migration.sql)
             parts.append("\(MigrationQueries.recordApplied(migration, checksum: checksum(of: migration)).text);")
             parts.append("COMMIT;\n")

@@ -21,10 +21,25 @@ package struct Migrator: Sendable {
     ///
     /// - Throws: ``MigrationError/database(_:)``.
     package func status() async throws(MigrationError) -> MigrationStatus {
+        try await status { _ in }
+    }
+
+    /// As ``status()``, for whoever is about to run what is in the schema: even reading a table runs code of its owner's.
+    ///
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
+    func trustedStatus() async throws(MigrationError) -> MigrationStatus {
+        try await status { connection throws in try Self.refuseForeignObjects(on: connection) }
+    }
+
+    private func status(
+        after check: @escaping @Sendable (isolated Connection) throws -> Void
+    ) async throws(MigrationError) -> MigrationStatus {
         do {
             return try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly, settings: [("search_path", "pg_catalog")]) {
-                    connection throws in try Self.readStatus(of: connection, set)
+                    connection throws in
+                    try check(connection)
+                    return try Self.readStatus(of: connection, set)
                 }
             }
         } catch {
@@ -56,7 +71,7 @@ package struct Migrator: Sendable {
         willApply: @escaping @Sendable (Migration) -> Void = { _ in }
     ) async throws(MigrationError) -> [AppliedMigration] {
         var applied: [AppliedMigration] = []
-        guard try await status().isBehind() else { return applied }
+        guard try await trustedStatus().isBehind() else { return applied }
         try await refuseStandby()
         // Each turn applies one, or finds that another migrator has applied them all.
         for _ in set.migrations {
@@ -118,6 +133,9 @@ package struct Migrator: Sendable {
                         let rows = try connection.query(MigrationQueries.lockHolders)
                         return Attempt.locked(holders: try rows.map { row in try row.decode(0) })
                     }
+                    // Before the look at its owner, so that nobody else makes the schema in between.
+                    try connection.execute(script: MigrationQueries.createSchema)
+                    try Self.refuseForeignObjects(on: connection)
                     let status = try Self.readStatus(of: connection, set)
                     guard try status.isBehind() else { return .nothingPending }
                     willApply(status.pending[0])
@@ -132,10 +150,19 @@ package struct Migrator: Sendable {
     private func apply(
         _ migration: Migration, of status: MigrationStatus, on connection: isolated Connection
     ) throws -> AppliedMigration {
-        if status.state == .missing { try connection.execute(script: MigrationQueries.createHistory) }
+        if status.state == .missing {
+            try Self.refuseForeignObjects(on: connection, isFirstRun: true)
+            try connection.execute(script: MigrationQueries.createHistory)
+        }
         try migration.run(on: connection)
         let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration))
         return try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single())
+    }
+
+    private static func refuseForeignObjects(on connection: isolated Connection, isFirstRun: Bool = false) throws {
+        let objects = try connection.query(SQL(unsafeRaw: MigrationQueries.foreignObjects(isFirstRun: isFirstRun)))
+            .map { row throws(PostgresError) in ForeignObject(name: try row.decode(0), owner: try row.decode(1)) }
+        if !objects.isEmpty { throw MigrationError.foreignObjects(objects, isFirstRun: isFirstRun) }
     }
 
     static func readStatus(

@@ -19,7 +19,8 @@ import Testing
         #expect(
             findings.map(\.check) == [
                 "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table", "schema",
-                "privileges", "grants", "tables", "keys", "duplicates", "ranks", "policies", "autovacuum", "held lists",
+                "privileges", "grants", "tables", "keys", "duplicates", "ranks", "policies", "additions", "autovacuum",
+                "held lists",
                 "daemons", "queue", "horizon",
             ])
     }
@@ -121,6 +122,33 @@ import Testing
         #expect(exitCode == 0)
         let finding = try #require(findings.first { $0.check == "lock table" })
         #expect(finding.level == "warn" && finding.message.contains("room for 400 locks"))
+    }
+
+    @Test("lists triggers, rules and policies of other people's, and warns where another role's code runs", .database)
+    func additions() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE POLICY tenants ON brocot.move_requests USING (list = current_user);
+                CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING;
+                """)
+        let own = try await examine().findings.first { $0.check == "additions" }
+        #expect(own?.level == "ok")
+        #expect(
+            own?.message == "rule keep on brocot.move_log (postgres), policy tenants on brocot.move_requests (postgres)"
+        )
+        let role = "auditor_of_\(TestDatabase.current.name)"
+        try await owner.execute(
+            script: """
+                CREATE ROLE \(role);
+                CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+                ALTER FUNCTION audit() OWNER TO \(role);
+                CREATE TRIGGER audit AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION audit();
+                """)
+        let others = try await examine().findings.first { $0.check == "additions" }
+        try await owner.execute(script: "DROP FUNCTION audit() CASCADE; DROP ROLE \(role)")
+        #expect(others?.level == "warn")
+        #expect(others?.message.hasPrefix("trigger audit on brocot.items (\(role)), ") == true)
     }
 
     @Test("warns of requests that nobody applies", .database)

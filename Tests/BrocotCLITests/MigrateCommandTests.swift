@@ -74,6 +74,23 @@ import Testing
         }
     }
 
+    @Test func refusesASchemaThatIsNotEmptyBeforeTheFirstMigration() async throws {
+        try await TestDatabase.current.connect().execute(
+            script: "CREATE SCHEMA brocot; CREATE TABLE brocot.schema_migrations (version integer)")
+        let up = try await BrocotProcess.run("migrate", "up")
+        #expect(up.exitCode == 7)
+        #expect(up.errors.contains("table brocot.schema_migrations, owned by postgres"))
+    }
+
+    @Test func listsWhatNoMigrationMade() async throws {
+        _ = try await BrocotProcess.run("migrate", "up")
+        try await TestDatabase.current.connect().execute(
+            "CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING")
+        let verify = try await BrocotProcess.run("migrate", "verify")
+        #expect(verify.exitCode == 0)
+        #expect(verify.errors.contains("  rule keep on brocot.move_log, by role postgres"))
+    }
+
     @Test func namesWhatWasChangedByHand() async throws {
         _ = try await BrocotProcess.run("migrate", "up")
         try await TestDatabase.current.connect().execute("DROP INDEX brocot.move_requests_by_list")

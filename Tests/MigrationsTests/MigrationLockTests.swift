@@ -95,11 +95,11 @@ import Testing
 
     @Test func givesUpAStatementThatWaitsTooLongForALock() async throws {
         let holder = try await TestDatabase.current.connect()
-        try await holder.execute(script: "CREATE SCHEMA brocot; CREATE TABLE brocot.busy ()")
-        try await holder.execute(script: "BEGIN; TABLE brocot.busy")
+        try await holder.execute(script: "CREATE TABLE public.busy ()")
+        try await holder.execute(script: "BEGIN; TABLE public.busy")
         let migrator = Migrator(
             connection: try await TestDatabase.current.connect(),
-            set: try migrations("SELECT 1;\nDROP TABLE brocot.busy"),
+            set: try migrations("SELECT 1;\nDROP TABLE public.busy"),
             lockTimeout: .milliseconds(200))
         do {
             _ = try await migrator.up()

@@ -59,7 +59,10 @@ package struct Doctor: Sendable {
         case .reader: [privileges, tables]
         case .requester: [privileges, grants, tables, vacuum, heldLists, daemons, waiting]
         case .daemon:
-            [privileges, grants, tables, keys, duplicates, ranks, rowSecurity, vacuum, heldLists, daemons, waiting]
+            [
+                privileges, grants, tables, keys, duplicates, ranks, rowSecurity, additions, vacuum, heldLists, daemons,
+                waiting,
+            ]
         }
     }
 

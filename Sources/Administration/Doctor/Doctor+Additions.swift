@@ -1,0 +1,55 @@
+import LibPQ
+
+extension Doctor {
+    /// What runs whenever somebody uses a table of Brocot's, and no migration made. It may well be wanted.
+    func additions(_ connection: Connection) async -> Finding {
+        await attempt("additions", connection) { connection throws(PostgresError) in
+            var (names, areAllTrusted): ([String], Bool) = ([], true)
+            for row in try connection.query(DoctorStatements.additions) {
+                names.append("\(try row.decode(0, as: String.self)) (\(try row.decode(1, as: String.self)))")
+                areAllTrusted = try row.decode(2, as: Bool.self) && areAllTrusted
+            }
+            guard !names.isEmpty else { return .ok("additions", "no triggers, rules or policies but Brocot's own") }
+            guard !areAllTrusted else { return .ok("additions", names.joined(separator: ", ")) }
+            return .warning(
+                "additions", names.joined(separator: ", "),
+                advice: """
+                    A trigger runs with the daemon's rights. Make sure of the roles in parentheses, which may change what \
+                    it does, or drop it.
+                    """)
+        }
+    }
+}
+
+extension DoctorStatements {
+    /// Triggers, rules and policies on the tables of schema `brocot` that no migration made: name, the role that can
+    /// change what they do, and whether that role owns the table or is a superuser. A migration's triggers call functions of
+    /// the schema, which belong to the table's owner.
+    static let additions: SQL = """
+        WITH addition AS (
+            SELECT trigger.tgrelid AS relation, 'trigger' AS kind, trigger.tgname::text AS name, function.proowner AS owner
+            FROM pg_catalog.pg_trigger AS trigger
+            JOIN pg_catalog.pg_class AS target ON target.oid = trigger.tgrelid
+            JOIN pg_catalog.pg_proc AS function ON function.oid = trigger.tgfoid
+            WHERE NOT trigger.tgisinternal
+                AND (function.pronamespace, function.proowner) <> (target.relnamespace, target.relowner)
+            UNION ALL
+            SELECT rule.ev_class, 'rule', rule.rulename::text, target.relowner
+            FROM pg_catalog.pg_rewrite AS rule
+            JOIN pg_catalog.pg_class AS target ON target.oid = rule.ev_class
+            WHERE rule.rulename <> '_RETURN'
+            UNION ALL
+            SELECT policy.polrelid, 'policy', policy.polname::text, target.relowner
+            FROM pg_catalog.pg_policy AS policy
+            JOIN pg_catalog.pg_class AS target ON target.oid = policy.polrelid
+        )
+        SELECT pg_catalog.format('%s %I on brocot.%I', addition.kind, addition.name, target.relname), owner.rolname::text,
+            owner.rolsuper OR owner.oid = target.relowner
+        FROM addition
+        JOIN pg_catalog.pg_class AS target ON target.oid = addition.relation
+        JOIN pg_catalog.pg_roles AS owner ON owner.oid = addition.owner
+        WHERE target.relnamespace = pg_catalog.to_regnamespace('brocot')
+        ORDER BY 3, target.relname, addition.name
+        LIMIT 100
+        """
+}

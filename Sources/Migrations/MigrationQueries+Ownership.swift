@@ -1,0 +1,88 @@
+internal import LibPQ
+
+/// What is in schema `brocot`, and whose it is. Reads the system catalogs only, so that nothing of what it judges runs.
+extension MigrationQueries {
+    /// The objects on account of which the present role must not migrate, with their owners.
+    ///
+    /// Whoever owns an object that a migration uses can run code with the rights of whoever migrates. So each owner has to be the
+    /// present role, a role that was granted to it, or a superuser. `pg_has_role` can't tell: for a superuser it is
+    /// always true. A trigger on the history counts as its function's owner's. Before the first migration nothing but an
+    /// empty schema is accepted, whoever made it.
+    static func foreignObjects(isFirstRun: Bool) -> String {
+        """
+        WITH RECURSIVE granted AS (
+            SELECT role.oid FROM pg_roles AS role WHERE role.rolname = current_user
+            UNION
+            SELECT membership.roleid
+            FROM granted
+            JOIN pg_auth_members AS membership ON membership.member = granted.oid
+            -- From PostgreSQL 16 on, who creates a role may be allowed to administer it only. That is no trust.
+            WHERE coalesce((to_jsonb(membership) ->> 'inherit_option')::boolean
+                OR (to_jsonb(membership) ->> 'set_option')::boolean, true)
+        ), object AS (
+            SELECT 'pg_namespace'::regclass AS catalog, oid, nspowner AS owner, oid AS schema FROM pg_namespace
+            UNION ALL
+            SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class WHERE relkind NOT IN ('i', 'I')
+            UNION ALL
+            SELECT 'pg_proc'::regclass, oid, proowner, pronamespace FROM pg_proc
+            UNION ALL
+            SELECT 'pg_type'::regclass, oid, typowner, typnamespace FROM pg_type AS type
+            WHERE typrelid = 0 AND typtype <> 'm'
+                AND NOT EXISTS (SELECT FROM pg_type AS element WHERE element.typarray = type.oid)
+            UNION ALL
+            SELECT 'pg_operator'::regclass, oid, oprowner, oprnamespace FROM pg_operator
+            UNION ALL
+            SELECT 'pg_opclass'::regclass, oid, opcowner, opcnamespace FROM pg_opclass
+            UNION ALL
+            SELECT 'pg_opfamily'::regclass, oid, opfowner, opfnamespace FROM pg_opfamily
+            UNION ALL
+            SELECT 'pg_collation'::regclass, oid, collowner, collnamespace FROM pg_collation
+            UNION ALL
+            SELECT 'pg_conversion'::regclass, oid, conowner, connamespace FROM pg_conversion
+            UNION ALL
+            SELECT 'pg_statistic_ext'::regclass, oid, stxowner, stxnamespace FROM pg_statistic_ext
+            UNION ALL
+            SELECT 'pg_ts_config'::regclass, oid, cfgowner, cfgnamespace FROM pg_ts_config
+            UNION ALL
+            SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
+            UNION ALL
+            SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
+            FROM pg_trigger
+            JOIN pg_class ON pg_class.oid = tgrelid AND relname = 'schema_migrations'
+            JOIN pg_proc ON pg_proc.oid = tgfoid
+            WHERE NOT tgisinternal
+        )
+        -- Somebody hostile may have chosen these names: a line feed in one would forge a line.
+        SELECT regexp_replace(identified.type || ' ' || identified.identity, '[[:cntrl:]]', '?', 'g') AS name,
+            regexp_replace(owner.rolname::text, '[[:cntrl:]]', '?', 'g') AS owner
+        FROM object
+        JOIN pg_roles AS owner ON owner.oid = object.owner
+        CROSS JOIN LATERAL pg_identify_object(object.catalog, object.oid, 0) AS identified
+        WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
+            AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
+                AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
+        ORDER BY object.catalog <> 'pg_namespace'::regclass, name
+        """
+    }
+
+    /// For scripts, which have no program to judge: raises an error that names them.
+    static func refuseForeignObjects(isFirstRun: Bool) -> String {
+        """
+        DO $$
+        DECLARE
+            found text;
+        BEGIN
+            SELECT string_agg(format('%s of role %I', foreign_object.name, foreign_object.owner), ', ') INTO found
+            FROM (
+        \(foreignObjects(isFirstRun: isFirstRun))
+            ) AS foreign_object;
+            IF found IS NOT NULL THEN
+                RAISE EXCEPTION 'schema brocot is not only of this role: %', found
+                    USING ERRCODE = 'object_not_in_prerequisite_state',
+                          HINT = 'Drop what is not yours. The schema of a role that you trust is migrated as that role.';
+            END IF;
+        END
+        $$;
+        """
+    }
+}

@@ -1,0 +1,179 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Migrations
+
+/// Who owns something in schema `brocot` can run code with the rights of whoever migrates.
+@Suite("In a schema that has something of somebody else's", .database(migrated: false), .timeLimit(.minutes(10)))
+struct ForeignObjectTests {
+    @Test("up adopts no schema and no history that another role made, and runs none of its triggers")
+    func premadeHistory() async throws {
+        try await withRole { role, owner in
+            try await owner.execute(
+                script: """
+                    SET ROLE \(role);
+                    CREATE SCHEMA brocot;
+                    CREATE TABLE brocot.schema_migrations (
+                        version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
+                        applied_at timestamptz NOT NULL DEFAULT clock_timestamp(), duration interval NOT NULL);
+                    CREATE FUNCTION brocot.take_over() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
+                    CREATE TRIGGER take_over BEFORE INSERT ON brocot.schema_migrations
+                        FOR EACH ROW EXECUTE FUNCTION brocot.take_over();
+                    RESET ROLE;
+                    """)
+            let (objects, isFirstRun) = try await refusal { try await Migrator(connection: owner).up() }
+            #expect(
+                objects.map(\.name) == [
+                    "schema brocot", "function brocot.take_over()", "table brocot.schema_migrations",
+                    "trigger take_over on brocot.schema_migrations",
+                ])
+            #expect(objects.allSatisfy { $0.owner == role })
+            #expect(!isFirstRun)
+            try await expectNothingHappened(role, owner)
+        }
+    }
+
+    @Test("up and verify read no history of another role's, since reading a view runs its functions")
+    func premadeView() async throws {
+        try await withRole { role, owner in
+            try await owner.execute(
+                script: """
+                    SET ROLE \(role);
+                    CREATE SCHEMA brocot;
+                    CREATE FUNCTION brocot.take_over() RETURNS integer LANGUAGE plpgsql AS
+                        $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN 1; END $$;
+                    CREATE VIEW brocot.schema_migrations AS
+                        SELECT brocot.take_over() AS version, ''::text AS name, ''::text AS checksum, now() AS applied_at,
+                            interval '0' AS duration;
+                    RESET ROLE;
+                    """)
+            let migrator = Migrator(connection: owner)
+            _ = try await refusal { try await migrator.up() }
+            _ = try await refusal { try await migrator.verify() }
+            try await expectNothingHappened(role, owner)
+        }
+    }
+
+    @Test(
+        "the first migration accepts nothing at all, whoever made it",
+        arguments: [
+            "CREATE FUNCTION brocot.list_lock_key(varchar, varchar) RETURNS bigint LANGUAGE sql RETURN 1",
+            "CREATE TABLE brocot.items ()", "CREATE TYPE brocot.items AS (a text)", "CREATE DOMAIN brocot.move AS text",
+            "CREATE TABLE brocot.schema_migrations ()", "CREATE SEQUENCE brocot.sleepers",
+            "CREATE OPERATOR brocot.= (LEFTARG = text, RIGHTARG = text, FUNCTION = texteq)",
+        ])
+    func occupiedSchema(statement: String) async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: "CREATE SCHEMA brocot; \(statement)")
+        let (objects, isFirstRun) = try await refusal { try await Migrator(connection: owner).up() }
+        #expect(objects.count == 1, "\(objects)")
+        #expect(isFirstRun)
+    }
+
+    @Test("up accepts a schema of an administrator's, in which a plain role may create")
+    func schemaOfAnAdministrator() async throws {
+        try await withRole { role, owner in
+            try await owner.execute(
+                script: "CREATE SCHEMA brocot; GRANT CREATE, USAGE ON SCHEMA brocot TO \(role); SET ROLE \(role)")
+            #expect(try await Migrator(connection: owner).up().count == MigrationSet.embedded.latestVersion)
+            #expect(try await Migrator(connection: owner).up().isEmpty)
+            try await owner.execute("RESET ROLE")
+        }
+    }
+
+    @Test("a superuser trusts another owner only where that role was granted to it")
+    func superuserOnSomebodyElsesSchema() async throws {
+        try await withRole { role, owner in
+            try await owner.execute(script: "CREATE SCHEMA brocot AUTHORIZATION \(role); SET ROLE \(role)")
+            _ = try await Migrator(connection: owner).up()
+            try await owner.execute("RESET ROLE")
+            let (objects, _) = try await refusal { try await Migrator(connection: owner).up() }
+            #expect(objects.first == ForeignObject(name: "schema brocot", owner: role))
+            #expect(objects.contains { $0.name == "table brocot.move_requests" })
+            try await owner.execute("GRANT \(identifier: role) TO CURRENT_USER")
+            #expect(try await Migrator(connection: owner).up().isEmpty)
+        }
+    }
+
+    @Test(
+        "up refuses what another role added to a schema that is the present role's",
+        arguments: [
+            (
+                "GRANT CREATE, USAGE ON SCHEMA brocot TO ROLE",
+                "CREATE FUNCTION brocot.move(text, text) RETURNS bigint LANGUAGE sql RETURN 1",
+                "function brocot.move(pg_catalog.text,pg_catalog.text)"
+            ),
+            (
+                "GRANT USAGE ON SCHEMA brocot TO ROLE; GRANT TRIGGER ON brocot.schema_migrations TO ROLE",
+                """
+                CREATE FUNCTION pg_temp.take_over() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+                CREATE TRIGGER mine BEFORE INSERT ON brocot.schema_migrations
+                    FOR EACH ROW EXECUTE FUNCTION pg_temp.take_over()
+                """,
+                "trigger mine on brocot.schema_migrations"
+            ),
+        ])
+    func addedLater(grant: String, statement: String, name: String) async throws {
+        try await withRole { role, owner in
+            _ = try await Migrator(connection: owner).up()
+            try await owner.execute(
+                script: "\(grant.replacing("ROLE", with: role)); SET ROLE \(role); \(statement); RESET ROLE")
+            let (objects, _) = try await refusal { try await Migrator(connection: owner).up() }
+            #expect(objects == [ForeignObject(name: name, owner: role)])
+        }
+    }
+
+    @Test("the script for other tools refuses it too")
+    func script() async throws {
+        try await withRole { role, owner in
+            let script = try await Migrator(connection: owner).status().script(lockTimeout: .seconds(60))
+            try await owner.execute("CREATE SCHEMA brocot AUTHORIZATION \(identifier: role)")
+            let error = await #expect(throws: PostgresError.self) { try await owner.execute(script: script) }
+            #expect(error?.message == "schema brocot is not only of this role: schema brocot of role \(role)")
+            try await owner.execute("ROLLBACK")
+        }
+    }
+
+    // MARK: Steps
+
+    /// Gives `body` the name of a new role, which may create schemas in the database, and a superuser's connection.
+    private func withRole(_ body: (String, Connection) async throws -> Void) async throws {
+        let database = TestDatabase.current
+        let role = "other_of_\(database.name)"
+        let owner = try await database.connect()
+        try await owner.execute("CREATE ROLE \(identifier: role)")
+        try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(role, owner))
+        } catch {
+            result = .failure(error)
+        }
+        let cleaner = try await database.connect()
+        try await cleaner.execute("DROP OWNED BY \(identifier: role) CASCADE")
+        try await cleaner.execute("DROP ROLE \(identifier: role)")
+        try result.get()
+    }
+
+    private func refusal<Result>(
+        of call: () async throws -> Result
+    ) async throws -> (objects: [ForeignObject], isFirstRun: Bool) {
+        do {
+            _ = try await call()
+        } catch MigrationError.foreignObjects(let objects, let isFirstRun) {
+            return (objects, isFirstRun)
+        }
+        Issue.record("accepted")
+        return ([], false)
+    }
+
+    private func expectNothingHappened(_ role: String, _ owner: Connection) async throws {
+        let row = try await owner.query(
+            "SELECT rolsuper, to_regclass('brocot.items') IS NULL FROM pg_roles WHERE rolname = \(role)"
+        ).single()
+        #expect(try !row.decode(0, as: Bool.self), "the other role became a superuser")
+        #expect(try row.decode(1, as: Bool.self), "a migration was applied")
+    }
+}
