@@ -20,6 +20,8 @@ import MoveQueue
 final class NotificationListener: Sendable {
     let idleWorkers: IdleWorkers
     private let parameters: ConnectionParameters
+    /// Of the session that listens.
+    private let listenerParameters: ConnectionParameters
     private let queue: QueueConfiguration
     private let fitness: DaemonConfiguration.Fitness
     private let lastingFitness: DaemonConfiguration.Fitness?
@@ -31,9 +33,10 @@ final class NotificationListener: Sendable {
     private let isSilenceKnown = StopFlag()
 
     init(_ configuration: DaemonConfiguration, health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger) {
-        var parameters = configuration.connection
-        parameters["application_name"] = configuration.listenerName
-        self.parameters = parameters
+        parameters = configuration.connection
+        var listenerParameters = configuration.connection
+        listenerParameters["application_name"] = configuration.listenerName
+        self.listenerParameters = listenerParameters
         queue = configuration.queue
         fitness = configuration.fitness
         lastingFitness = configuration.lastingFitness
@@ -50,7 +53,7 @@ final class NotificationListener: Sendable {
         while !isStopping.isSet, !Task.isCancelled {
             do {
                 health.turn()
-                let connection = try await Connection.connect(parameters, logger: logger)
+                let connection = try await Connection.connect(listenerParameters, logger: logger)
                 interruption.set(connection)
                 defer { interruption.set(nil) }
                 let unfitness = try await fitness(connection)

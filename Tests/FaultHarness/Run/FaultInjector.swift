@@ -121,7 +121,8 @@ struct FaultInjector: Sendable {
                 """
                 SELECT pg_terminate_backend(session.pid)
                 FROM pg_stat_activity AS session
-                WHERE session.backend_type = 'client backend' AND session.application_name = \(daemon.name)
+                WHERE session.backend_type = 'client backend'
+                    AND right(session.application_name, length(\(daemon.name))) = \(daemon.name)
                 ORDER BY session.pid <> \(process ?? 0), session.state = 'idle', session.pid LIMIT 1
                 """)
         }
