@@ -17,12 +17,12 @@ struct StatisticsFuzz {
     /// Fills the table and empties it, with VACUUM and ANALYZE at any moment, and leaves at least one long list.
     mutating func run(on connection: Connection) async throws(PostgresError) {
         try await perform("TRUNCATE brocot.items", on: connection)
-        for _ in 0..<Int.random(in: 0...4, using: &generator) {
-            try await perform(step(), on: connection)
+        for _ in 0..<Int.random(in: 0...3, using: &generator) {
+            for statement in step() { try await perform(statement, on: connection) }
         }
         try await perform(fill(lists: 1, items: 3_000), on: connection)
-        if Bool.random(using: &generator) { try await perform(fill(lists: 2_000, items: 1), on: connection) }
-        if Int.random(in: 0..<3, using: &generator) == 0 { try await perform(maintenance(), on: connection) }
+        if Bool.random(using: &generator) { try await perform(fill(lists: 10_000, items: 1), on: connection) }
+        if Bool.random(using: &generator) { try await perform(maintenance(), on: connection) }
     }
 
     private mutating func perform(_ statement: String, on connection: Connection) async throws(PostgresError) {
@@ -30,16 +30,16 @@ struct StatisticsFuzz {
         try await connection.execute(script: statement)
     }
 
-    private mutating func step() -> String {
-        switch Int.random(in: 0..<8, using: &generator) {
-        case 0, 1: return maintenance()
-        case 2: return fill(lists: 1, items: Int.random(in: 1...5, using: &generator))
-        case 3: return fill(lists: 2_000, items: 1)
-        case 4: return fill(lists: 1, items: 3_000)
-        case 5: return fill(lists: 30, items: 100)
+    private mutating func step() -> [String] {
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0: return [fill(lists: 1, items: Int.random(in: 1...5, using: &generator)), maintenance()]
+        case 1: return [fill(lists: 10_000, items: 1), maintenance()]
+        case 2: return [fill(lists: 30, items: 100)]
+        case 3: return [fill(lists: 1, items: 3_000)]
         default:
+            let filling = fill(lists: 1, items: 3_000)
             lists = []
-            return "DELETE FROM brocot.items"
+            return [filling, "DELETE FROM brocot.items", maintenance()]
         }
     }
 
