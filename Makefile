@@ -30,7 +30,7 @@ memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSa
 	@.ci/memory-check
 
 REQUESTS ?= 1000000
-test-model: dependencies ## Compare the queue with plain arrays, over REQUESTS=1000000 random requests
+test-model: dependencies ## Compare batches in memory, and then the queue, with plain arrays, over REQUESTS=1000000 random moves each
 	BROCOT_MODEL_REQUESTS=$(REQUESTS) swift test --filter ModelTests
 
 RANK_GAPS ?= 1000000

@@ -80,7 +80,8 @@ let package = Package(
             path: "Plugins/EmbedMigrations"),
 
         .executableTarget(
-            name: "RebalancingSimulator", dependencies: ["Ordering", "SternBrocot", argumentParser, subprocess, heap],
+            name: "RebalancingSimulator",
+            dependencies: ["Ordering", "SeededRandom", "SternBrocot", argumentParser, subprocess, heap],
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
         .executableTarget(
@@ -95,11 +96,15 @@ let package = Package(
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),
-        .target(name: "OrderingModel", dependencies: ["Ordering"], path: "Tests/OrderingModel", swiftSettings: strict),
+        .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
+        .target(
+            name: "OrderingModel", dependencies: ["Ordering", "SeededRandom", "SternBrocot"],
+            path: "Tests/OrderingModel", swiftSettings: strict),
         .target(
             name: "FaultHarness",
             dependencies: [
-                "LibPQ", "LocalPostgres", "Migrations", "Ordering", "OrderingModel", "TestPostgres", logging,
+                "LibPQ", "LocalPostgres", "Migrations", "Ordering", "OrderingModel", "SeededRandom",
+                "TestPostgres", logging,
                 subprocess,
             ],
             path: "Tests/FaultHarness", swiftSettings: strict),
@@ -107,36 +112,46 @@ let package = Package(
             name: "LocalPostgresTests", dependencies: ["LibPQ", "LocalPostgres", "TestPostgres", subprocess, logging],
             swiftSettings: strict),
         .testTarget(
-            name: "SternBrocotTests", dependencies: ["SternBrocot", bigInt], resources: [.copy("Vectors")],
+            name: "SternBrocotTests", dependencies: ["SeededRandom", "SternBrocot", bigInt],
+            resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "BrocotCLI", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "TestPostgres", subprocess,
+                "BrocotCLI", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres",
+                subprocess,
             ],
             path: "Tests/FaultTests", swiftSettings: strict),
         .testTarget(
-            name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "TestPostgres"], swiftSettings: strict),
+            name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "SeededRandom", "TestPostgres"],
+            swiftSettings: strict),
         .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "TestPostgres"], swiftSettings: strict),
         .testTarget(
-            name: "OrderingTests", dependencies: ["Ordering", "SternBrocot", "TestPostgres"], swiftSettings: strict),
+            name: "OrderingTests",
+            dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
+            swiftSettings: strict),
         .testTarget(
             name: "SQLFunctionTests",
-            dependencies: ["LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SternBrocot", "TestPostgres"],
+            dependencies: [
+                "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "MoveQueueTests",
-            dependencies: ["MoveQueue", "Ordering", "OrderingModel", "SternBrocot", "TestPostgres"],
+            dependencies: ["MoveQueue", "Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
             name: "BrocotTests",
             dependencies: [
-                "Brocot", "BrocotCLI", "Daemon", "LibraryExample", "OrderingModel", "TestPostgres", subprocess,
+                "Brocot", "BrocotCLI", "Daemon", "LibraryExample", "OrderingModel", "SeededRandom", "TestPostgres",
+                subprocess,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "AttackTests",
-            dependencies: ["Administration", "LibPQ", "Ordering", "OrderingModel", "TestPostgres"],
+            dependencies: [
+                "Administration", "LibPQ", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "AdministrationTests",

@@ -1,3 +1,5 @@
+import SeededRandom
+
 /// How a person edits a text who goes back into what was just written again and again, made up by a seed: recordings of
 /// long work on one text look like it, and need more bits than a rank has.
 struct SyntheticEditing {

@@ -1,5 +1,6 @@
 import HeapModule
 import Ordering
+import SeededRandom
 import SternBrocot
 
 /// Ways to use and to attack a list under a policy. Each returns the list with its counts.

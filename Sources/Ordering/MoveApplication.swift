@@ -7,7 +7,7 @@ package struct MoveApplication: Sendable {
     private static let mostRounds = 10_000
 
     private let policy: RebalancingPolicy
-    private let rowsPerLookup: Int
+    private let reading: ReadingPolicy
     private let sizes: KnownListSizes?
 
     /// - Parameters:
@@ -19,7 +19,9 @@ package struct MoveApplication: Sendable {
         policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil
     ) {
         self.policy = policy
-        self.rowsPerLookup = rowsPerLookup
+        var reading = ReadingPolicy()
+        reading.rowsPerLookup = rowsPerLookup
+        self.reading = reading
         self.sizes = sizes
     }
 
@@ -36,7 +38,7 @@ package struct MoveApplication: Sendable {
     ) throws(OrderingError) -> (outcomes: [MoveOutcome], windows: [Int: RewrittenWindow]) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
-        var batch = MoveBatch(moves, tables: tables, policy: policy, rowsPerLookup: rowsPerLookup)
+        var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading)
         var needs = batch.advance()
         var rounds = 0
         while let first = needs.first {

@@ -1,6 +1,7 @@
 import Brocot
 import Foundation
 import OrderingModel
+import SeededRandom
 import TestPostgres
 import Testing
 

@@ -1,6 +1,7 @@
 import LibPQ
 import Ordering
 import OrderingModel
+import SeededRandom
 import Subprocess
 import TestPostgres
 import Testing

@@ -134,7 +134,7 @@ struct ConnectionFailureTests {
         let task = Task { [logger] in
             try await postgresError { _ = try await Connection.connect(parameters, logger: logger) }
         }
-        try await Task.sleep(for: .milliseconds(100))
+        try await eventually("the connection is begun") { listener.hasCaller }
         let start = ContinuousClock.now
         task.cancel()
         let error = try await task.value

@@ -78,7 +78,8 @@ import Testing
                 _ = try connection.copyIn("COPY texts FROM STDIN", rows: endless)
             }
         }
-        try await Task.sleep(for: .milliseconds(200))
+        let observer = try await connect()
+        try await waitForStatement(containing: "COPY texts", on: observer)
         task.cancel()
         #expect(try await postgresError { try await task.value }.code == .cancelled)
         #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)

@@ -46,8 +46,12 @@ import Testing
 
     @Test func `a wake-up ends the wait, or the next one`() async throws {
         let connection = try await connect()
-        async let received = connection.run { try $0.notifications(waitingAtMost: .seconds(60)) }
-        try await Task.sleep(for: .milliseconds(50))
+        let begun = Flag()
+        async let received = connection.run { connection in
+            begun.set()
+            return try connection.notifications(waitingAtMost: .seconds(60))
+        }
+        try await eventually("the wait begins") { begun.isSet }
         connection.wakeUp()
         #expect(try await received == [])
         connection.wakeUp()
@@ -57,10 +61,14 @@ import Testing
 
     @Test func `a cancelled task stops waiting`() async throws {
         let connection = try await connect()
+        let begun = Flag()
         let task = Task {
-            try await connection.run { _ = try $0.notifications(waitingAtMost: .seconds(60)) }
+            try await connection.run { connection in
+                begun.set()
+                _ = try connection.notifications(waitingAtMost: .seconds(60))
+            }
         }
-        try await Task.sleep(for: .milliseconds(50))
+        try await eventually("the wait begins") { begun.isSet }
         task.cancel()
         #expect(try await postgresError { try await task.value }.code == .cancelled)
         #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)

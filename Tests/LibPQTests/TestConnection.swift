@@ -27,20 +27,15 @@ struct NothingThrown: Error {}
 
 /// Waits until a session of the test's database runs a statement that contains `text`.
 func waitForStatement(containing text: String, on observer: Connection) async throws {
-    for _ in 0..<1000 {
-        let count: Int = try await observer.run { connection in
-            try connection.query(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
-                    AND position(\(text) IN query) > 0
-                """
-            ).single().decode(0)
-        }
-        if count > 0 { return }
-        try await Task.sleep(for: .milliseconds(10))
+    try await eventually("a session runs \(text)") {
+        try await !observer.query(
+            """
+            SELECT FROM pg_stat_activity
+            WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
+                AND position(\(text) IN query) > 0
+            """
+        ).isEmpty
     }
-    Issue.record("no session runs \(text)")
 }
 
 /// Keeps what is logged.

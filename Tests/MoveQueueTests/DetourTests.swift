@@ -2,7 +2,7 @@ import MoveQueue
 import Ordering
 import Testing
 
-@Suite("A worker whose lists fail one by one") struct DetourTests {
+@Suite("A worker whose lists fail one by one", .timeLimit(.minutes(10))) struct DetourTests {
     private func list(_ number: Int) -> ListIdentifier { ListIdentifier(orderedTable: "cards", list: "\(number)") }
 
     @Test("tries some of the next ones at once, pauses then, and goes on behind the table or anywhere, in turn")

@@ -1,7 +1,7 @@
 import MoveQueue
 import Testing
 
-@Suite("The turn with large requests") struct LargeRequestTurnTests {
+@Suite("The turn with large requests", .timeLimit(.minutes(10))) struct LargeRequestTurnTests {
     @Test("is one worker's at a time")
     func oneAtATime() {
         let turn = LargeRequestTurn()

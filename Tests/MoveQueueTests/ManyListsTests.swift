@@ -1,5 +1,6 @@
 import LibPQ
 import OrderingModel
+import SeededRandom
 import TestPostgres
 import Testing
 

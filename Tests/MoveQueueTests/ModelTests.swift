@@ -2,10 +2,11 @@ import Foundation
 import MoveQueue
 import Ordering
 import OrderingModel
+import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite("Random requests end as plain arrays do")
+@Suite("Random requests end as plain arrays do", .timeLimit(.minutes(10)))
 struct ModelTests {
     /// How many requests each case applies: half of BROCOT_MODEL_REQUESTS.
     private static let requests =

@@ -1,6 +1,7 @@
 import MoveQueue
 import Ordering
 import OrderingModel
+import SeededRandom
 import SternBrocot
 import TestPostgres
 import Testing

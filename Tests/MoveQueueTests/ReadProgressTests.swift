@@ -6,7 +6,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("An id is past when nothing at or below it is pending or can still appear")
+@Suite("An id is past when nothing at or below it is pending or can still appear", .timeLimit(.minutes(10)))
 struct ReadProgressTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
 

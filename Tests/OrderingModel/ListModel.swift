@@ -11,9 +11,14 @@ package struct ListModel: Sendable {
     }
 
     let ownsRows: Bool
+    /// The most placed items of a list.
+    let capacity: Int
     package private(set) var lists: [String: Contents] = [:]
 
-    package init(ownsRows: Bool) { self.ownsRows = ownsRows }
+    package init(ownsRows: Bool, capacity: Int = .max) {
+        self.ownsRows = ownsRows
+        self.capacity = capacity
+    }
 
     package mutating func addUnplaced(_ item: String, to list: String) {
         lists[list, default: Contents()].unplaced.insert(item)
@@ -34,6 +39,7 @@ package struct ListModel: Sendable {
             if let rejection = rejection(of: move, placement, from: source, target: target) { return rejection }
             target.placed.removeAll { move.items.contains($0) }
             target.unplaced.subtract(move.items)
+            guard target.placed.count + move.items.count <= capacity else { return .failed }
             target.placed.insert(contentsOf: move.items, at: index(of: placement, in: target.placed))
             if let source {
                 lists[source]?.placed.removeAll { move.items.contains($0) }

@@ -1,4 +1,5 @@
 import Ordering
+import SeededRandom
 
 /// Random moves of every kind, many of them wrong.
 package struct RandomMoves {

@@ -4,7 +4,7 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("Whose fault an error is")
+@Suite("Whose fault an error is", .timeLimit(.minutes(10)))
 struct FailureClassTests {
     @Test(
         "what data or triggers caused is the request's", .database,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("The key columns of a registered table", .database)
+@Suite("The key columns of a registered table", .database, .timeLimit(.minutes(10)))
 struct KeyColumnTests {
     /// Some builds of PostgreSQL come without the library that such collations need.
     private func knowsCollations() async throws -> Bool {

@@ -4,7 +4,9 @@ import Testing
 
 @testable import Ordering
 
-@Suite("A key is canonical where PostgreSQL prints the value that it names in the same way", .database)
+@Suite(
+    "A key is canonical where PostgreSQL prints the value that it names in the same way", .database,
+    .timeLimit(.minutes(10)))
 struct KeyTypeTests {
     /// The keys that PostgreSQL itself takes for values of the type and prints as they are.
     private func printed(_ keys: [String], as type: String) async throws -> [String] {

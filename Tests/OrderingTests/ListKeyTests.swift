@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("brocot.list_key names a list by the texts of its columns", .database)
+@Suite("brocot.list_key names a list by the texts of its columns", .database, .timeLimit(.minutes(10)))
 struct ListKeyTests {
     @Test(
         arguments: [

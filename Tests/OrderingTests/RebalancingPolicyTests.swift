@@ -1,10 +1,11 @@
+import SeededRandom
 import SternBrocot
 import Testing
 
 @testable import Ordering
 
 /// Every window is checked by the model: ascending between its outer neighbours, and within the limit.
-struct RebalancingPolicyTests {
+@Suite(.timeLimit(.minutes(10))) struct RebalancingPolicyTests {
     @Test func `Where there is room, nothing but the placed items gets a rank`() throws {
         var model = RebalancingModel(RebalancingPolicy())
         #expect(try model.place(1, at: 0)?.ranks.map(\.description) == ["0/1"])
@@ -53,7 +54,7 @@ struct RebalancingPolicyTests {
 
     @Test(arguments: [2, 3, 8, 20])
     func `A list takes every fraction within its limit before there is no room`(limit: Int64) throws {
-        var generator = RebalancingGenerator(for: "capacity, limit \(limit)")
+        var generator = SeededGenerator(for: "capacity, limit \(limit)")
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         while try model.place(1, at: Int.random(in: 0...model.ranks.count, using: &generator)) != nil {}
         #expect(model.ranks.count == Self.capacity(limit))
@@ -61,7 +62,7 @@ struct RebalancingPolicyTests {
 
     @Test(arguments: [64, 1_000, 1_000_000, Rank.limit])
     func `Any mixture of blocks, hot spots, ends and removals keeps the order`(limit: Int64) throws {
-        var generator = RebalancingGenerator(for: "mixture, limit \(limit)")
+        var generator = SeededGenerator(for: "mixture, limit \(limit)")
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         var hotSpot = 0
         for _ in 0..<1_500 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Rows that an application changes at the same time", .database)
+@Suite("Rows that an application changes at the same time", .database, .timeLimit(.minutes(10)))
 struct RowLockTests {
     private static let cards = OrderedTable(
         name: "public.cards", schema: "public", table: "cards", listColumns: [KeyColumn("board", .text)],
@@ -33,10 +33,8 @@ struct RowLockTests {
                 try OrderedTableRepository(Self.cards).write([change], on: connection)
             }
         }
-        let deadline = ContinuousClock.now + .seconds(20)
-        while try await observer.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty {
-            try #require(ContinuousClock.now < deadline, "the writer did not wait for the application's row lock")
-            try await Task.sleep(for: .milliseconds(5))
+        try await eventually("the writer waits for the application's row lock", within: .seconds(20)) {
+            try await !observer.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty
         }
         try await application.execute(script: "COMMIT")
         try await written

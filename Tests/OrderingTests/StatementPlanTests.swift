@@ -5,7 +5,9 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Statements on ordered tables go along the two unique indexes, whatever the statistics", .database)
+@Suite(
+    "Statements on ordered tables go along the two unique indexes, whatever the statistics", .database,
+    .timeLimit(.minutes(10)))
 struct StatementPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

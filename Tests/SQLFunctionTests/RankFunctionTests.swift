@@ -1,11 +1,12 @@
 import Foundation
 import LibPQ
 import OrderingModel
+import SeededRandom
 import SternBrocot
 import TestPostgres
 import Testing
 
-@Suite("Ranks chosen by SQL are those that the library chooses", .database)
+@Suite("Ranks chosen by SQL are those that the library chooses", .database, .timeLimit(.minutes(10)))
 struct RankFunctionTests {
     /// How many random gaps are compared: BROCOT_RANK_GAPS.
     private static let gaps = ProcessInfo.processInfo.environment["BROCOT_RANK_GAPS"].flatMap(Int.init) ?? 20_000

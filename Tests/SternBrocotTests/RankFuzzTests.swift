@@ -1,10 +1,11 @@
 import BigInt
+import SeededRandom
 import Testing
 
 @testable import SternBrocot
 
 /// Random ranks against integers of any size.
-struct RankFuzzTests {
+@Suite(.timeLimit(.minutes(10))) struct RankFuzzTests {
     @Test func `Ranks compare like the fractions they are`() {
         var generator = SeededGenerator(for: "compare")
         for _ in 0..<20_000 {

@@ -1,22 +1,28 @@
 import SternBrocot
 
-/// Where a placement is in the known order, or what must be known to tell.
-enum Located: Equatable {
-    /// Before the member with this index in the order; both neighbours are known.
-    case gap(Int)
-    case needs([Need])
-}
-
 extension Neighbourhood {
-    /// Positions up to this one are found by reading the list from its beginning.
-    private static let longestPrefix = 512
-    /// So many rows more than it takes are read on the way to a position: the moves before it may shift it.
-    private static let positionMargin = 12
-    /// More rows than any table can have: positions beyond it mean the same.
+    /// More rows than any table can have, so that all positions beyond it mean the end. Sums of two such don't overflow.
     private static let beyondAnyList = 1 << 48
 
+    /// The gap that a placement names. Its anchor must be placed, and the items that move must be taken out.
+    func gap(_ placement: Placement) -> LocatedGap {
+        switch placement {
+        case .first: gap(at: .down)
+        case .last: gap(at: .up)
+        case .before(let anchor): gap(.down, of: rank(of: anchor))
+        case .after(let anchor): gap(.up, of: rank(of: anchor))
+        case .at(let position): gap(position: position)
+        }
+    }
+
+    private func rank(of anchor: String) -> Rank {
+        guard let member = member(anchor), let rank = members[member].current.rank
+        else { preconditionFailure("the anchor was found before") }
+        return rank
+    }
+
     /// The gap directly before the first member, or after the last.
-    func gap(at end: Need.Direction) -> Located {
+    func gap(at end: Need.Direction) -> LocatedGap {
         switch end {
         case .down:
             guard let prefix = coverage.fromBeginning else { return .needs([.run(from: nil, .up, count: runLength)]) }
@@ -28,7 +34,7 @@ extension Neighbourhood {
     }
 
     /// The gap directly beside a placed member.
-    func gap(_ side: Need.Direction, of rank: Rank) -> Located {
+    func gap(_ side: Need.Direction, of rank: Rank) -> LocatedGap {
         guard let interval = coverage.interval(containing: rank) else {
             preconditionFailure("every known rank is covered")
         }
@@ -37,44 +43,48 @@ extension Neighbourhood {
     }
 
     /// The gap before which `position` members stand.
-    func gap(position wanted: Int) -> Located {
+    func gap(position wanted: Int) -> LocatedGap {
         let position = min(wanted, Self.beyondAnyList)
         if let prefix = coverage.fromBeginning {
             guard let upper = prefix.upper else { return .gap(min(position, order.count)) }
-            let missing = position + 1 - countThrough(upper)
+            let missing = position + 1 - order.countThrough(upper)
             if missing <= 0 { return .gap(position) }
-            if missing <= Self.longestPrefix { return .needs([.run(from: upper, .up, count: max(missing, runLength))]) }
-        } else if position < Self.longestPrefix {
+            if missing <= reading.longestPrefix {
+                return .needs([.run(from: upper, .up, count: max(missing, runLength))])
+            }
+        } else if position < reading.longestPrefix {
             return .needs([.run(from: nil, .up, count: position + runLength)])
         }
-        guard let landmark = landmark(nearest: position) else { return .needs([need(storedPosition: position)]) }
-        let distance = position - (landmark.storedBefore + drift(before: landmark.rank))
-        let isBeyondEnd = landmark.rank == nil && distance > 0
-        guard isBeyondEnd || abs(distance) <= Self.longestPrefix + touched.count else {
-            return .needs([need(storedPosition: landmark.storedBefore + distance)])
+        guard let nearest = positions.nearest(toStored: position) else {
+            return .needs([need(storedPosition: position)])
         }
-        return gap(distance, from: landmark.rank)
+        let distance = position - (nearest.storedPosition + positions.shift(before: nearest.rank))
+        let isBeyondEnd = nearest.rank == nil && distance > 0
+        guard isBeyondEnd || abs(distance) <= reading.longestPrefix + touched.count else {
+            return .needs([need(storedPosition: nearest.storedPosition + distance)])
+        }
+        return gap(distance, from: nearest.rank)
     }
 
-    /// The gap so many members above `rank`, or below it; a nil rank is the end of the list.
-    private func gap(_ distance: Int, from rank: Rank?) -> Located {
+    /// The gap so many members above `rank`, or below it where the distance is negative. A nil rank is the end of the list.
+    private func gap(_ distance: Int, from rank: Rank?) -> LocatedGap {
         guard let interval = rank.map({ coverage.interval(containing: $0) }) ?? coverage.toEnd else {
             return .needs([.run(from: rank, .down, count: max(-distance, runLength))])
         }
         let index = (rank.map(order.countBefore) ?? order.count) + distance
-        // Not ``runLength``: a thousand positions would read thousands of rows each.
-        let margin = Self.positionMargin
+        // Not ``runLength``: it grows, and a batch may ask for a thousand positions.
+        let margin = reading.positionMargin
         if index >= order.count, interval.upper == nil { return gap(order.count, in: interval, margin: margin) }
         return gap(max(0, index), in: interval, margin: margin)
     }
 
     /// The gap before `index`, if the interval reaches to both of its neighbours; else the runs that make it so, with so
     /// many rows more than it takes, or as many as runs have at the least.
-    private func gap(_ index: Int, in interval: RankInterval, margin: Int? = nil) -> Located {
+    private func gap(_ index: Int, in interval: RankInterval, margin: Int? = nil) -> LocatedGap {
         func length(missing: Int) -> Int { margin.map { missing + $0 } ?? max(missing, runLength) }
         var needs: [Need] = []
         let firstCovered = interval.lower.map(order.countBefore) ?? 0
-        let coveredEnd = interval.upper.map(countThrough) ?? order.count
+        let coveredEnd = interval.upper.map(order.countThrough) ?? order.count
         if let lower = interval.lower, index - 1 < firstCovered {
             needs.append(.run(from: lower, .down, count: length(missing: firstCovered - index + 1)))
         }
@@ -84,36 +94,12 @@ extension Neighbourhood {
         return needs.isEmpty ? .gap(index) : .needs(needs)
     }
 
-    private func countThrough(_ rank: Rank) -> Int {
-        let before = order.countBefore(rank)
-        return before < order.count && order.ranks[before] == rank ? before + 1 : before
-    }
-
     private func need(storedPosition: Int) -> Need {
-        if let bound = lengthBound, storedPosition >= bound { return .count }
+        if let limit = positions.storedLengthLimit, storedPosition >= limit { return .count }
         return .position(max(0, storedPosition))
     }
 
     // MARK: Making room
-
-    /// The neighbours of a gap as far as they are known.
-    struct CoveredGap: GapNeighbours {
-        let neighbourhood: Neighbourhood
-        let index: Int
-        let interval: RankInterval
-
-        func below(_ n: Int) -> Neighbour {
-            guard index - n >= 0 else { return interval.lower == nil ? .end : .unknown }
-            let rank = neighbourhood.order.ranks[index - n]
-            return interval.reachesDown(to: rank) ? .rank(rank) : .unknown
-        }
-
-        func above(_ n: Int) -> Neighbour {
-            guard index + n - 1 < neighbourhood.order.count else { return interval.upper == nil ? .end : .unknown }
-            let rank = neighbourhood.order.ranks[index + n - 1]
-            return interval.reachesUp(to: rank) ? .rank(rank) : .unknown
-        }
-    }
 
     /// The gap before `index`, which must have been located.
     func coveredGap(_ index: Int) -> CoveredGap {
@@ -130,7 +116,7 @@ extension Neighbourhood {
             if missing > 0 { needs.append(.run(from: lower, .down, count: max(missing, runLength))) }
         }
         if let upper = gap.interval.upper {
-            let missing = above - (countThrough(upper) - gap.index)
+            let missing = above - (order.countThrough(upper) - gap.index)
             if missing > 0 { needs.append(.run(from: upper, .up, count: max(missing, runLength))) }
         }
         return needs

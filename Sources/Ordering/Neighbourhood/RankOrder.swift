@@ -1,28 +1,45 @@
 import SternBrocot
 
-/// The known members of a list in the order of their ranks.
+/// The known members of a list that have a rank, in the order of their ranks.
 ///
 /// A sorted array: batches know hundreds to some ten thousand members of a list, where moving memory is faster than
 /// following pointers.
 struct RankOrder: Sendable {
     private(set) var ranks: ContiguousArray<Rank> = []
-    private(set) var members: ContiguousArray<Int32> = []
+    private(set) var members: ContiguousArray<ListMember.Index> = []
 
     var count: Int { ranks.count }
 
     /// How many members stand before `rank`.
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
-    mutating func insert(_ member: Int, at rank: Rank) {
+    /// How many members stand before `rank` or have it.
+    func countThrough(_ rank: Rank) -> Int {
+        let before = countBefore(rank)
+        return before < count && ranks[before] == rank ? before + 1 : before
+    }
+
+    /// Whether items that were taken out stood in the gap before `index`, in this order.
+    func stand(_ presences: [Presence], inGapBefore index: Int) -> Bool {
+        var previous = index > 0 ? ranks[index - 1] : nil
+        for presence in presences {
+            guard let rank = presence.rank, previous.map({ $0 < rank }) ?? true else { return false }
+            previous = rank
+        }
+        guard let previous, index < count else { return true }
+        return previous < ranks[index]
+    }
+
+    mutating func insert(_ member: ListMember.Index, at rank: Rank) {
         let index = countBefore(rank)
         ranks.insert(rank, at: index)
-        members.insert(Int32(member), at: index)
+        members.insert(member, at: index)
     }
 
     /// Puts members side by side at `index`. Their ranks must fit there, in order.
-    mutating func insert(_ newMembers: [Int], ranks newRanks: ArraySlice<Rank>, at index: Int) {
+    mutating func insert(_ newMembers: [ListMember.Index], ranks newRanks: ArraySlice<Rank>, at index: Int) {
         ranks.insert(contentsOf: newRanks, at: index)
-        members.insert(contentsOf: newMembers.lazy.map(Int32.init), at: index)
+        members.insert(contentsOf: newMembers, at: index)
     }
 
     /// Gives the members from `index` on new ranks, in order.
@@ -37,7 +54,7 @@ struct RankOrder: Sendable {
     }
 
     /// Removes many members in one pass.
-    mutating func removeAll(_ removed: Set<Int32>) {
+    mutating func removeAll(_ removed: Set<ListMember.Index>) {
         var kept = 0
         for index in ranks.indices where !removed.contains(members[index]) {
             ranks[kept] = ranks[index]

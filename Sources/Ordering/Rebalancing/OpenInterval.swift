@@ -1,3 +1,4 @@
+import HeapModule
 import SternBrocot
 
 /// The ranks strictly between two others; nil is an infinite end.
@@ -15,27 +16,45 @@ struct OpenInterval {
     /// A fraction is simpler than all below it in the Stern–Brocot tree, so the tree is searched best first from the simplest
     /// fraction of the interval, which takes O(count · log count).
     func simplest(_ count: Int, limit: Int64) -> [Rank]? {
-        var candidates = CandidateHeap()
-        candidates.insert(self, limit: limit)
+        var candidates = Heap<Candidate>()
+        if let root = Candidate(self, limit: limit) { candidates.insert(root) }
         var ranks: [Rank] = []
         ranks.reserveCapacity(count)
         while ranks.count < count {
-            guard let (rank, interval) = candidates.removeSimplest() else { return nil }
-            ranks.append(rank)
-            candidates.insert(OpenInterval(interval.lower, rank), limit: limit)
-            candidates.insert(OpenInterval(rank, interval.upper), limit: limit)
+            guard let simplest = candidates.popMin() else { return nil }
+            ranks.append(simplest.rank)
+            let (interval, rank) = (simplest.interval, simplest.rank)
+            if let left = Candidate(OpenInterval(interval.lower, rank), limit: limit) { candidates.insert(left) }
+            if let right = Candidate(OpenInterval(rank, interval.upper), limit: limit) { candidates.insert(right) }
         }
         return ranks.sorted()
     }
 
-    /// The worst-case inserts that fit between, in bits: each takes 0.69 at most. Negative where none fits.
+    /// An interval with the simplest fraction within it, by whose greater term candidates are compared.
+    private struct Candidate: Comparable {
+        let rank: Rank
+        let interval: OpenInterval
+
+        /// nil where no fraction within has both terms below `limit`.
+        init?(_ interval: OpenInterval, limit: Int64) {
+            guard let rank = Rank.between(interval.lower, interval.upper, limit: limit) else { return nil }
+            self.rank = rank
+            self.interval = interval
+        }
+
+        static func == (left: Candidate, right: Candidate) -> Bool { left.rank.greaterTerm == right.rank.greaterTerm }
+        static func < (left: Candidate, right: Candidate) -> Bool { left.rank.greaterTerm < right.rank.greaterTerm }
+    }
+
+    /// The bits by which terms can still grow between the two ranks: each insert takes 0.69 at most. Negative where none
+    /// fits.
     func room(limit: Int64) -> Double {
         guard let rank = Rank.between(lower, upper, limit: limit) else { return -1 }
         return bitWidth(of: limit.magnitude) - bitWidth(of: rank.greaterTerm)
     }
 }
 
-/// The dyadic logarithm, exact for powers of two and 0.09 too small at most: the same on every machine.
+/// The binary logarithm, exact for powers of two and at most 0.09 too small. Unlike `log2` it is the same on every machine.
 func bitWidth(of term: UInt64) -> Double {
     let value = Double(max(1, term))
     return Double(value.exponent) + value.significand - 1
@@ -44,35 +63,4 @@ func bitWidth(of term: UInt64) -> Double {
 extension Rank {
     /// The greater of |numerator| and denominator, which says how deep the rank is in the tree.
     var greaterTerm: UInt64 { max(numerator.magnitude, denominator.magnitude) }
-}
-
-/// A binary heap of intervals by the greater term of the simplest fraction within.
-private struct CandidateHeap {
-    private var nodes: [(term: UInt64, rank: Rank, interval: OpenInterval)] = []
-
-    /// Leaves the interval out where no fraction within has terms below `limit`.
-    mutating func insert(_ interval: OpenInterval, limit: Int64) {
-        guard let rank = Rank.between(interval.lower, interval.upper, limit: limit) else { return }
-        nodes.append((rank.greaterTerm, rank, interval))
-        var child = nodes.count - 1
-        while child > 0, nodes[child].term < nodes[(child - 1) / 2].term {
-            nodes.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
-    }
-
-    mutating func removeSimplest() -> (rank: Rank, interval: OpenInterval)? {
-        guard let last = nodes.popLast() else { return nil }
-        guard let first = nodes.first else { return (last.rank, last.interval) }
-        nodes[0] = last
-        var parent = 0
-        while 2 * parent + 1 < nodes.count {
-            let (left, right) = (2 * parent + 1, 2 * parent + 2)
-            let least = right < nodes.count && nodes[right].term < nodes[left].term ? right : left
-            guard nodes[least].term < nodes[parent].term else { break }
-            nodes.swapAt(parent, least)
-            parent = least
-        }
-        return (first.rank, first.interval)
-    }
 }

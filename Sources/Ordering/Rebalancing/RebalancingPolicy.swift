@@ -4,6 +4,8 @@ import SternBrocot
 ///
 /// Windows of up to 2, 4, 8, … neighbours are tried. Of those that leave enough room beside the placed items, the one that wins most room
 /// for what it rewrites is taken. All that the policy knows is the ranks of the neighbours.
+///
+/// Its constants were chosen by simulation: `docs/decisions/rebalancing.md` has the figures, and what others cost.
 package struct RebalancingPolicy: Sendable {
     /// The bound of a rank's terms.
     package let limit: Int64
@@ -12,8 +14,19 @@ package struct RebalancingPolicy: Sendable {
     /// The bits of room that a window must win for each doubling of its size beyond ``freeWindow``, where ranks have 62
     /// bits. They keep smaller windows within it cheap.
     package let reservedBits: Double
-    /// The window in which room is taken whatever is reserved: larger ones only serve where nothing fits.
+    /// From so many rows on, a window is taken whatever is reserved. Larger windows only serve where nothing fits.
     package let largestWindow: Int
+
+    /// The rows of a window for which nothing is reserved: people mostly go elsewhere before it is full again.
+    private static let freeWindow: UInt64 = 4
+    /// A window of more rows has to win twice as much room for each: it holds up who waits for its rows. Larger windows
+    /// also end wherever they have their full size, not only at simple neighbours.
+    private static let handyWindow = 512
+    /// A window that is so many times larger than the best one is not tried: reading it would cost more than it could win.
+    private static let largestGrowth = 8
+    /// The bits that each insert takes of a gap's room in the worst case. The terms grow as the Fibonacci numbers do then,
+    /// so they are multiplied by the golden ratio: log2((1 + √5) / 2) = 0.694.
+    private static let bitsPerInsert = 0.7
 
     package init(
         limit: Int64 = Rank.limit, layout: RankLayout = .roomAtGap, reservedBits: Double = 2,
@@ -74,16 +87,12 @@ package struct RebalancingPolicy: Sendable {
     /// Whether no window of `size` or more can be worth its rows, or worth being read.
     private func isSettled(_ best: ScoredWindow, before size: Int) -> Bool {
         let rows = best.window.below + best.window.above
-        return size > largestWindow || size > 8 * rows
+        return size > largestWindow || size > Self.largestGrowth * rows
             || Self.score(rows: size, room: bitWidth(of: limit.magnitude)) >= best.score
     }
 
-    /// The rows of a window for which nothing is reserved: people mostly go elsewhere before it is full again.
-    private static let freeWindow: UInt64 = 4
-    /// Larger windows have to be worth twice as much: they hold up who waits for them.
-    private static let handyWindow = 512
-
-    /// Rows for each bit of room, weighted towards more room: with little of it, the same place is soon full again.
+    /// What a window costs, for comparison: rows / room^1.5. Room counts more than rows, since a place with little room is
+    /// soon full again.
     static func score(rows: Int, room: Double) -> Double {
         Double(rows > handyWindow ? 2 * rows : rows) / (room * room.squareRoot())
     }
@@ -97,8 +106,8 @@ package struct RebalancingPolicy: Sendable {
         let before = OpenInterval(below > 0 ? ranks[below - 1] : bounds.outer.lower, ranks[below])
         let last = below + count - 1
         let after = OpenInterval(ranks[last], above > 0 ? ranks[last + 1] : bounds.outer.upper)
-        // The insert that brings a gap from no room to a full one counts as well: 0.69 bits.
-        let room = min(before.room(limit: limit), after.room(limit: limit)) + 0.7
+        // The insert that fills a gap counts as well.
+        let room = min(before.room(limit: limit), after.room(limit: limit)) + Self.bitsPerInsert
         let rows = below + above
         let scale = bitWidth(of: limit.magnitude) / bitWidth(of: Rank.limit.magnitude)
         let reserved = reservedBits * max(0, bitWidth(of: UInt64(rows)) - bitWidth(of: Self.freeWindow)) * scale
@@ -119,10 +128,4 @@ private struct ScoredWindow {
     let window: RankWindow
     /// The lower, the better.
     let score: Double
-}
-
-extension Neighbour {
-    var knownRank: Rank? {
-        if case .rank(let rank) = self { rank } else { nil }
-    }
 }

@@ -1,6 +1,7 @@
 import LibPQ
 import Ordering
 import OrderingModel
+import SeededRandom
 
 /// Random contents of `brocot.items`, and random things that happened to it: what the planner may have seen.
 struct StatisticsFuzz {

@@ -88,4 +88,10 @@ package final class SilentListener: Sendable {
     deinit {
         close(descriptor)
     }
+
+    /// Whether somebody has connected.
+    package var hasCaller: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&state, 1, 0) > 0
+    }
 }

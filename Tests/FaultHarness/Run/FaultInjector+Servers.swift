@@ -1,6 +1,7 @@
 import Glibc
 import LibPQ
 import OrderingModel
+import SeededRandom
 
 extension FaultInjector {
     func injectIntoServers(

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import LibPQ
 import OrderingModel
+import SeededRandom
 import TestPostgres
 
 /// A fault that was injected.

@@ -1,4 +1,5 @@
 import OrderingModel
+import SeededRandom
 
 /// Which faults happen in which order, and at which moments. Pure: the seed says it all, but for the time that it takes.
 package struct FaultPlan: Sendable {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import LibPQ
 import Ordering
 import OrderingModel
+import SeededRandom
 import Synchronization
 import TestPostgres
 

@@ -1,0 +1,144 @@
+import SternBrocot
+
+/// The application of one move.
+extension MoveBatch {
+    /// What a move led to.
+    enum Application {
+        case applied(rebalancedRows: Int, window: RewrittenWindow?)
+        case rejected(Rejection)
+        /// Nothing was changed: this must be read first.
+        case needs([ListNeed])
+    }
+
+    /// Applies a move to the known rows, if they suffice.
+    mutating func apply(_ index: BatchMove.Index) -> Application {
+        let move = moves[index]
+        switch move.move.action {
+        case .remove: return remove(move)
+        case .place(let placement, _): return place(move, placement)
+        }
+    }
+
+    private mutating func remove(_ move: BatchMove) -> Application {
+        let (found, needs) = members(move.move.items, in: move.list)
+        guard needs.isEmpty else { return .needs(needs) }
+        let placed = found.filter { lists[move.list].neighbourhood.members[$0].current.rank != nil }
+        _ = lists[move.list].neighbourhood.takeOut(placed)
+        lists[move.list].neighbourhood.setPresence(of: placed, to: lists[move.list].ownsRows ? .absent : .unplaced)
+        return .applied(rebalancedRows: 0, window: nil)
+    }
+
+    private mutating func place(_ move: BatchMove, _ placement: Placement) -> Application {
+        let (targets, targetNeeds) = members(move.move.items, in: move.list)
+        let (sources, sourceNeeds) = move.source.map { members(move.move.items, in: $0) } ?? ([], [])
+        let (anchors, anchorNeeds) = members(
+            placement.anchor.map { [$0] } ?? [], in: move.list, neighbours: reading.neighboursOfAnchor)
+        let needs = targetNeeds + sourceNeeds + anchorNeeds
+        guard needs.isEmpty else { return .needs(needs) }
+        if let rejection = rejection(of: move, targets: targets, sources: sources, anchor: anchors.first) {
+            return .rejected(rejection)
+        }
+        let before = lists[move.list].neighbourhood.takeOut(targets)
+        let room = room(for: targets.count, before: before, placement, in: lists[move.list].neighbourhood)
+        guard case .window(let window, let index) = room else {
+            lists[move.list].neighbourhood.putBack(targets, before)
+            switch room {
+            case .needs(let missing):
+                return .needs(missing.map { ListNeed(list: lists[move.list].identifier, need: $0) })
+            case .alreadyThere, .window: return .applied(rebalancedRows: 0, window: nil)
+            case .full: return .rejected(Rejection(.failed, "the list is full", sqlState: "54000"))
+            }
+        }
+        if let source = move.source { leave(source, sources, to: targets, in: move.list) }
+        let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: index)
+        return .applied(rebalancedRows: rebalanced, window: RewrittenWindow(window))
+    }
+
+    /// The members with these keys, or the needs for those that are not known.
+    private mutating func members(
+        _ keys: [String], in list: BatchList.Index, neighbours: Int = 0
+    ) -> (found: [ListMember.Index], needs: [ListNeed]) {
+        var (found, needs): ([ListMember.Index], [ListNeed]) = ([], [])
+        for key in keys {
+            if let member = lists[list].member(key) {
+                found.append(member)
+            } else {
+                let need = Need.row(key: ExactText(key), below: neighbours, above: neighbours)
+                needs.append(ListNeed(list: lists[list].identifier, need: need))
+            }
+        }
+        return (found, needs)
+    }
+
+    /// Lets items leave the list that they come from.
+    private mutating func leave(
+        _ source: BatchList.Index, _ leaving: [ListMember.Index], to targets: [ListMember.Index],
+        in list: BatchList.Index
+    ) {
+        for (from, to) in zip(leaving, targets) {
+            let origin = lists[source].neighbourhood.members[from].origin ?? source
+            lists[list].neighbourhood.setOrigin(of: to, origin)
+        }
+        _ = lists[source].neighbourhood.takeOut(leaving)
+        lists[source].neighbourhood.setPresence(of: leaving, to: .absent)
+    }
+
+    // MARK: Rejections that need the rows
+
+    private func rejection(
+        of move: BatchMove, targets: [ListMember.Index], sources: [ListMember.Index], anchor: ListMember.Index?
+    ) -> Rejection? {
+        let target = lists[move.list]
+        let members = target.neighbourhood.members
+        if let anchor, members[anchor].current.rank == nil {
+            return Rejection(
+                .anchorNotFound, "the anchor '\(members[anchor].key)' is not in list '\(target.identifier.list)'")
+        }
+        if let source = move.source {
+            if let missing = firstAbsent(of: sources, in: lists[source]) { return missing }
+            if let existing = targets.first(where: { members[$0].current != .absent }) {
+                return Rejection(
+                    .itemExists, "item '\(members[existing].key)' is in list '\(target.identifier.list)' already")
+            }
+        } else if !target.ownsRows || move.move.missing == .reject {
+            return firstAbsent(of: targets, in: target)
+        }
+        return nil
+    }
+
+    /// The first of the items that the list doesn't have, as a rejection.
+    private func firstAbsent(of items: [ListMember.Index], in list: BatchList) -> Rejection? {
+        let members = list.neighbourhood.members
+        return items.first { members[$0].current == .absent }.map {
+            Rejection(.itemNotFound, "item '\(members[$0].key)' is not in list '\(list.identifier.list)'")
+        }
+    }
+
+    // MARK: Room
+
+    private enum Room {
+        case needs([Need])
+        /// The items stand there, in this order.
+        case alreadyThere
+        case window(RankWindow, index: Int)
+        case full
+    }
+
+    /// Where members go that were taken out, and which ranks they and their neighbours get.
+    private func room(
+        for count: Int, before: [Presence], _ placement: Placement, in neighbourhood: Neighbourhood
+    ) -> Room {
+        switch neighbourhood.gap(placement) {
+        case .needs(let needs):
+            return .needs(needs)
+        case .gap(let index):
+            if neighbourhood.order.stand(before, inGapBefore: index) { return .alreadyThere }
+            let gap = neighbourhood.coveredGap(index)
+            switch policy.placement(of: count, in: gap) {
+            case .load(let below, let above): return .needs(neighbourhood.needs(below: below, above: above, of: gap))
+            case .window(let window): return .window(window, index: index)
+            case .noRoom: return .full
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/// What is read before the moves can be applied, besides what turns out to be missing on the way.
+extension MoveBatch {
+    /// What is read before the first move is applied; nothing where no list is worth reading from its beginning.
+    func firstNeeds() -> [ListNeed] {
+        let fromBeginning = needsOfWholeLists()
+        return fromBeginning.isEmpty ? [] : fromBeginning + needsOfPendingMoves(except: Set(fromBeginning.map(\.list)))
+    }
+
+    /// Lists of which so many rows are needed that reading them from the beginning costs less than looking up each row.
+    private func needsOfWholeLists() -> [ListNeed] {
+        guard reading.rowsPerLookup > 0 else { return [] }
+        var lookups = [Int](repeating: 0, count: lists.count)
+        for index in pending {
+            let move = moves[index]
+            lookups[move.list.offset] += move.move.items.count + 1
+            if let source = move.source { lookups[source.offset] += move.move.items.count }
+        }
+        return lists.elementIndices.compactMap { list in
+            let lookups = lookups[list.offset]
+            guard lookups >= reading.fewestLookupsOfWholeList else { return nil }
+            let count = min(reading.rowsPerLookup * lookups, reading.longestFirstRun)
+            return ListNeed(list: lists[list].identifier, need: .run(from: nil, .up, count: count))
+        }
+    }
+
+    /// The rows that pending moves name, and the ends that they go to, as far as they are not known yet.
+    func needsOfPendingMoves(except excluded: Set<ListIdentifier> = []) -> [ListNeed] {
+        var collected = CollectedNeeds(excluded: excluded)
+        for index in pending {
+            let move = moves[index]
+            for item in move.move.items {
+                collected.row(item, in: lists[move.list])
+                if let source = move.source { collected.row(item, in: lists[source]) }
+            }
+            switch move.move.placement {
+            case .before(let anchor): collected.row(anchor, in: lists[move.list], below: reading.neighboursOfAnchor)
+            case .after(let anchor): collected.row(anchor, in: lists[move.list], above: reading.neighboursOfAnchor)
+            case .at(let position): collected.position(position, in: lists[move.list])
+            case .first: collected.end(.down, of: lists[move.list])
+            case .last: collected.end(.up, of: lists[move.list])
+            case nil: break
+            }
+        }
+        return collected.needs
+    }
+}
+
+/// Needs in the order in which they were found.
+private struct CollectedNeeds {
+    /// Of these lists no row and no end is needed.
+    let excluded: Set<ListIdentifier>
+    private(set) var needs: [ListNeed] = []
+    private var reached: [Need.Direction: Set<ListIdentifier>] = [:]
+
+    init(excluded: Set<ListIdentifier>) { self.excluded = excluded }
+
+    mutating func row(_ key: String, in list: BatchList, below: Int = 0, above: Int = 0) {
+        guard !excluded.contains(list.identifier), !list.knows(key) else { return }
+        add([.row(key: ExactText(key), below: below, above: above)], of: list)
+    }
+
+    mutating func end(_ end: Need.Direction, of list: BatchList) {
+        guard reached[end, default: []].insert(list.identifier).inserted, !excluded.contains(list.identifier)
+        else { return }
+        if case .needs(let missing) = list.neighbourhood.gap(at: end) { add(missing, of: list) }
+    }
+
+    mutating func position(_ position: Int, in list: BatchList) {
+        if case .needs(let missing) = list.neighbourhood.gap(position: position) { add(missing, of: list) }
+    }
+
+    private mutating func add(_ missing: [Need], of list: BatchList) {
+        needs += missing.map { ListNeed(list: list.identifier, need: $0) }
+    }
+}

@@ -1,0 +1,45 @@
+import SternBrocot
+
+/// The stretches of a list of which every stored row is known: disjoint closed intervals in order.
+package struct Coverage: Sendable {
+    private(set) var intervals: [RankInterval] = []
+
+    /// The interval that holds `rank`.
+    func interval(containing rank: Rank) -> RankInterval? {
+        let next = firstInterval(endingAtOrAfter: rank)
+        guard next < intervals.count, intervals[next].reachesDown(to: rank) else { return nil }
+        return intervals[next]
+    }
+
+    /// The interval that holds the beginning of the list.
+    var fromBeginning: RankInterval? { intervals.first.flatMap { $0.lower == nil ? $0 : nil } }
+
+    /// The interval that holds the end of the list.
+    var toEnd: RankInterval? { intervals.last.flatMap { $0.upper == nil ? $0 : nil } }
+
+    /// Adds an interval, and merges those that it touches.
+    mutating func insert(_ added: RankInterval) {
+        let start = added.lower.map(firstInterval(endingAtOrAfter:)) ?? 0
+        var end = start
+        while end < intervals.count, added.reachesUp(to: intervals[end].lower) || intervals[end].lower == nil {
+            end += 1
+        }
+        guard start < end else {
+            intervals.insert(added, at: start)
+            return
+        }
+        let (first, last) = (intervals[start], intervals[end - 1])
+        let lower = first.reachesDown(to: added.lower) ? first.lower : added.lower
+        let upper = last.reachesUp(to: added.upper) ? last.upper : added.upper
+        intervals.replaceSubrange(start..<end, with: CollectionOfOne(RankInterval(lower: lower, upper: upper)))
+    }
+
+    private func firstInterval(endingAtOrAfter rank: Rank) -> Int {
+        var (low, high) = (0, intervals.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if intervals[middle].reachesUp(to: rank) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,90 @@
+import SternBrocot
+
+/// Tells the positions of some ranks of a list: how many placed items stand before them now.
+///
+/// The database counts rows as they are stored, and counting takes time. So a few stored positions are read, and the index
+/// adds what the batch changed since: a row that was moved is counted where it is now, and not where it is stored.
+///
+/// An example: A list has 1,000 rows with the ranks 0, 1, 2, … 999. Two moves are asked for: the first row shall become the
+/// last one, and then another shall go to position 500. The database says that 500 rows are stored before rank 500.
+///
+/// ```swift
+/// var index = PositionIndex()
+/// index.add(rank: 500, storedPosition: 500)
+/// // The first row, with rank 0, gets rank 1000.
+/// index.replace(0, with: 1000, stored: 0)
+///
+/// let nearest = index.nearest(toStored: 500)          // rank 500, whose stored position is 500
+/// let position = 500 + index.shift(before: 500)       // 499
+/// ```
+///
+/// So the row with rank 500 stands at position 499 now, and position 500 is one row further up.
+struct PositionIndex: Sendable {
+    /// A rank whose stored position was read. A nil rank is the end of the list.
+    struct Entry: Equatable, Sendable {
+        let rank: Rank?
+        /// How many placed rows are stored before it.
+        let storedPosition: Int
+    }
+
+    /// In the order of their positions.
+    private var entries: [Entry] = []
+    /// The stored ranks of items that are elsewhere now.
+    private var vacated = SortedRanks()
+    /// The ranks that items have now, and are not stored with.
+    private var occupied = SortedRanks()
+    /// The list is known to have no more stored rows than this; nil: its length was not read.
+    private(set) var storedLengthLimit: Int?
+
+    /// Adds a stored position that was read.
+    mutating func add(rank: Rank?, storedPosition: Int) {
+        entries.insert(Entry(rank: rank, storedPosition: storedPosition), at: firstEntry(from: storedPosition))
+    }
+
+    /// Notes that no row is stored at this position.
+    mutating func limitStoredLength(to position: Int) {
+        storedLengthLimit = min(storedLengthLimit ?? .max, position)
+    }
+
+    /// Notes that an item gets another rank.
+    ///
+    /// - Parameters:
+    ///   - before: The rank that it had until now; nil: none.
+    ///   - after: The rank that it has from now on; nil: none.
+    ///   - stored: The rank that it is stored with; nil: none.
+    mutating func replace(_ before: Rank?, with after: Rank?, stored: Rank?) {
+        guard before != after else { return }
+        if before == stored {
+            if let stored { vacated.insert(stored) }
+        } else if let before {
+            occupied.remove(before)
+        }
+        if after == stored {
+            if let stored { vacated.remove(stored) }
+        } else if let after {
+            occupied.insert(after)
+        }
+    }
+
+    /// How many more items stand before a rank now than are stored before it. A nil rank is the end of the list.
+    func shift(before rank: Rank?) -> Int {
+        guard let rank else { return occupied.count - vacated.count }
+        return occupied.countBefore(rank) - vacated.countBefore(rank)
+    }
+
+    /// The rank whose stored position is nearest to this one; nil where none was read.
+    func nearest(toStored position: Int) -> Entry? {
+        let next = firstEntry(from: position)
+        return entries[max(0, next - 1)..<min(next + 1, entries.count)]
+            .min { abs($0.storedPosition - position) < abs($1.storedPosition - position) }
+    }
+
+    private func firstEntry(from position: Int) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].storedPosition < position { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,122 @@
+import Ordering
+import SternBrocot
+
+/// An ordered table without a database: it tells a batch what it must know, and takes the batch's net effect, as
+/// PostgreSQL would.
+package struct InMemoryTable: Sendable {
+    /// A net effect that a database would not take.
+    package struct Violation: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// The stored rows of a list.
+    private struct Rows: Sendable {
+        /// Those with a rank, in its order.
+        var placed: [StoredRow] = []
+        var ranks: [String: Rank] = [:]
+        var unplaced: Set<String> = []
+
+        func countBefore(_ rank: Rank) -> Int {
+            var (low, high) = (0, placed.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if placed[middle].rank < rank { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+
+        func countThrough(_ rank: Rank) -> Int {
+            let before = countBefore(rank)
+            return before < placed.count && placed[before].rank == rank ? before + 1 : before
+        }
+    }
+
+    package let table: OrderedTable
+    /// So many rows are read around a position, at least 1.
+    package var rowsAroundPosition = 9
+    private var lists: [String: Rows] = [:]
+
+    package init(ownsRows: Bool) {
+        table = OrderedTable(
+            name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
+            itemColumn: KeyColumn("item", .text), ownsRows: ownsRows)
+    }
+
+    /// Adds a row without a rank.
+    package mutating func addUnplaced(_ item: String, to list: String) {
+        lists[list, default: Rows()].unplaced.insert(item)
+    }
+
+    /// The placed items of a list, in their order.
+    package func items(of list: String) -> [String] { lists[list]?.placed.map(\.key) ?? [] }
+
+    // MARK: Reading
+
+    /// What a query would find.
+    package func find(_ need: ListNeed) -> Finding {
+        let rows = lists[need.list.list] ?? Rows()
+        let placed = rows.placed
+        switch need.need {
+        case .row(let key, let below, let above):
+            guard let rank = rows.ranks[key.text] else {
+                return .row(rows.unplaced.contains(key.text) ? .unplaced : .absent, below: [], above: [])
+            }
+            let index = rows.countBefore(rank)
+            return .row(
+                .placed(rank), below: placed[..<index].suffix(below).reversed(),
+                above: Array(placed[(index + 1)...].prefix(above)))
+        case .run(let start, .up, let count):
+            return .run(Array(placed[(start.map(rows.countThrough) ?? 0)...].prefix(count)))
+        case .run(let start, .down, let count):
+            return .run(placed[..<(start.map(rows.countBefore) ?? placed.count)].suffix(count).reversed())
+        case .position(let position):
+            let offset = max(0, position - rowsAroundPosition / 2)
+            return .position(offset: offset, Array(placed.dropFirst(offset).prefix(rowsAroundPosition)))
+        case .count:
+            return .count(placed.count)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Writes net effects as the database does: rows are found by the list and the key with which they are stored, and no
+    /// two rows of a list have the same key or the same rank.
+    package mutating func write(_ changes: [RowChange]) throws(Violation) {
+        for change in changes {
+            guard let list = change.storedList else { continue }
+            try remove(change.key, from: list)
+        }
+        for change in changes {
+            guard let list = change.list else { continue }
+            try add(change.key, change.rank, to: list)
+        }
+    }
+
+    private mutating func remove(_ key: String, from list: String) throws(Violation) {
+        if let rank = lists[list]?.ranks.removeValue(forKey: key) {
+            let index = lists[list]?.countBefore(rank)
+            if let index { lists[list]?.placed.remove(at: index) }
+        } else if lists[list]?.unplaced.remove(key) == nil {
+            throw Violation(description: "list \(list) has no row \(key)")
+        }
+    }
+
+    private mutating func add(_ key: String, _ rank: Rank?, to list: String) throws(Violation) {
+        var rows = lists.removeValue(forKey: list) ?? Rows()
+        defer { lists[list] = rows }
+        guard rows.ranks[key] == nil, !rows.unplaced.contains(key) else {
+            throw Violation(description: "list \(list) has a row \(key) already")
+        }
+        guard let rank else {
+            if table.ownsRows { throw Violation(description: "a row of Brocot's, \(key), has no rank") }
+            rows.unplaced.insert(key)
+            return
+        }
+        let index = rows.countBefore(rank)
+        if index < rows.placed.count, rows.placed[index].rank == rank {
+            throw Violation(description: "in list \(list) both \(key) and \(rows.placed[index].key) have rank \(rank)")
+        }
+        rows.placed.insert(StoredRow(key: key, rank: rank), at: index)
+        rows.ranks[key] = rank
+    }
+}

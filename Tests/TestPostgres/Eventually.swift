@@ -1,0 +1,46 @@
+/// Says that a state did not come about in time.
+package struct NotInTime: Error, CustomStringConvertible {
+    package let description: String
+}
+
+/// Waits until what is read is as expected, and returns it.
+///
+/// ```swift
+/// let status = try await eventually("the daemon is ready", read: { try await probe("/readyz").status }) { $0 == 200 }
+/// ```
+/// The limit is long enough for a busy machine: only a test that fails takes so long. Expect what lasts: of a counter that
+/// goes on, expect "at least 4", not "4".
+///
+/// - Parameters:
+///   - expectation: What is waited for, for the message.
+///   - limit: How long that may take.
+///   - pause: How long to wait before reading again.
+///   - isolation: The caller's.
+///   - read: Reads the state.
+///   - isExpected: Whether it is as expected.
+/// - Returns: What was read last.
+/// - Throws: ``NotInTime``, which says what was waited for and what was read last; or what `read` throws.
+@discardableResult
+package func eventually<Value>(
+    _ expectation: String, within limit: Duration = .seconds(60), pause: Duration = .milliseconds(10),
+    isolation: isolated (any Actor)? = #isolation, read: () async throws -> Value,
+    until isExpected: (Value) throws -> Bool
+) async throws -> Value {
+    let deadline = ContinuousClock.now + limit
+    while true {
+        let value = try await read()
+        if try isExpected(value) { return value }
+        guard .now < deadline else {
+            throw NotInTime(description: "waited \(limit) until \(expectation); read last: \(value)")
+        }
+        try await Task.sleep(for: pause)
+    }
+}
+
+/// Waits until a condition holds: see ``eventually(_:within:pause:isolation:read:until:)``.
+package func eventually(
+    _ expectation: String, within limit: Duration = .seconds(60), pause: Duration = .milliseconds(10),
+    isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
+) async throws {
+    try await eventually(expectation, within: limit, pause: pause, read: condition) { $0 }
+}
