@@ -12,7 +12,7 @@ import Ordering
 /// Each call takes one of a few connections, and waits where all are in use. If its task is cancelled, the running
 /// statement stops, and its transaction is rolled back.
 public final class BrocotClient: Sendable {
-    private let pool: ConnectionPool
+    let pool: ConnectionPool
 
     private init(_ pool: ConnectionPool) { self.pool = pool }
 

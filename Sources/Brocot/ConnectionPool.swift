@@ -32,6 +32,9 @@ final class ConnectionPool: Sendable {
         self.logger = logger
     }
 
+    /// How many callers wait for a connection.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Runs a unit of work on a connection of its own.
     ///
     /// - Throws: ``BrocotError``, and what else `body` throws.

@@ -5,7 +5,9 @@ import Testing
 
 @testable import Administration
 
-@Suite("Statements that read the room of a list go along an index, whatever the statistics", .database)
+@Suite(
+    "Statements that read the room of a list go along an index, whatever the statistics", .database,
+    .timeLimit(.minutes(10)))
 struct CapacityPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

@@ -17,7 +17,9 @@ import Testing
                 slot
                 ? "SELECT FROM pg_replication_slots WHERE xmin IS NOT NULL"
                 : "SELECT FROM pg_stat_replication WHERE backend_xmin IS NOT NULL"
-            while try await connection.query(feedback).isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually("the standby reports its horizon", within: .seconds(120)) {
+                try await !connection.query(feedback).isEmpty
+            }
             #expect(try await horizon().level == .ok)
             for _ in 0..<30 { _ = try await connection.query("SELECT pg_current_xact_id()") }
             let finding = try await horizon()

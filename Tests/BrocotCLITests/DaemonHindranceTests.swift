@@ -13,11 +13,9 @@ import Testing
 
     /// Waits until the statement's only value is `count`.
     private func wait(for count: Int, _ statement: SQL, _ connection: Connection) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while try await connection.query(statement).single().decode(0, as: Int.self) != count {
-            try #require(.now < deadline, "it is not \(count) within two minutes")
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await eventually(
+            "this is \(count): \(statement)", within: .seconds(120),
+            read: { try await connection.query(statement).single().decode(0, as: Int.self) }, until: { $0 == count })
     }
 
     @Test(

@@ -38,10 +38,8 @@ import Testing
             #expect(
                 try await connection.query("SELECT FROM brocot.move_requests").count > 0,
                 "the small move was to be applied beside the large ones")
-            let deadline = ContinuousClock.now + .seconds(180)
-            while !(try await connection.query("SELECT FROM brocot.move_requests LIMIT 1").isEmpty) {
-                try #require(ContinuousClock.now < deadline, "large requests are pending after 180 s")
-                try await Task.sleep(for: .milliseconds(100))
+            try await eventually("nothing is pending", within: .seconds(180), pause: .milliseconds(100)) {
+                try await connection.query("SELECT FROM brocot.move_requests LIMIT 1").isEmpty
             }
         }
         #expect(kilobytes < 256_000, "at most \(kilobytes) kB")
@@ -54,10 +52,8 @@ import Testing
         let id = try await connection.query(
             "SELECT brocot.move('small', 'item', first => true)"
         ).single().decode(0, as: Int64.self)
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try await connection.query("SELECT FROM brocot.move_log WHERE id = \(id)").isEmpty {
-            try #require(ContinuousClock.now < deadline, "request \(id) was not applied within 60 s")
-            try await Task.sleep(for: .milliseconds(10))
+        try await eventually("request \(id) is applied") {
+            try await !connection.query("SELECT FROM brocot.move_log WHERE id = \(id)").isEmpty
         }
     }
 }

@@ -71,6 +71,8 @@ import Testing
         }
     }
 
+    private static let failedBatches = "brocot_failed_batches_total"
+
     @Test("whatever it does says so once, is not ready, and does it when it may")
     func workersLackRight() async throws {
         let owner = try await TestDatabase.current.connect()
@@ -85,9 +87,10 @@ import Testing
             ) { daemon in
                 let port = try daemon.probePort
                 _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("table move_log") }
-                _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
-                    $0.body.contains("brocot_failed_batches_total 4\n")
-                }
+                try await eventually(
+                    "four batches failed at least",
+                    read: { try await HTTPProbe.metric(Self.failedBatches, port: port) },
+                    until: { $0 >= 4 })
                 try await owner.execute(script: "GRANT INSERT ON brocot.move_log TO \(role.name)")
                 try await owner.execute("CALL brocot.wait_for(1, '60 s')")
                 _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }

@@ -28,10 +28,10 @@ import Testing
                 """)
         try await expectEnd { daemon in
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
-            while try await connection.query(Self.sleeping).isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            try await eventually("the statement runs") { try await !connection.query(Self.sleeping).isEmpty }
             daemon.send(SIGTERM)
         }
-        while try await !connection.query(Self.sleeping).isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually("the statement is over") { try await connection.query(Self.sleeping).isEmpty }
         let counts = try await connection.query(
             """
             SELECT (SELECT count(*) FROM brocot.move_requests), (SELECT count(*) FROM brocot.items),
@@ -66,18 +66,20 @@ import Testing
         let (proxy, url) = try await Self.proxy()
         defer { proxy.close() }
         proxy.freeze()
-        try await expectEnd(["--http", "127.0.0.1:0"], until: "answering HTTP", databaseURL: url) { _ in
-            // The signal may only come when it is listened to.
-            try await Task.sleep(for: .seconds(2))
+        try await expectEnd(["--http", "127.0.0.1:0"], until: "answering HTTP", databaseURL: url) { daemon in
+            try await daemon.waitUntilItHandles(SIGTERM)
         }
     }
 
     @Test("ends with 0 within 10 s while the server is down", .database(on: .own()))
     func stoppedServer() async throws {
         let cluster = TestDatabase.current.cluster
-        try await expectEnd { _ in
+        let printed = PrintedText()
+        try await expectEnd(printing: printed) { _ in
             await cluster.stop()
-            try await Task.sleep(for: .seconds(1))
+            try await eventually(
+                "the daemon says that it lost its connection", read: { printed.text },
+                until: { $0.contains("lost") })
         }
     }
 
@@ -87,8 +89,8 @@ import Testing
         try await expectEnd { daemon in
             daemon.send(SIGHUP)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
-            while try await connection.query("SELECT FROM brocot.items").isEmpty {
-                try await Task.sleep(for: .milliseconds(10))
+            try await eventually("the item is there") {
+                try await !connection.query("SELECT FROM brocot.items").isEmpty
             }
         }
     }
@@ -157,17 +159,17 @@ import Testing
     /// Runs a daemon, and sends it SIGTERM after `body`.
     private func expectEnd(
         _ options: [String] = [], until text: String = "connected", databaseURL: String = TestDatabase.current.url,
-        _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
+        printing printed: PrintedText = PrintedText(), _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
     ) async throws {
         let exitCode = try await RunningBrocot.run(
-            ["daemon"] + options, in: "/tmp", until: text, databaseURL: databaseURL
+            ["daemon"] + options, in: "/tmp", until: text, databaseURL: databaseURL, printing: printed
         ) { daemon in
             try await body(daemon)
-            let signalled = ContinuousClock.now
             daemon.send(SIGTERM)
             // Not by the end of its output: a daemon that was started at the same moment may have that open too.
-            while Self.isRunning(daemon.processIdentifier) { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(signalled.duration(to: .now) < Self.promised)
+            try await eventually("the daemon has ended", within: Self.promised, pause: .milliseconds(5)) {
+                !Self.isRunning(daemon.processIdentifier)
+            }
         }
         #expect(exitCode == 0)
     }

@@ -105,12 +105,9 @@ import Testing
         return try await connection.query("SELECT a_daemon_sleeps FROM brocot.queue_status").single().decode(0)
     }
 
-    /// Fails after a minute.
     private static func wait(untilADaemonSleeps wanted: Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try await aDaemonSleeps() != wanted {
-            try #require(.now < deadline, "enqueuers are still told the contrary")
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await eventually(
+            "enqueuers are told whether a daemon sleeps: \(wanted)", within: .seconds(120), pause: .milliseconds(20),
+            read: { try await aDaemonSleeps() }, until: { $0 == wanted })
     }
 }

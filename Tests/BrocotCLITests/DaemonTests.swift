@@ -76,8 +76,8 @@ import Testing
     private func seeOneMove(_ database: TestDatabase) async throws {
         let connection = try await database.connect()
         try await connection.execute("SELECT brocot.move('letters', 'a', last => true)")
-        while try await connection.query("SELECT FROM brocot.items").isEmpty {
-            try await Task.sleep(for: .milliseconds(5))
+        try await eventually("the item is there", within: .seconds(120)) {
+            try await !connection.query("SELECT FROM brocot.items").isEmpty
         }
     }
 
@@ -87,8 +87,7 @@ import Testing
             ["daemon", "--http", "127.0.0.1:0"], in: "/tmp", until: "answering HTTP",
             databaseURL: "postgresql://127.0.0.1:1/nowhere"
         ) { daemon in
-            // The signal may only come when it is listened to.
-            try await Task.sleep(for: .seconds(2))
+            try await daemon.waitUntilItHandles(SIGTERM)
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
@@ -108,8 +107,8 @@ import Testing
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#, databaseURL: database.url
         ) { daemon in
-            while try await connection.query("SELECT FROM brocot.move_log LIMIT 1").isEmpty {
-                try await Task.sleep(for: .milliseconds(5))
+            try await eventually("the first batch is applied", within: .seconds(120), pause: .milliseconds(5)) {
+                try await !connection.query("SELECT FROM brocot.move_log LIMIT 1").isEmpty
             }
             signalled = clock.now
             daemon.send(SIGTERM)

@@ -91,13 +91,9 @@ import Testing
     private static func wait(
         for count: Int, _ statement: SQL, _ owner: Connection, _ printed: PrintedText
     ) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while true {
-            let seen = try await owner.query(statement).count
-            guard seen < count else { return }
-            try #require(ContinuousClock.now < deadline, "\(seen) of \(count) rows: \(statement)\n\(printed.text)")
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await eventually(
+            "\(count) rows are there: \(statement)",
+            read: { (rows: try await owner.query(statement).count, printed: printed.text) }, until: { $0.rows >= count })
     }
 
     private func createCards(on owner: Connection) async throws {

@@ -1,3 +1,4 @@
+import TestPostgres
 import Testing
 
 #if canImport(Glibc)
@@ -28,15 +29,20 @@ struct HTTPProbe {
         return HTTPProbe(status: status, body: String(parts[1]))
     }
 
-    /// Asks until the answer is what is waited for.
+    /// Asks until the answer is as expected, for two minutes at most.
     static func wait(
-        for path: String, port: UInt16, until isExpected: @Sendable (HTTPProbe) -> Bool
+        for path: String, port: UInt16, until isExpected: (HTTPProbe) -> Bool
     ) async throws -> HTTPProbe {
-        while true {
-            let probe = try await get(path, port: port)
-            if isExpected(probe) { return probe }
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        try await eventually(
+            "\(path) is answered as expected", within: .seconds(120), pause: .milliseconds(20),
+            read: { try await get(path, port: port) }, until: isExpected)
+    }
+
+    /// The value of a metric without labels.
+    static func metric(_ name: String, port: UInt16) async throws -> Double {
+        let lines = try await get("/metrics", port: port).body.split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("\(name) ") }, "there is no metric \(name)")
+        return try #require(Double(line.dropFirst(name.count + 1)))
     }
 
     private struct Exchange: Sendable {

@@ -1,3 +1,5 @@
+import TestPostgres
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -44,10 +46,11 @@ final class NotifyReceiver: Sendable {
     /// Waits until an assignment has arrived, and returns all those up to then.
     func wait(for assignment: String) async throws -> [String] {
         var all: [String] = []
-        while !all.contains(where: { $0.hasPrefix(assignment) }) {
-            try await Task.sleep(for: .milliseconds(10))
-            all += received()
-        }
-        return all
+        return try await eventually(
+            "systemd is told \(assignment)", within: .seconds(120),
+            read: {
+                all += received()
+                return all
+            }, until: { $0.contains { $0.hasPrefix(assignment) } })
     }
 }

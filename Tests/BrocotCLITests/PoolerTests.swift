@@ -24,8 +24,7 @@ struct PoolerTests {
                 // Enqueuers need not ring in vain.
                 let flag = try await TestDatabase.current.connect().query("SELECT is_called FROM brocot.sleepers")
                 #expect(try flag.single().decode(0, as: Bool.self) == false)
-                // As long as the listener waits for its notification.
-                try await Task.sleep(for: .seconds(4))
+                try await Self.waitUntilConnectedAgain(printed)
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
@@ -42,9 +41,13 @@ struct PoolerTests {
                 ["daemon"], in: "/tmp", until: "connected", databaseURL: pooler.url, printing: printed
             ) { daemon in
                 try await Self.request("a")
+                let observer = try await TestDatabase.current.connect()
+                try await eventually("the daemon sleeps") {
+                    try await observer.query("SELECT is_called FROM brocot.sleepers").single().decode(0)
+                }
                 try await pooler.restart()
                 try await Self.request("b")
-                try await Task.sleep(for: .seconds(3))
+                try await Self.waitUntilConnectedAgain(printed)
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
@@ -72,12 +75,19 @@ struct PoolerTests {
 
     private static let warning = "notifications don't arrive"
 
+    /// Until then the daemon has found out whether it is notified.
+    private static func waitUntilConnectedAgain(_ printed: PrintedText) async throws {
+        try await eventually(
+            "the daemon says that its listener is connected again", within: .seconds(120), read: { printed.text },
+            until: { $0.contains("the listener is connected again") })
+    }
+
     /// Places an item, and waits until it is there.
     private static func request(_ item: String) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('l', \(item)::text, last => true)")
-        while try await connection.query("SELECT FROM brocot.items WHERE item = \(item)").isEmpty {
-            try await Task.sleep(for: .milliseconds(10))
+        try await eventually("item \(item) is there", within: .seconds(120)) {
+            try await !connection.query("SELECT FROM brocot.items WHERE item = \(item)").isEmpty
         }
     }
 }

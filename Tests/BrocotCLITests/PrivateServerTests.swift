@@ -18,8 +18,8 @@ import Testing
             let first = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
                 let connection = try await connect(to: dev)
                 try await connection.execute("SELECT brocot.move('letters', 'a', last => true)")
-                while try await connection.query("SELECT FROM brocot.items").isEmpty {
-                    try await Task.sleep(for: .milliseconds(5))
+                try await eventually("the item is there") {
+                    try await !connection.query("SELECT FROM brocot.items").isEmpty
                 }
                 dev.send(SIGINT)
             }
@@ -90,11 +90,9 @@ import Testing
                 ],
                 environment: .inherit.updating(["TMPDIR": folder]), output: .discarded, error: .discarded)
             #expect(result.terminationStatus.isSuccess, "demo was to be killed before its end")
-            let deadline = ContinuousClock.now + .seconds(60)
-            while try !FileManager.default.contentsOfDirectory(atPath: folder).isEmpty, .now < deadline {
-                try await Task.sleep(for: .milliseconds(50))
-            }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+            try await eventually(
+                "demo's folder is gone", read: { try FileManager.default.contentsOfDirectory(atPath: folder) },
+                until: { $0.isEmpty })
         }
     }
 

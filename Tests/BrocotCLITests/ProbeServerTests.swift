@@ -1,6 +1,7 @@
 import FaultHarness
 import Logging
 import Supervision
+import TestPostgres
 import Testing
 
 #if canImport(Glibc)
@@ -13,13 +14,14 @@ import Testing
     @Test(
         "closes a connection on which no request gets complete, however busily it sends, and answers others meanwhile")
     func slowClient() async throws {
-        try await withServer(patience: .seconds(3)) { port in
+        try await withServer(patience: .seconds(1)) { port in
             let slow = try RawConnection(port: port)
             slow.send("GET /small HTTP/1.1\r\nX: ")
-            while !slow.isClosed() {
-                #expect(try await HTTPProbe.get("/small", port: port).status == 200)
+            try await eventually("the connection is closed", pause: .milliseconds(100)) {
+                let status = try await HTTPProbe.get("/small", port: port).status
+                #expect(status == 200)
                 slow.send("a")
-                try await Task.sleep(for: .milliseconds(100))
+                return slow.isClosed()
             }
         }
     }
@@ -65,10 +67,8 @@ import Testing
                 clients.append(client)
             }
             for _ in 0..<5 { #expect(try await HTTPProbe.get("/small", port: port).status == 200) }
-            let deadline = ContinuousClock.now + .seconds(30)
-            while !clients.prefix(ProbeServer.mostConnections).allSatisfy({ $0.isClosed() }) {
-                try #require(ContinuousClock.now < deadline, "the oldest connections were not closed within 30 s")
-                try await Task.sleep(for: .milliseconds(10))
+            try await eventually("the oldest connections are closed") {
+                clients.prefix(ProbeServer.mostConnections).allSatisfy { $0.isClosed() }
             }
             #expect(clients.suffix(10).allSatisfy { !$0.isClosed() })
         }
@@ -120,18 +120,13 @@ private final class RawConnection {
 
     /// What comes up to this text; less where the other side closes the connection before.
     func receive(until text: String) async throws -> String {
-        var received: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while !String(decoding: received, as: UTF8.self).contains(text) {
+        var received = ""
+        try await eventually("\"\(text)\" is received, or the connection is closed", pause: .milliseconds(5)) {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-            if count > 0 {
-                received += buffer[..<count]
-            } else if count == 0 || errno != EAGAIN {
-                break
-            } else {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            if count > 0 { received += String(decoding: buffer[..<count], as: UTF8.self) }
+            return received.contains(text) || count == 0 || (count < 0 && errno != EAGAIN)
         }
-        return String(decoding: received, as: UTF8.self)
+        return received
     }
 }

@@ -29,13 +29,26 @@ struct RunningBrocot {
         kill(processIdentifier, signal)
     }
 
+    /// Waits until a signal is left to the program, and no longer ends it at once. Linux tells that in /proc.
+    func waitUntilItHandles(_ signal: Int32) async throws {
+        try await eventually("the program handles signal \(signal)") {
+            let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
+            return status.matches(of: /Sig(?:Blk|Cgt):\s*([0-9a-f]+)/).contains { mask in
+                (UInt64(mask.1, radix: 16) ?? 0) >> UInt64(signal - 1) & 1 == 1
+            }
+        }
+    }
+
     /// Runs `brocot`, gives it to `body` once it has printed `text` (to whatever stream), and waits for its end: `body`
     /// sends a signal. What `body` throws is thrown on. The result is what a shell has in `$?`; nil where a signal ended it.
+    /// It is killed where it takes more than two minutes to print the text, or to end after `body`.
     static func run(
         _ arguments: [String], in directory: String, until text: String, databaseURL: String = "",
         environment: [Environment.Key: String] = [:], printing printed: PrintedText = PrintedText(),
         _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
     ) async throws -> Int32? {
+        let watchdog = Watchdog(printed)
+        defer { watchdog.cancel() }
         let result = try await Subprocess.run(
             .path(.init(BrocotProcess.program)), arguments: Arguments(arguments),
             environment: .inherit.updating(environment.merging(["BROCOT_DATABASE_URL": databaseURL]) { $1 }),
@@ -44,6 +57,8 @@ struct RunningBrocot {
         ) { execution in
             var output = ""
             var started: Task<Void, any Error>?
+            let process = execution.processIdentifier.value
+            watchdog.watch(process, until: "brocot prints \"\(text)\"")
             // Read to the end also while `body` runs: a program whose output nobody takes stands still.
             defer { started?.cancel() }
             for try await line in execution.standardOutput.strings() {
@@ -51,10 +66,12 @@ struct RunningBrocot {
                 guard started == nil else { continue }
                 output += line
                 guard output.contains(text) else { continue }
-                let running = RunningBrocot(processIdentifier: execution.processIdentifier.value, output: output)
+                watchdog.cancel()
+                let running = RunningBrocot(processIdentifier: process, output: output)
                 started = Task {
                     do {
                         try await body(running)
+                        watchdog.watch(process, until: "brocot ends")
                     } catch {
                         running.send(SIGKILL)
                         throw error
@@ -69,6 +86,26 @@ struct RunningBrocot {
         }
         return if case .exited(let code) = result.terminationStatus { code } else { nil }
     }
+}
+
+/// Kills a process, and fails the test, where something takes more than two minutes.
+private final class Watchdog: Sendable {
+    private let printed: PrintedText
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ printed: PrintedText) { self.printed = printed }
+
+    func watch(_ process: pid_t, until expectation: String) {
+        let watching = Task { [printed] in
+            try? await Task.sleep(for: .seconds(120))
+            guard !Task.isCancelled else { return }
+            Issue.record("waited two minutes until \(expectation); it printed: \(printed.text)")
+            kill(process, SIGKILL)
+        }
+        task.withLock { $0 = watching }
+    }
+
+    func cancel() { task.withLock { $0?.cancel() } }
 }
 
 /// Gives `body` a new folder that everybody may enter, and deletes it afterwards.

@@ -36,10 +36,9 @@ import Testing
                 _ = try await receiver.wait(for: "WATCHDOG=1")
                 let hostile = try await TestDatabase.current.connect()
                 try await hostile.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
-                while true {
-                    _ = receiver.received()
-                    try await Task.sleep(for: .seconds(1))
-                    if !receiver.received().contains("WATCHDOG=1") { break }
+                // Three intervals without a sign.
+                try await eventually("no sign of life comes for a second", within: .seconds(120), pause: .seconds(1)) {
+                    !receiver.received().contains("WATCHDOG=1")
                 }
                 try await hostile.execute(script: "ROLLBACK")
                 _ = try await receiver.wait(for: "WATCHDOG=1")

@@ -3,8 +3,8 @@ import Foundation
 import LibPQ
 import Ordering
 import OrderingModel
+import SeededRandom
 import Subprocess
-import Synchronization
 import TestPostgres
 import Testing
 
@@ -78,7 +78,9 @@ struct LibraryConcurrencyTests {
             group.addTask {
                 defer { isOver.set() }
                 try await Self.enqueue(Self.moves(table: table, seed: seed), until: callersAreThrough)
-                while try await fixture.isAnythingPending { try await Task.sleep(for: .milliseconds(20)) }
+                try await eventually("nothing is pending", within: .seconds(300), pause: .milliseconds(20)) {
+                    try await !fixture.isAnythingPending
+                }
                 return []
             }
             group.addTask {
@@ -109,7 +111,9 @@ struct LibraryConcurrencyTests {
             environment: .inherit.updating(["DATABASE_URL": database.url]), input: .none, output: .discarded,
             error: .discarded
         ) { execution in
-            while !isOver.isSet { try await Task.sleep(for: .milliseconds(20)) }
+            try? await eventually("the moves are over", within: .seconds(480), pause: .milliseconds(20)) {
+                isOver.isSet
+            }
             try execution.send(signal: .terminate)
         }
         #expect(result.terminationStatus.isSuccess)
@@ -196,9 +200,9 @@ struct LibraryConcurrencyTests {
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
             """
-        while try await connection.query(others)[0].decode(0, as: Int.self) > 0 {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await eventually(
+            "all other sessions have ended", read: { try await connection.query(others)[0].decode(0, as: Int.self) },
+            until: { $0 == 0 })
         let rows = try await connection.query(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
         return try rows[0].decode(0)
@@ -211,12 +215,6 @@ extension LibraryFixture {
             try await connection.query("SELECT EXISTS (SELECT FROM brocot.move_requests)")[0].decode(0)
         }
     }
-}
-
-private final class Flag: Sendable {
-    private let state = Mutex(false)
-    var isSet: Bool { state.withLock { $0 } }
-    func set() { state.withLock { $0 = true } }
 }
 
 extension BrocotTransaction {

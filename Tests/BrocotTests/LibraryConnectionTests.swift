@@ -1,7 +1,8 @@
-import Brocot
 import LibPQ
 import TestPostgres
 import Testing
+
+@testable import Brocot
 
 @Suite("A client's connections", .timeLimit(.minutes(10)))
 struct LibraryConnectionTests {
@@ -45,7 +46,7 @@ struct LibraryConnectionTests {
         let first = Task { try await client.place(["a"], .last, in: "list") }
         try await fixture.waitForWaiter()
         let second = Task { await failureCode { try await client.place(["b"], .last, in: "other") } }
-        try await Task.sleep(for: .milliseconds(20))
+        try await eventually("the second task waits for a connection") { client.pool.waitingCount == 1 }
         second.cancel()
         #expect(await second.value == .cancelled)
         try await fixture.connection.execute("SELECT pg_advisory_unlock_all()")
@@ -92,10 +93,8 @@ struct LibraryConnectionTests {
         #expect(await failureCode { _ = try await client.page(of: "list") } == .clientClosed)
         // One observer: each would be seen by the next for a while.
         let observer = try await TestDatabase.current.connect()
-        for _ in 0..<1000 where try await connections(besides: observer) > 0 {
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(try await connections(besides: observer) == 0)
+        try await eventually(
+            "no connection is open", read: { try await connections(besides: observer) }, until: { $0 == 0 })
     }
 
     @Test("a server that isn't there is a failed connection, and no secret is shown")

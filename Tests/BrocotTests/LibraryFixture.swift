@@ -50,7 +50,9 @@ struct LibraryFixture {
 
     /// Returns when somebody waits for an advisory lock.
     func waitForWaiter() async throws {
-        while try await advisoryLocks(granted: false) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("somebody waits for an advisory lock", pause: .milliseconds(5)) {
+            try await advisoryLocks(granted: false) > 0
+        }
     }
 
     /// Attaches `public.cards`, a table of the user's with an integer `board` and a bigint `id`, and gives it these rows.

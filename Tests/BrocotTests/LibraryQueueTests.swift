@@ -100,7 +100,15 @@ struct LibraryQueueTests {
         let client = try await LibraryFixture().client
         let request = try await client.enqueuePlace(["a"], .last, in: "list")
         let waiting = Task { await failureCode { _ = try await client.outcome(of: request, within: .seconds(60)) } }
-        try await Task.sleep(for: .milliseconds(50))
+        let observer = try await TestDatabase.current.connect()
+        try await eventually("the outcome is asked for") {
+            try await !observer.query(
+                """
+                SELECT FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%request_status%'
+                """
+            ).isEmpty
+        }
         waiting.cancel()
         #expect(await waiting.value == .cancelled)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("A worker that found lists locked") struct ContentionBackoffTests {
+@Suite("A worker that found lists locked", .timeLimit(.minutes(10))) struct ContentionBackoffTests {
     @Test("pauses as long as it tried, and twice as long each time")
     func doubles() {
         var yielding = ContentionBackoff()

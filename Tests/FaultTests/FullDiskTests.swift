@@ -26,12 +26,12 @@ struct FullDiskTests {
         let daemon = try await Self.startDaemon(database)
         try disk.fill()
         try await Self.ask(for: 1_000, connection)
-        try await Self.wait(until: { daemon.latestLog.joined().contains("53100") })
+        try await Self.wait(until: "the log says that the disk is full") { daemon.latestLog.joined().contains("53100") }
         try await Task.sleep(for: .seconds(1))
         #expect(try await Self.count(Self.pending, connection) > 0)
         #expect(try await Self.count(Self.rejected, connection) == 0)
         try disk.makeRoom()
-        try await Self.wait(until: { try await Self.count(Self.pending, connection) == 0 })
+        try await Self.wait(until: "nothing is pending") { try await Self.count(Self.pending, connection) == 0 }
         #expect(try await Self.count(Self.applied, connection) == 1_000)
         await daemon.stop()
         #expect(await daemon.failures == [])
@@ -48,18 +48,18 @@ struct FullDiskTests {
         let daemon = try await Self.startDaemon(database)
         try await Self.ask(for: 1_000, database.connect())
         try disk.fill()
-        try await Self.wait(until: { try await !Self.canWriteOn(database) })
+        try await Self.wait(until: "the server stops") { try await !Self.canWriteOn(database) }
         try disk.makeRoom()
-        try await Self.wait(until: {
+        try await Self.wait(until: "the server writes again") {
             // It may have ended, for want of room to recover too.
             if await cluster.serverProcess == nil { try await cluster.start() }
             return try await Self.canWriteOn(database)
-        })
+        }
         let log = try String(contentsOfFile: cluster.logFile, encoding: .utf8)
         #expect(log.contains("PANIC") && log.contains("No space left on device"))
         let connection = try await database.connect()
         try await Self.ask(for: 1_000, connection)
-        try await Self.wait(until: { try await Self.count(Self.pending, connection) == 0 })
+        try await Self.wait(until: "nothing is pending") { try await Self.count(Self.pending, connection) == 0 }
         #expect(try await Self.count(Self.applied, connection) == 2_000)
         await daemon.stop()
         #expect(await daemon.failures == [])
@@ -77,7 +77,7 @@ struct FullDiskTests {
         let daemon = DaemonUnderFaults(
             name: "daemon", proxy: try FaultProxy(serverPorts: []), url: database.url, arguments: [])
         try await daemon.start()
-        try await wait(until: { daemon.latestLog.joined().contains("connected") })
+        try await wait(until: "the daemon is connected") { daemon.latestLog.joined().contains("connected") }
         return daemon
     }
 
@@ -107,11 +107,7 @@ struct FullDiskTests {
         try await connection.query(statement).single().decode(0)
     }
 
-    private static func wait(until isSo: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while try await !isSo() {
-            try #require(.now < deadline, "nothing happened for two minutes")
-            try await Task.sleep(for: .milliseconds(20))
-        }
+    private static func wait(until expectation: String, _ isSo: () async throws -> Bool) async throws {
+        try await eventually(expectation, within: .seconds(120), pause: .milliseconds(20), isSo)
     }
 }

@@ -4,9 +4,26 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false)) struct MigrationLockTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct MigrationLockTests {
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lockKey))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lockKey))"
+
+    /// Waits until a session has tried so often at least to get the lock.
+    private func waitForAttempts(_ count: Int, of connection: Connection, seenBy observer: Connection) async throws {
+        var attempts: Set<String> = []
+        try await eventually(
+            "\(count) attempts are made to get the lock", pause: .milliseconds(1),
+            read: {
+                for row in try await observer.query(
+                    """
+                    SELECT xact_start::text FROM pg_stat_activity
+                    WHERE pid = \(Int(connection.backendProcessIdentifier)) AND query LIKE '%pg_try_advisory%'
+                        AND xact_start IS NOT NULL
+                    """)
+                { attempts.insert(try row.decode(0, as: String.self)) }
+                return attempts.count
+            }, until: { $0 >= count })
+    }
 
     @Test func givesUpWhenTheLockIsHeldTooLong() async throws {
         let holder = try await TestDatabase.current.connect()
@@ -30,8 +47,7 @@ import Testing
         try await holder.execute(Self.lock)
         let connection = try await TestDatabase.current.connect()
         async let applied = Migrator(connection: connection).up()
-        // Its second attempt finds the lock held as well.
-        try await Task.sleep(for: .milliseconds(150))
+        try await waitForAttempts(2, of: connection, seenBy: holder)
         try await holder.execute(Self.unlock)
         #expect(try await applied.count == MigrationSet.embedded.latestVersion)
     }
@@ -41,18 +57,15 @@ import Testing
         try await holder.execute(Self.lock)
         let connection = try await TestDatabase.current.connect()
         let waiting = Task { try await Migrator(connection: connection).up() }
-        try await Task.sleep(for: .milliseconds(200))
+        try await waitForAttempts(1, of: connection, seenBy: holder)
         // An attempt may be under way just now; between two there is no transaction.
-        let deadline = ContinuousClock.now + .seconds(30)
-        var state = ""
-        while state != "idle", .now < deadline {
-            state = try await holder.query(
-                """
-                SELECT state FROM pg_stat_activity WHERE pid = \(Int(connection.backendProcessIdentifier))
-                """
-            ).single().decode(0)
-        }
-        #expect(state == "idle")
+        try await eventually(
+            "no transaction is open", pause: .milliseconds(1),
+            read: {
+                try await holder.query(
+                    "SELECT state FROM pg_stat_activity WHERE pid = \(Int(connection.backendProcessIdentifier))"
+                ).single().decode(0, as: String.self)
+            }, until: { $0 == "idle" })
         waiting.cancel()
         await #expect(throws: MigrationError.self) { try await waiting.value }
     }

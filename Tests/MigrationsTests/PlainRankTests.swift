@@ -4,7 +4,8 @@ import Testing
 
 @testable import Migrations
 
-@Suite("The column rank becomes a plain one", .database(migrated: false)) struct PlainRankTests {
+@Suite("The column rank becomes a plain one", .database(migrated: false), .timeLimit(.minutes(10)))
+struct PlainRankTests {
     /// The migrations before the one of this name.
     private func migrations(before name: String) throws -> MigrationSet {
         let files = EmbeddedMigrations.files

@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// What a role needs that asks for moves, and nothing beyond.
-@Suite(.database) struct RequesterRightsTests {
+@Suite(.database, .timeLimit(.minutes(10))) struct RequesterRightsTests {
     /// Roles are the whole server's, so the test's own has the database's name.
     private var role: String { "requester_of_\(TestDatabase.current.name)" }
 

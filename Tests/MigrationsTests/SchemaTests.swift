@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database) struct SchemaTests {
+@Suite(.database, .timeLimit(.minutes(10))) struct SchemaTests {
     @Test(arguments: [
         ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),
         ("1, 4611686018427387904, 0", "rank_den_is_positive_within_62_bits"),
@@ -81,7 +81,7 @@ import Testing
 }
 
 /// A schema whose functions, operators, types and collations have the names of the server's own, and come first.
-@Suite(.database(migrated: false)) struct HostileSearchPathTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct HostileSearchPathTests {
     private static let hostileSchema = """
         CREATE SCHEMA hostile;
         CREATE FUNCTION hostile.refuse(text, text) RETURNS boolean LANGUAGE plpgsql AS $$

@@ -7,7 +7,7 @@ import Testing
 /// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
 @Suite(
     "Recorded human editing, replayed through the queue while the daemon runs", .database, .serialized,
-    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"))
+    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(10)))
 struct TraceReplayTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
     private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]
@@ -45,14 +45,14 @@ struct TraceReplayTests {
 
     /// Gives up where the queue does not get shorter within a minute.
     private func waitUntilNothingIsPending(on connection: Connection) async throws {
-        var (fewest, since) = (Int.max, ContinuousClock.now)
-        while true {
-            let pending = try await connection.query("SELECT count(*) FROM brocot.move_requests")[0].decode(
-                0, as: Int.self)
-            if pending == 0 { return }
-            if pending < fewest { (fewest, since) = (pending, .now) }
-            try #require(.now < since + .seconds(60), "\(pending) requests stay pending")
-            try await Task.sleep(for: .milliseconds(20))
+        func pending() async throws -> Int {
+            try await connection.query("SELECT count(*) FROM brocot.move_requests")[0].decode(0)
+        }
+        var fewest = try await pending()
+        while fewest > 0 {
+            fewest = try await eventually(
+                "fewer than \(fewest) requests are pending", pause: .milliseconds(20), read: pending,
+                until: { $0 < fewest })
         }
     }
 

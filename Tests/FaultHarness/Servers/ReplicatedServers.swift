@@ -245,13 +245,10 @@ package actor ReplicatedServers {
     private func waitForStandby() async throws {
         let connection = try await Self.connect(to: primary, database: "postgres")
         let position: String = try await connection.query("SELECT pg_current_wal_flush_lsn()::text")[0].decode(0)
-        for _ in 0..<3_000 {
-            let rows = try await connection.query(
+        try await eventually("the standby has all up to \(position)", pause: .milliseconds(20)) {
+            try await !connection.query(
                 "SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND flush_lsn >= (\(position)::text)::pg_lsn"
-            )
-            if !rows.isEmpty { return }
-            try await Task.sleep(for: .milliseconds(20))
+            ).isEmpty
         }
-        throw ServerCommand.Failure(description: "the standby did not follow within a minute")
     }
 }
