@@ -92,8 +92,8 @@ extension BrocotError {
     init(_ error: OrderingError) {
         switch error {
         case .database(let error): self.init(error)
-        case .rowsChangedUnderLock, .unexpectedRowCount: self.init(.rowsChanged, "\(error)")
-        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType, .unsupportedListColumns:
+        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked: self.init(.rowsChanged, "\(error)")
+        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType, .unsupportedListColumns, .missingColumn:
             self.init(.unusableTable, "\(error)")
         }
     }

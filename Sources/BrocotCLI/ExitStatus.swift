@@ -67,9 +67,9 @@ enum ExitStatus: Int32, Sendable {
     private static func status(of error: OrderingError) -> ExitStatus {
         switch error {
         case .database(let error): status(of: error)
-        case .invalidStoredRank: .needsRepair
+        case .invalidStoredRank, .missingColumn: .needsRepair
         case .unsupportedKeyType, .unsupportedListColumns: .usage
-        case .rowsChangedUnderLock, .unexpectedRowCount, .readingDoesNotSettle: .failed
+        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .readingDoesNotSettle: .failed
         }
     }
 

@@ -42,11 +42,12 @@ struct FailureLog {
 
     mutating func note(
         _ message: Logger.Message, _ error: any Error, level: Logger.Level = .warning,
-        at now: ContinuousClock.Instant = .now
+        _ more: Logger.Metadata = [:], at now: ContinuousClock.Instant = .now
     ) {
         let text = "\(error)"
         guard let keptBack = admit(text, at: now) else { return }
-        var metadata: Logger.Metadata = ["error": "\(text)"]
+        var metadata = more
+        metadata["error"] = "\(text)"
         if keptBack > 0 { metadata["kept_back"] = .stringConvertible(keptBack) }
         logger.log(level: level, message, metadata: metadata)
     }

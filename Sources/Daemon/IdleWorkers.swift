@@ -39,16 +39,25 @@ final class IdleWorkers: Sendable {
         woken?.resume()
     }
 
-    /// Waits until ``wakeOne()`` or ``close()`` is called, or the task is cancelled.
-    func wait() async {
+    /// Waits until ``wakeOne()`` or ``close()`` is called, the task is cancelled, or `deadline` has passed.
+    func wait(until deadline: ContinuousClock.Instant? = nil) async {
         let ticket = state.withLock { state in
             state.nextTicket += 1
             return state.nextTicket
         }
+        let alarm = deadline.map { deadline in
+            Task {
+                try await Task.sleep(until: deadline, clock: .continuous)
+                release(ticket)
+            }
+        }
+        defer { alarm?.cancel() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (mustGoOn, areAllWaiting) = state.withLock { state in
-                    if state.hasPendingWakeUp || state.isClosed || Task.isCancelled {
+                    // The alarm may have gone off already.
+                    let isLate = deadline.map { $0 <= .now } ?? false
+                    if state.hasPendingWakeUp || state.isClosed || Task.isCancelled || isLate {
                         state.hasPendingWakeUp = false
                         return (true, false)
                     }
@@ -59,8 +68,12 @@ final class IdleWorkers: Sendable {
                 if areAllWaiting { onAllWaiting() }
             }
         } onCancel: {
-            state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
+            release(ticket)
         }
+    }
+
+    private func release(_ ticket: UInt64) {
+        state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
     }
 
     /// Wakes all workers. Nobody waits from now on.

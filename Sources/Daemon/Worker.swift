@@ -56,10 +56,13 @@ struct Worker: Sendable {
             failedBatches = FailureLog(logger)
         }
 
-        mutating func noteFailedBatch(_ error: QueueError) {
+        /// Of several lists, it isn't known yet which is to blame: they are tried again at once, in smaller groups.
+        mutating func noteFailedBatch(_ failure: BatchFailure) {
             lostConnections.noteWork("connected again")
-            failedBatches.note("nothing was decided; trying again", error, level: .error)
             latestFailure = .now
+            guard failure.lists.count < 2 else { return }
+            let lists: Logger.Metadata = failure.lists.isEmpty ? [:] : ["list": "\(failure.lists[0])"]
+            failedBatches.note("nothing was decided; trying again", failure, level: .error, lists)
         }
 
         /// That one batch was decided says nothing of those that failed: theirs are other lists perhaps. That nothing is
@@ -67,7 +70,7 @@ struct Worker: Sendable {
         mutating func noteBatch(_ progress: QueueWorker.Progress) {
             lostConnections.noteWork("connected again")
             switch progress {
-            case .decided where .now - latestFailure < Worker.calm, .contended: break
+            case .decided where .now - latestFailure < Worker.calm, .contended, .postponed: break
             case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
             }
         }
@@ -80,7 +83,6 @@ struct Worker: Sendable {
     /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
     private struct Memory {
         var worker: QueueWorker
-        var yielding = ContentionBackoff()
         var unavailable = UnavailableLists()
     }
 
@@ -104,21 +106,33 @@ struct Worker: Sendable {
                 if let end = try await react(to: progress, after: duration, &memory, &tries, on: connection) {
                     return end
                 }
-            } catch let error as QueueError {
-                let wasSmallest = tries.share.isSmallest
-                tries.share.noteFailure()
-                guard await !connection.isLost, !error.saysStandby else { throw error }
-                health.isFit("\(error)")
-                metrics.failedBatch()
-                tries.noteFailedBatch(error)
-                // As long as a smaller batch or another list may do, the lists that can go on don't wait for those that
-                // can't.
-                let next = wasSmallest ? memory.worker.passOver() : (wanders: true, pauses: false)
-                try await Task.sleep(for: next.pauses ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50)))
-                beginsElsewhere = next.wanders
+            } catch let failure as BatchFailure {
+                guard let pause = try await pause(after: failure, &tries, on: connection) else { continue }
+                try await Task.sleep(for: pause)
+                beginsElsewhere = true
             }
         }
         return nil
+    }
+
+    /// How long to wait after a batch that failed; nil: not at all, since the lists that are to blame are left out now.
+    ///
+    /// - Throws: the failure, where another connection may do better.
+    private func pause(
+        after failure: BatchFailure, _ tries: inout Tries, on connection: Connection
+    ) async throws -> Duration? {
+        let isOfLists = !failure.lists.isEmpty && !failure.error.mayPassWithSmallerBatch
+        guard await !connection.isLost, isOfLists || !failure.error.saysStandby else {
+            tries.share.noteFailure()
+            throw failure
+        }
+        metrics.failedBatch()
+        tries.noteFailedBatch(failure)
+        guard !isOfLists else { return nil }
+        let wasSmallest = tries.share.isSmallest
+        tries.share.noteFailure()
+        health.isFit("\(failure)")
+        return wasSmallest ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50))
     }
 
     private func react(
@@ -133,15 +147,13 @@ struct Worker: Sendable {
             tries.backoff.reset()
             tries.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
-            if report.wasMostlyInVain {
-                try await yield(after: duration, &memory, on: connection)
-            } else {
-                memory.yielding.reset()
-            }
         case .contended(let report):
             metrics.missedLocks()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
-            try await yield(after: duration, &memory, on: connection)
+            try await Task.sleep(for: Self.shortestPause)
+        case .postponed(let due):
+            health.waits()
+            await idleWorkers.wait(until: due)
         case .idle where configuration.drains, .held where configuration.drains:
             if memory.worker.readFromBeginning() { return nil }
             if case .held = progress { return .onlyHeldWork }
@@ -149,16 +161,12 @@ struct Worker: Sendable {
         case .idle, .held:
             health.waits()
             await idleWorkers.wait()
-            memory.yielding.reset()
         }
         return nil
     }
 
-    /// Leaves the lists to others for a while, and begins elsewhere then.
-    private func yield(after duration: Duration, _ memory: inout Memory, on connection: Connection) async throws {
-        try await Task.sleep(for: memory.yielding.pause(after: duration))
-        try await memory.worker.wander(on: connection)
-    }
+    /// After a batch in which nothing could be decided, so that it costs little to come too early again.
+    private static let shortestPause = Duration.milliseconds(1)
 
     /// Tells of lists that somebody keeps locked.
     private func reportLockHolders(

@@ -1,11 +1,18 @@
-import LibPQ
 import Ordering
 
 /// A list that has to wait for a person, because the database refused its first request.
 package struct HeldList: Sendable {
     package let list: ListIdentifier
     package let request: Int64
-    package let error: PostgresError
+    package let error: Refusal
+}
+
+/// What was refused when a request was tried alone.
+package struct Refusal: Sendable, CustomStringConvertible {
+    package let message: String
+    package let sqlState: String?
+
+    package var description: String { message + (sqlState.map { " (SQLSTATE \($0))" } ?? "") }
 }
 
 /// What a transaction has decided so far, where requests are tried in parts. Pure.
@@ -14,6 +21,8 @@ struct BatchDecisions {
     private(set) var holds: [HeldList] = []
     /// The neighbours that were given new ranks, by the request that needed it.
     var windows: [Int64: RewrittenWindow] = [:]
+    /// Lists of whose rows somebody else has some locked.
+    private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists of which nothing more may be decided.
     private var blocked: Set<ListIdentifier> = []
 
@@ -31,7 +40,12 @@ struct BatchDecisions {
         decided += requests
     }
 
-    mutating func hold(_ request: PendingRequest, because error: PostgresError) {
+    mutating func leave(_ lists: [ListIdentifier]) {
+        withLockedRows.formUnion(lists)
+        blocked.formUnion(lists)
+    }
+
+    mutating func hold(_ request: PendingRequest, because error: Refusal) {
         holds.append(HeldList(list: request.move.list, request: request.id, error: error))
         blocked.formUnion(request.move.lists)
     }

@@ -16,8 +16,12 @@ package struct BatchReport: Sendable {
     package var lastFound: ListIdentifier?
     /// Lists whose locks were got.
     package var locked = 0
+    /// Lists that were worked on, since their locks were got.
+    package var worked: [ListIdentifier] = []
     /// Lists whose locks somebody else has.
     package var unavailable: [ListIdentifier] = []
+    /// Lists that can't go on, or hardly, as long as somebody else has rows of theirs, or another list that they need.
+    package var obstructed: Set<ListIdentifier> = []
     /// Lists, and requests of other lists, that were found and wait for a person.
     package var held = 0
     /// Lists that wait for a person from now on.
@@ -44,16 +48,21 @@ package struct BatchReport: Sendable {
     /// Whether requests have an outcome, or lists wait for a person, that hadn't and didn't before.
     package var hasDecisions: Bool { decided > 0 || !newlyHeld.isEmpty }
 
-    /// Whether more requests waited, while others had the locks of some lists, than were decided.
-    package var wasMostlyInVain: Bool { !unavailable.isEmpty && heldBack > decided }
-
     mutating func note(_ claim: ListClaim) {
         (found, lastFound, locked) = (claim.found, claim.lastFound, claim.locked.count)
         (unavailable, held) = (claim.unavailable, claim.held.count)
+        worked = claim.locked
+    }
+
+    mutating func note(_ batch: ClosedBatch) {
+        heldBack = batch.heldBack
+        held += batch.held
+        obstructed = batch.obstructed
     }
 
     mutating func note(_ decisions: BatchDecisions) {
         newlyHeld = decisions.holds
+        obstructed.formUnion(decisions.withLockedRows)
         for (request, outcome) in decisions.decided {
             switch outcome {
             case .applied(let rows):

@@ -11,19 +11,27 @@ package struct ClosedBatch: Equatable, Sendable {
     package private(set) var heldBack = 0
     /// How many requests come after a held list's first one, and wait for a person.
     package private(set) var held = 0
+    /// Lists of which more requests had to be left than could be taken, because somebody else has a list that they
+    /// need, or the turn to read a large request.
+    package private(set) var obstructed: Set<ListIdentifier> = []
 
     /// - Parameters:
     ///   - pending: requests that touch the locked lists, at least the `limit` earliest of each list in each role.
     ///   - locked: the lists whose locks are held.
     ///   - held: lists that wait for a person.
+    ///   - taken: lists that somebody else has. None of them is in `locked`.
     ///   - limit: how many requests were read at the most, for each list as target and again as source.
     package init(
-        _ pending: [PendingRequest], locked: Set<ListIdentifier>, held: Set<ListIdentifier> = [], limit: Int
+        _ pending: [PendingRequest], locked: Set<ListIdentifier>, held: Set<ListIdentifier> = [],
+        taken: Set<ListIdentifier> = [], limit: Int
     ) {
         let ordered = pending.sorted { $0.id < $1.id }
         let lastRead = Self.lastRead(ordered, limit: limit)
         var cut: Set<ListIdentifier> = []
         var cutByHold = held
+        var cutByOthers = taken
+        /// How many more requests were taken than left, of the lists that somebody else holds up.
+        var balance: [ListIdentifier: Int] = [:]
         for request in ordered {
             let lists = request.move.lists
             guard cutByHold.isDisjoint(with: lists) else {
@@ -37,11 +45,15 @@ package struct ClosedBatch: Equatable, Sendable {
             }
             if isClosed {
                 requests.append(request)
+                for list in lists { balance[list, default: 0] += 1 }
             } else {
                 cut.formUnion(lists)
                 heldBack += 1
+                if request.isPostponed || !cutByOthers.isDisjoint(with: lists) { cutByOthers.formUnion(lists) }
+                for list in lists { balance[list, default: 0] -= 1 }
             }
         }
+        obstructed = cutByOthers.intersection(locked).filter { balance[$0, default: 0] < 0 }
     }
 
     /// The id up to which all requests of a list were read, where there may be more.

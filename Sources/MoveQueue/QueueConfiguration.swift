@@ -21,7 +21,7 @@ package struct QueueConfiguration: Sendable {
     /// Lists with no more rows than this for each row to look up are read whole; 0: none.
     package var rowsPerLookup = 24
     /// How long a transaction may be idle, because this side is gone or stands still, before the server ends it. Its
-    /// statements may take twice as long, and wait for a lock a sixth of it. More than 0.
+    /// statements may take twice as long, and wait for a lock a sixth of it, but no more than 0.25 s. More than 0.
     package var idleTimeout = Duration.seconds(60)
 
     /// What becomes of a poisonous request of a table that says nothing about it.
@@ -41,12 +41,18 @@ package struct QueueConfiguration: Sendable {
     /// Set in each transaction, since poolers share sessions.
     var settings: [(String, String)] {
         [
-            ("lock_timeout", milliseconds(idleTimeout / 6)), ("statement_timeout", milliseconds(statementTimeout)),
+            ("lock_timeout", milliseconds(min(idleTimeout / 6, Self.longestLockWait))),
+            // Else every error of ours would have a context, as those have that come from functions.
+            ("log_parameter_max_length_on_error", "0"), ("statement_timeout", milliseconds(statementTimeout)),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
             // Rows that a policy hides are an error, and not silently left out.
             ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }
+
+    /// What a trigger or a foreign key of the user's waits for holds up all lists of a batch. Well below
+    /// `deadlock_timeout` (1 s), after which the server would end somebody's transaction.
+    private static let longestLockWait = Duration.milliseconds(250)
 
     /// The same for smaller batches.
     func reduced(to share: BatchShare) -> QueueConfiguration {

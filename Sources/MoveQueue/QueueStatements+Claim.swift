@@ -4,20 +4,47 @@ import Ordering
 /// Choosing lists, and locking them.
 extension QueueStatements {
     /// Lists with pending requests from a place on, in the order of a round, and those that their changes of list lead to;
-    /// then tries the lock of each, unless the list is held.
+    /// then tries the lock of each, unless the list is held. `postponed` lists are left out.
     ///
     /// The lists are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT,
     /// the lock function might be called for rows that are cut away.
     static func claim(
-        from place: Place, lists: Int, readingAhead: Int, partners: Int, locks: Int, _ progress: ReadProgress
+        from place: Place, lists: Int, readingAhead: Int, partners: Int, locks: Int,
+        postponed: [ListIdentifier] = [], _ progress: ReadProgress
     ) -> SQL {
-        let skipped = skip(from: place, lists: lists, readingAhead: readingAhead, progress)
+        let without = Postponement(isEmpty: postponed.isEmpty)
+        let skipped = skip(from: place, lists: lists, readingAhead: readingAhead, without, progress)
         let found: SQL = place.isBeginning ? "\(onlyFew(lists, progress)), \(skipped)" : skipped
-        let ready: SQL = progress.remaining.isEmpty ? "SELECT * FROM recent" : recentAndRemembered(place, lists: lists)
+        let ready: SQL =
+            progress.remaining.isEmpty && postponed.isEmpty
+            ? "SELECT recent.ordered_table, recent.list, recent.number FROM recent"
+            : numbered(place, lists: lists, without, progress)
         return """
-            WITH RECURSIVE \(remembered(progress)), \(found), ready AS MATERIALIZED (\(ready))
-            \(tryLocks(partners: partners, locks: locks, progress))
+            WITH RECURSIVE \(remembered(progress)), \(without.relation(postponed))\(found),
+            ready AS MATERIALIZED (\(ready))
+            \(tryLocks(partners: partners, locks: locks, without, progress))
             """
+    }
+
+    /// Leaves lists out of a search. They are looked up in a hashed subplan, which costs the same for any number.
+    private struct Postponement {
+        /// Whether there is nothing to leave out: then no statement speaks of it.
+        let isEmpty: Bool
+
+        func relation(_ lists: [ListIdentifier]) -> SQL {
+            guard !isEmpty else { return "" }
+            return """
+                postponed AS MATERIALIZED (
+                    SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
+                ),
+                """
+        }
+
+        func includes(_ row: SQL) -> SQL {
+            isEmpty
+                ? "false"
+                : "((\(row).ordered_table, \(row).list) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
+        }
     }
 
     /// The first pending requests of all lists, and whether there are fewer than so many. Then they tell every list, and
@@ -41,7 +68,11 @@ extension QueueStatements {
     /// request each. From there on it is skipped through backwards, one probe for each list. So each list is entered at its
     /// newest request, while what was deleted of it stands before: it isn't stepped over unless nothing of the list is
     /// pending.
-    private static func skip(from place: Place, lists: Int, readingAhead: Int, _ progress: ReadProgress) -> SQL {
+    ///
+    /// `number` counts all of them, and `fresh` those that are not postponed.
+    private static func skip(
+        from place: Place, lists: Int, readingAhead: Int, _ without: Postponement, _ progress: ReadProgress
+    ) -> SQL {
         let areMore: SQL = place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
         let few: SQL = """
             SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT are_all FROM few)
@@ -49,7 +80,8 @@ extension QueueStatements {
             """
         return """
             run AS MATERIALIZED (
-                SELECT last.ordered_table, last.list, row_number() OVER in_order AS number
+                SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
+                    count(*) FILTER (WHERE NOT \(without.includes("last"))) OVER in_order AS fresh
                 FROM (
                     \(place.isBeginning ? few : "")
                     (SELECT request.ordered_table, request.list
@@ -59,10 +91,11 @@ extension QueueStatements {
                 ) AS last
                 GROUP BY last.ordered_table, last.list
                 WINDOW in_order AS (ORDER BY last.ordered_table DESC, last.list DESC)
-            ), recent (ordered_table, list, number) AS (
-                SELECT run.ordered_table, run.list, run.number FROM run
+            ), recent (ordered_table, list, number, fresh) AS (
+                SELECT run.ordered_table, run.list, run.number, run.fresh FROM run
                 UNION ALL
-                SELECT next.ordered_table, next.list, recent.number + 1
+                SELECT next.ordered_table, next.list, recent.number + 1,
+                    recent.fresh + (NOT \(without.includes("next")))::integer
                 FROM recent
                 CROSS JOIN LATERAL (
                     SELECT request.ordered_table, request.list
@@ -71,25 +104,31 @@ extension QueueStatements {
                         AND request.id > \(progress.floor)
                     ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
                 ) AS next
-                WHERE \(areMore) AND recent.number >= (SELECT count(*) FROM run) AND recent.number < \(lists)::bigint
+                WHERE \(areMore) AND recent.number >= (SELECT count(*) FROM run) AND recent.fresh < \(lists)::bigint
             )
             """
     }
 
-    /// With the lists that have requests below the floor, each in its place.
-    private static func recentAndRemembered(_ place: Place, lists: Int) -> SQL {
-        """
-        SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
-        FROM (
-            SELECT recent.ordered_table, recent.list FROM recent
+    /// Without those that are postponed, and with the lists that have requests below the floor, each in its place.
+    private static func numbered(
+        _ place: Place, lists: Int, _ without: Postponement, _ progress: ReadProgress
+    ) -> SQL {
+        let oldLists: SQL = """
             UNION
             SELECT remembered.ordered_table, remembered.list
             FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
             WHERE \(isDue("remembered", from: place))
-        ) AS with_requests
-        WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
-        ORDER BY number LIMIT \(lists)::bigint
-        """
+            """
+        return """
+            SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
+            FROM (
+                SELECT recent.ordered_table, recent.list FROM recent
+                \(progress.remaining.isEmpty ? "" : oldLists)
+            ) AS with_requests
+            WHERE NOT \(without.includes("with_requests"))
+            WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
+            ORDER BY number LIMIT \(lists)::bigint
+            """
     }
 
     /// Whether the list of a row is still to come in the round.
@@ -101,23 +140,24 @@ extension QueueStatements {
         }
     }
 
-    /// The same for given lists.
+    /// The same for given lists, and none is left out.
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
             SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY
         )
-        \(tryLocks(partners: partners, locks: locks, progress))
+        \(tryLocks(partners: partners, locks: locks, Postponement(isEmpty: true), progress))
         """
     }
 
     /// Number 0 marks the lists that were added for their changes of list.
-    private static func tryLocks(partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
+    private static func tryLocks(partners: Int, locks: Int, _ without: Postponement, _ progress: ReadProgress) -> SQL {
         """
         \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
         , chosen AS MATERIALIZED (
             SELECT candidate.ordered_table, candidate.list, candidate.ready_number
             FROM candidate
+            WHERE NOT \(without.includes("candidate"))
             ORDER BY candidate.number
             LIMIT \(locks)::bigint
         ), keyed AS MATERIALIZED (

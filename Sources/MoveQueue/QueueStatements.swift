@@ -159,13 +159,17 @@ enum QueueStatements {
         SELECT refused.*, \(time)
         FROM unnest(
             \(holds.map(\.list.orderedTable)), \(holds.map(\.list.list)), \(holds.map(\.request)),
-            \(holds.map(\.error.sqlState?.rawValue)), \(holds.map(\.error.message))
+            \(holds.map(\.error.sqlState)), \(holds.map(\.error.message))
         ) AS refused (ordered_table, list, request_id, sqlstate, error)
         ON CONFLICT (ordered_table, list) DO UPDATE
         SET (request_id, sqlstate, error, held_at)
             = (excluded.request_id, excluded.sqlstate, excluded.error, excluded.held_at)
         """
     }
+
+    /// The role, and whether the transaction only reads.
+    static let transactionSettings: SQL =
+        "SELECT pg_catalog.current_setting('role'), pg_catalog.current_setting('transaction_read_only')"
 
     /// How a table wants its poisonous requests treated; no row or NULL: as the daemon is told.
     static func poisonPolicy(of table: String) -> SQL {

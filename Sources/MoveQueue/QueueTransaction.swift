@@ -14,109 +14,127 @@ package struct QueueTransaction: Sendable {
     }
 
     private let configuration: QueueConfiguration
-    private let application: MoveApplication
+    private let sizes: KnownListSizes
 
     /// `sizes` is what earlier transactions learned of lists.
     package init(_ configuration: QueueConfiguration, sizes: KnownListSizes) {
         self.configuration = configuration
-        application = MoveApplication(
-            policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup, sizes: sizes)
+        self.sizes = sizes
     }
 
-    /// Decides a batch of requests. If the batch fails for a reason that lies in its requests, they are tried again in
-    /// parts, down to single ones, so that a bad one harms only itself. Where the batch fails, `lastFound` becomes the last
-    /// of the lists that were found, in the order of a round.
+    /// Decides a batch of requests. If the batch fails for a reason that may lie in its requests, they are tried again in
+    /// parts, down to single ones, so that a bad one harms only itself. `postponed` lists are left out.
     ///
-    /// - Throws: ``QueueError``; then nothing was decided, unless it says that the outcome of COMMIT is unknown.
+    /// - Throws: ``BatchFailure``; then nothing was decided, unless it says that the outcome of COMMIT is unknown.
     func run(
-        _ scope: Scope, _ progress: ReadProgress, lastFound: inout ListIdentifier?, on connection: isolated Connection
-    ) throws(QueueError) -> BatchReport {
+        _ scope: Scope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
+    ) throws(BatchFailure) -> BatchReport {
         let hasTurn = configuration.largeRequestTurn.take()
         // Also after a failure, others come first.
         var wasUsed = true
         defer { if hasTurn { configuration.largeRequestTurn.giveBack(wasUsed: wasUsed) } }
         let largest = hasTurn ? Int.max : configuration.largestSharedRequest
-        let report = try attempts(scope, largest, progress, &lastFound, on: connection)
+        let report = try attempts(scope, largest, progress, postponed, on: connection)
         wasUsed = report.hasLargeRequests
         return report
     }
 
     private func attempts(
-        _ scope: Scope, _ largest: Int, _ progress: ReadProgress, _ lastFound: inout ListIdentifier?,
+        _ scope: Scope, _ largest: Int, _ progress: ReadProgress, _ postponed: [ListIdentifier],
         on connection: isolated Connection
-    ) throws(QueueError) -> BatchReport {
-        var claim = ListClaim()
+    ) throws(BatchFailure) -> BatchReport {
+        let isRetry = if case .lists = scope { true } else { false }
+        let together = Attempt(
+            scope: scope, isInParts: false, rowLocks: isRetry ? .refusedAlsoInOwnTable : .refused, largest: largest,
+            progress: progress, postponed: postponed)
+        var course = Course()
         do throws(QueueError) {
-            return try attempt(scope, .together, largest, progress, &claim, on: connection)
+            return try run(together, &course, on: connection)
         } catch {
-            lastFound = claim.lastFound
-            guard error.failureClass != .environment, !claim.locked.isEmpty else { throw error }
+            guard course.mayDoBetterInParts(after: error, isRetry: isRetry) else { throw course.failure(error) }
         }
-        return try attempt(.lists(claim.locked), .inParts, largest, progress, &claim, on: connection)
+        let inParts = Attempt(
+            scope: .lists(course.locked), isInParts: true, rowLocks: .refusedAlsoInOwnTable, largest: largest,
+            progress: progress, postponed: [])
+        do throws(QueueError) {
+            return try run(inParts, &course, on: connection)
+        } catch {
+            throw course.failure(error)
+        }
     }
 
-    private enum Manner {
-        case together, inParts
+    /// One way to try it.
+    private struct Attempt {
+        let scope: Scope
+        let isInParts: Bool
+        let rowLocks: MoveApplication.RowLocks
+        /// Larger requests are not read, in bytes.
+        let largest: Int
+        let progress: ReadProgress
+        let postponed: [ListIdentifier]
     }
 
     private typealias Decided = [(PendingRequest, MoveOutcome)]
 
-    private func attempt(
-        _ scope: Scope, _ manner: Manner, _ largest: Int, _ progress: ReadProgress, _ claimed: inout ListClaim,
-        on connection: isolated Connection
+    private func run(
+        _ attempt: Attempt, _ course: inout Course, on connection: isolated Connection
     ) throws(QueueError) -> BatchReport {
-        var latest = ListClaim()
+        var latest = Course()
         do {
-            let report = try connection.transaction(settings: configuration.settings) { connection in
-                var report = BatchReport()
-                let claim = try claim(scope, progress, on: connection)
-                latest = claim
-                report.note(claim)
-                let (pending, time) = try read(
-                    claim.locked, inOneGo: rowsInOneGo(scope, claim), largest, progress, on: connection)
-                report.hasLostProgress = try !holds(progress, on: connection)
-                guard !report.hasLostProgress else { return report }
-                let batch = ClosedBatch(
-                    pending, locked: Set(claim.locked), held: Set(claim.held), limit: configuration.requestsPerList)
-                report.heldBack = batch.heldBack
-                report.hasLargeRequests = batch.requests.contains {
-                    $0.bytesOfItems > configuration.largestSharedRequest
-                }
-                report.hasChangesOfList = pending.contains { $0.move.source != nil }
-                report.held += batch.held
-                guard let time, !batch.requests.isEmpty else { return report }
-                var decisions = BatchDecisions()
-                switch manner {
-                case .together:
-                    let decided = try apply(batch.requests, &decisions.windows, on: connection)
-                    decisions.decide(decided)
-                case .inParts: try applyInParts(batch.requests, &decisions, on: connection)
-                }
-                try finish(decisions, at: time, on: connection)
-                report.note(decisions)
-                return report
+            return try connection.transaction(settings: configuration.settings) { connection in
+                try decide(attempt, &latest, on: connection)
             }
-            return report
         } catch {
-            claimed = latest
+            course = latest
             throw QueueError(error)
         }
     }
 
+    private func decide(
+        _ attempt: Attempt, _ course: inout Course, on connection: isolated Connection
+    ) throws -> BatchReport {
+        var report = BatchReport()
+        let claim = try claim(attempt, on: connection)
+        course.locked = claim.locked
+        report.note(claim)
+        let (pending, time) = try read(
+            claim.locked, inOneGo: rowsInOneGo(attempt.scope, claim), attempt.largest, attempt.progress, on: connection)
+        report.hasLostProgress = try !holds(attempt.progress, on: connection)
+        guard !report.hasLostProgress else { return report }
+        let batch = ClosedBatch(
+            pending, locked: Set(claim.locked), held: Set(claim.held),
+            taken: Set(claim.unavailable + attempt.postponed),
+            limit: configuration.requestsPerList)
+        report.note(batch)
+        report.hasLargeRequests = batch.requests.contains { $0.bytesOfItems > configuration.largestSharedRequest }
+        report.hasChangesOfList = pending.contains { $0.move.source != nil }
+        guard let time, !batch.requests.isEmpty else { return report }
+        course.step = .applying
+        var decisions = BatchDecisions()
+        if attempt.isInParts {
+            let settings = try transactionSettings(on: connection)
+            try applyInParts(batch.requests, attempt, settings, &decisions, on: connection)
+        } else {
+            try apply(batch.requests, attempt, &decisions, on: connection)
+        }
+        course.step = .finishing
+        try finish(decisions, at: time, on: connection)
+        report.note(decisions)
+        return report
+    }
+
     // MARK: Steps
 
-    private func claim(
-        _ scope: Scope, _ progress: ReadProgress, on connection: isolated Connection
-    ) throws -> ListClaim {
+    private func claim(_ attempt: Attempt, on connection: isolated Connection) throws -> ListClaim {
         let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
-            switch scope {
+            switch attempt.scope {
             case .next(let place, let lists, let readingAhead, let withPartners):
                 QueueStatements.claim(
                     from: place, lists: lists, readingAhead: readingAhead, partners: withPartners ? partners : 0,
-                    locks: locks, progress)
+                    locks: locks, postponed: attempt.postponed, attempt.progress)
             case .lists(let lists):
-                QueueStatements.claim(lists, partners: partners, locks: locks, progress)
+                QueueStatements.claim(lists, partners: partners, locks: locks, attempt.progress)
             }
         var (claim, lastNumber) = (ListClaim(), 0)
         for row in try connection.query(statement, prepared: true) {
@@ -170,45 +188,67 @@ package struct QueueTransaction: Sendable {
         return (Array(requests.values), try rows.first?.decode(8, as: Timestamp.self))
     }
 
+    /// Applies requests, but those of lists of which somebody else has rows locked.
     private func apply(
-        _ requests: [PendingRequest], _ windows: inout [Int64: RewrittenWindow], on connection: isolated Connection
-    ) throws(QueueError) -> Decided {
-        do throws(OrderingError) {
-            let applied = try application.apply(requests.map(\.move), on: connection)
-            for (index, window) in applied.windows { windows[requests[index].id] = window }
-            return Array(zip(requests, applied.outcomes))
-        } catch {
-            throw .ordering(error)
+        _ requests: [PendingRequest], _ attempt: Attempt, _ decisions: inout BatchDecisions,
+        on connection: isolated Connection
+    ) throws(QueueError) {
+        let application = MoveApplication(
+            policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup, sizes: sizes,
+            rowLocks: attempt.rowLocks)
+        var requests = requests
+        while !requests.isEmpty {
+            do throws(OrderingError) {
+                let applied = try application.apply(requests.map(\.move), on: connection)
+                for (index, window) in applied.windows { decisions.windows[requests[index].id] = window }
+                return decisions.decide(Array(zip(requests, applied.outcomes)))
+            } catch {
+                guard case .rowsLocked(let lists) = error, !lists.isEmpty else { throw .ordering(error) }
+                decisions.leave(lists)
+                requests = decisions.admissible(requests)
+            }
         }
     }
 
     /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one.
     private func applyInParts(
-        _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
+        _ requests: [PendingRequest], _ attempt: Attempt, _ settings: [String], _ decisions: inout BatchDecisions,
+        on connection: isolated Connection
     ) throws(QueueError) {
         let requests = decisions.admissible(requests)
         guard !requests.isEmpty else { return }
-        for attempt in 1... {
+        for trial in 1... {
             do {
-                let decided = try connection.savepoint("part") { connection in
+                decisions = try connection.savepoint("part") { connection in
+                    var part = decisions
                     try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
-                    let decided = try apply(requests, &decisions.windows, on: connection)
+                    try apply(requests, attempt, &part, on: connection)
                     try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
-                    return decided
+                    guard try transactionSettings(on: connection) == settings else { throw QueueError.settingsChanged }
+                    return part
                 }
-                return decisions.decide(decided)
+                return
             } catch {
                 let error = QueueError(error)
                 guard error.failureClass != .environment else { throw error }
                 if requests.count > 1 {
                     let middle = requests.count / 2
-                    try applyInParts(Array(requests[..<middle]), &decisions, on: connection)
-                    return try applyInParts(Array(requests[middle...]), &decisions, on: connection)
+                    try applyInParts(Array(requests[..<middle]), attempt, settings, &decisions, on: connection)
+                    return try applyInParts(Array(requests[middle...]), attempt, settings, &decisions, on: connection)
                 }
-                guard attempt == Self.attemptsAlone else { continue }
-                guard let refusal = error.databaseError else { throw error }
-                return try isolate(requests[0], refusal, &decisions, on: connection)
+                guard trial == Self.attemptsAlone else { continue }
+                return try isolate(requests[0], error.refusal, &decisions, on: connection)
             }
+        }
+    }
+
+    /// What a trigger of the user's might change, so that our own statements fail.
+    private func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
+        do throws(PostgresError) {
+            let row = try connection.query(QueueStatements.transactionSettings).single()
+            return [try row.decode(0), try row.decode(1)]
+        } catch {
+            throw .database(error)
         }
     }
 
@@ -217,12 +257,12 @@ package struct QueueTransaction: Sendable {
 
     /// Rejects a request that the database refuses, or holds its list.
     private func isolate(
-        _ request: PendingRequest, _ refusal: PostgresError, _ decisions: inout BatchDecisions,
+        _ request: PendingRequest, _ refusal: Refusal, _ decisions: inout BatchDecisions,
         on connection: isolated Connection
     ) throws(QueueError) {
         switch try poisonPolicy(of: request.move.list.orderedTable, on: connection) {
         case .skip:
-            let rejection = Rejection(.failed, refusal.message, sqlState: refusal.sqlState?.rawValue)
+            let rejection = Rejection(.failed, refusal.message, sqlState: refusal.sqlState)
             decisions.decide([(request, .rejected(rejection))])
         case .hold:
             decisions.hold(request, because: refusal)

@@ -12,6 +12,8 @@ package struct QueueWorker: Sendable {
         case idle
         /// Something is pending, and all of it waits for a person.
         case held
+        /// All that is pending, but what waits for a person, is in lists that are not to be tried again before.
+        case postponed(until: ContinuousClock.Instant)
         /// Something is pending, and somebody else has the locks.
         case contended(BatchReport)
         case decided(BatchReport)
@@ -22,9 +24,9 @@ package struct QueueWorker: Sendable {
     private var transaction: QueueTransaction
     private let sizes = KnownListSizes()
     private var place = Place.beginning
-    /// The last list that the latest batch found, where that failed.
-    private var latestFound: ListIdentifier?
-    private var detour = Detour()
+    private var postponed = PostponedLists()
+    /// Whether those that were postponed are next. They take turns with all others, so that nobody waits for long.
+    private var isPostponedTurn = false
     /// What was found since the round began; nil: it began somewhere in the middle.
     private var round: Round? = Round()
     /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
@@ -57,7 +59,7 @@ package struct QueueWorker: Sendable {
     }
 
     /// Goes to a list that some random request is for.
-    package mutating func wander(on connection: Connection) async throws(QueueError) {
+    package mutating func wander(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
             let statement = QueueStatements.randomList(Double.random(in: 0...1), reading.progress)
             let settings = configuration.settings
@@ -72,28 +74,23 @@ package struct QueueWorker: Sendable {
                     orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self)))
             round = nil
         } catch {
-            throw .database(error)
+            throw BatchFailure(.database(error))
         }
-    }
-
-    /// Goes on past the list whose batch, of that list alone, has just failed.
-    ///
-    /// - Returns: whether to go anywhere else from here, and whether to pause before.
-    package mutating func passOver() -> (wanders: Bool, pauses: Bool) {
-        let next = detour.noteFailure(of: latestFound)
-        latestFound = nil
-        switch next.continuation {
-        case .anywhere: return (true, next.isPauseDue)
-        case .behindList(let list): place = .behind(list)
-        case .behindTable(let table): place = .behind(ListIdentifier(orderedTable: table, list: ""))
-        }
-        round = nil
-        return (false, next.isPauseDue)
     }
 
     /// Decides the next batch.
-    package mutating func runBatch(on connection: Connection) async throws(QueueError) -> Progress {
-        latestFound = nil
+    ///
+    /// - Throws: ``BatchFailure``. If it names lists, these are left out of the next batches.
+    package mutating func runBatch(on connection: Connection) async throws(BatchFailure) -> Progress {
+        isPostponedTurn.toggle()
+        if !isPostponedTurn {
+            let lists = postponed.next(at: .now)
+            if !lists.isEmpty { return try await retry(lists, on: connection) }
+        }
+        return try await runUsualBatch(on: connection)
+    }
+
+    private mutating func runUsualBatch(on connection: Connection) async throws(BatchFailure) -> Progress {
         // Whoever was just woken has something more urgent to do.
         let isWoken = wasIdle
         if reading.isDue, !isWoken || wasWokenInVain { try await look(on: connection) }
@@ -103,18 +100,7 @@ package struct QueueWorker: Sendable {
             let withPartners = seesChangesOfList
             let scope = QueueTransaction.Scope.next(
                 from: place, lists: lists, readingAhead: depth < 2 ? lists : 1, withPartners: withPartners)
-            let progress = reading.progress
-            let (outcome, lastFound) = await connection.run { [transaction] connection in
-                var lastFound: ListIdentifier?
-                do throws(QueueError) {
-                    let report = try transaction.run(scope, progress, lastFound: &lastFound, on: connection)
-                    return (Result<BatchReport, QueueError>.success(report), lastFound)
-                } catch {
-                    return (.failure(error), lastFound)
-                }
-            }
-            latestFound = lastFound
-            let report = try outcome.get()
+            let report = try await run(transaction, scope, postponed: Array(postponed.lists), on: connection)
             if report.hasLostProgress {
                 reading.fallBack()
                 continue
@@ -123,14 +109,50 @@ package struct QueueWorker: Sendable {
                 depth = max(1, (depth + Double(report.decided + report.heldBack) / Double(report.locked)) / 2)
             }
             if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
+            postponed.noteTaken(report.unavailable, at: .now)
             if seesChangesOfList, !withPartners {
                 // The same lists again, with those that their changes of list need.
                 if report.hasDecisions { return .decided(report) }
                 continue
             }
+            postponed.noteTaken(report.obstructed, at: .now)
             guard let end = goOn(report, lists: lists) else { continue }
             wasWokenInVain = isWoken && wasIdle
             return end
+        }
+    }
+
+    /// Tries lists that were postponed.
+    private mutating func retry(
+        _ lists: [ListIdentifier], on connection: Connection
+    ) async throws(BatchFailure) -> Progress {
+        var share = BatchShare()
+        // What takes one list too long may go in smaller steps.
+        if lists.count == 1 { for _ in 0..<postponed.times(of: lists[0]) { share.noteFailure() } }
+        let transaction = QueueTransaction(configuration.reduced(to: share), sizes: sizes)
+        let report = try await run(transaction, .lists(lists), postponed: [], on: connection)
+        if report.hasLostProgress {
+            reading.fallBack()
+            return .contended(report)
+        }
+        let taken = report.obstructed.union(report.unavailable)
+        postponed.forget(lists.filter { !taken.contains($0) })
+        postponed.noteTaken(taken, at: .now)
+        return report.hasDecisions ? .decided(report) : .contended(report)
+    }
+
+    private mutating func run(
+        _ transaction: QueueTransaction, _ scope: QueueTransaction.Scope, postponed lists: [ListIdentifier],
+        on connection: Connection
+    ) async throws(BatchFailure) -> BatchReport {
+        let progress = reading.progress
+        do throws(BatchFailure) {
+            return try await connection.run { connection throws(BatchFailure) in
+                try transaction.run(scope, progress, postponed: lists, on: connection)
+            }
+        } catch {
+            postponed.noteFailure(of: error.lists, at: .now)
+            throw error
         }
     }
 
@@ -143,11 +165,11 @@ package struct QueueWorker: Sendable {
         return true
     }
 
-    private mutating func look(on connection: Connection) async throws(QueueError) {
+    private mutating func look(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
             _ = try await reading.look(on: connection)
         } catch {
-            throw .database(error)
+            throw BatchFailure(.database(error))
         }
     }
 
@@ -164,6 +186,7 @@ package struct QueueWorker: Sendable {
         if isWaiting { return .contended(report) }
         guard isAtEnd, let finished, finished.isAllHeld else { return nil }
         (wasIdle, seesChangesOfList) = (true, true)
+        if let due = postponed.nextDue { return .postponed(until: due) }
         return finished.held > 0 ? .held : .idle
     }
 }

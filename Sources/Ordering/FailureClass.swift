@@ -2,31 +2,50 @@ import LibPQ
 
 /// Whose fault an error is that the database reports while requests are applied.
 package enum FailureClass: Equatable, Sendable {
-    /// The request's: it would fail again. What data or a trigger of the user's caused.
+    /// The request's: it would fail again. What data or a function of the user's, such as a trigger's, caused.
     case request(sqlState: String)
-    /// Something else wrote the same rows: what was read is out of date.
+    /// Something else wrote the same rows, or a trigger did not write them as asked: they are read again.
     case staleRows
     /// The server's, the network's or the operator's: it decides nothing, and passes.
     case environment
 
-    /// Classes of SQLSTATE that decide no request: connection, transaction state, statement name, authorization, rollback, syntax or
-    /// access rule, resources, prerequisite state, operator intervention, system, internal.
-    private static let environmental: Set<String> = ["08", "25", "26", "28", "40", "42", "53", "55", "57", "58", "XX"]
+    /// Classes of SQLSTATE that decide no request where our own statements meet them: connection, feature, transaction state,
+    /// statement name, authorization, rollback, syntax or access rule, resources, prerequisite state, operator intervention,
+    /// system, internal.
+    private static let environmental: Set<String> = [
+        "08", "0A", "25", "26", "28", "40", "42", "53", "55", "57", "58", "XX",
+    ]
+    /// Those that decide none in a function of the user's either: it says nothing of the function.
+    private static let environmentalAnywhere: Set<String> = ["08", "53", "57", "58", "XX"]
 
     package init(_ error: OrderingError) {
         switch error {
         case .rowsChangedUnderLock, .unexpectedRowCount:
             self = .staleRows
-        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType,
-            .unsupportedListColumns:
+        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType, .unsupportedListColumns, .missingColumn,
+            .rowsLocked:
             self = .environment
         case .database(let error):
-            guard error.code == .server, let state = error.sqlState, !Self.environmental.contains(state.classCode)
-            else {
+            guard error.code == .server, let state = error.sqlState, !Self.isEnvironmental(state, error) else {
                 self = .environment
                 return
             }
             self = state == .uniqueViolation ? .staleRows : .request(sqlState: state.rawValue)
         }
+    }
+
+    private static func isEnvironmental(_ state: SQLState, _ error: PostgresError) -> Bool {
+        guard environmental.contains(state.classCode) else { return false }
+        return environmentalAnywhere.contains(state.classCode) || state == .lockNotAvailable
+            || state == .deadlockDetected || !error.isFromFunction
+    }
+}
+
+extension PostgresError {
+    /// Whether a function was under way: the server names it in the context. A foreign key's own query stands there alone,
+    /// and is none.
+    package var isFromFunction: Bool {
+        guard let context else { return false }
+        return !context.contains(/^[^\n]*(SELECT 1 FROM|DELETE FROM|UPDATE) ONLY [^\n]*$/)
     }
 }

@@ -9,15 +9,27 @@ package struct MoveApplication: Sendable {
     private let policy: RebalancingPolicy
     private let reading: ReadingPolicy
     private let sizes: KnownListSizes?
+    private let rowLocks: RowLocks
+
+    /// What becomes of rows that somebody else has locked.
+    package enum RowLocks: Sendable {
+        /// They are waited for.
+        case waitedFor
+        /// Their lists are told, and nothing is written: in tables of the user's, or in all.
+        case refused, refusedAlsoInOwnTable
+    }
 
     /// - Parameters:
     ///   - policy: how ranks are rebalanced.
     ///   - rowsPerLookup: a list is read from its beginning if it seems to have no more rows than this for
     ///     each row that would have to be looked up; 0: never.
     ///   - sizes: what is known of lists from earlier transactions, which must have ``plannerSettings``; nil: nothing.
+    ///   - rowLocks: what becomes of rows that somebody else has locked.
     package init(
-        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil
+        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil,
+        rowLocks: RowLocks = .waitedFor
     ) {
+        self.rowLocks = rowLocks
         self.policy = policy
         var reading = ReadingPolicy()
         reading.rowsPerLookup = rowsPerLookup
@@ -52,13 +64,32 @@ package struct MoveApplication: Sendable {
             }
             needs = batch.advance()
         }
-        for table in tables.values.sorted(by: { $0.name < $1.name }) {
-            try OrderedTableRepository(table).write(batch.changes(in: table), on: connection)
-        }
+        try write(tables.values.sorted { $0.name < $1.name }.map { ($0, batch.changes(in: $0)) }, on: connection)
         let outcomes = batch.outcomes.map { outcome in
             guard let outcome else { preconditionFailure("without needs, every move is decided") }
             return outcome
         }
         return (outcomes, batch.windows)
+    }
+
+    private func write(
+        _ changes: [(table: OrderedTable, rows: [RowChange])], on connection: isolated Connection
+    ) throws(OrderingError) {
+        var locked: Set<ListIdentifier> = []
+        for (table, rows) in changes where refusesLockedRows(of: table) {
+            locked.formUnion(try OrderedTableRepository(table).lockRows(of: rows, on: connection))
+        }
+        guard locked.isEmpty else { throw .rowsLocked(lists: Array(locked)) }
+        for (table, rows) in changes {
+            try OrderedTableRepository(table).write(rows, locksRows: !refusesLockedRows(of: table), on: connection)
+        }
+    }
+
+    private func refusesLockedRows(of table: OrderedTable) -> Bool {
+        switch rowLocks {
+        case .waitedFor: false
+        case .refused: !table.ownsRows
+        case .refusedAlsoInOwnTable: true
+        }
     }
 }

@@ -44,10 +44,7 @@ extension Rejection {
     static func unknownOrderedTable(_ name: String) -> Rejection {
         Rejection(
             .unknownOrderedTable,
-            """
-            there is no ordered table '\(name)': brocot.ordered_tables has none of that name, or its table or key columns \
-            are not there
-            """)
+            "there is no ordered table '\(name)': brocot.ordered_tables has none of that name")
     }
 }
 

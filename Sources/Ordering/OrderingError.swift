@@ -6,8 +6,10 @@ package enum OrderingError: Error, Sendable {
     case database(PostgresError)
     /// Rows of the list changed between two statements, by something that does not take the list's lock.
     case rowsChangedUnderLock(key: String)
-    /// Other than the expected number of rows was written.
+    /// Other than the expected number of rows was written with the list and the rank that were asked for.
     case unexpectedRowCount(table: String, expected: Int, written: Int)
+    /// Somebody else has rows of these lists locked, or changed them since they were read. Nothing was written.
+    case rowsLocked(lists: [ListIdentifier])
     /// A stored rank is no fraction in lowest terms within bounds.
     case invalidStoredRank(table: String, list: String, key: String, rank: String)
     /// Reading more and more rows of a list does not tell where an item goes: a defect of this program.
@@ -16,6 +18,8 @@ package enum OrderingError: Error, Sendable {
     case unsupportedKeyType(table: String, column: String, type: String)
     /// The lists of the registered table do not have one column.
     case unsupportedListColumns(table: String, count: Int)
+    /// The table is registered, but it or one of its key columns does not exist.
+    case missingColumn(table: String, relation: String, column: String)
 }
 
 extension OrderingError: CustomStringConvertible {
@@ -26,7 +30,11 @@ extension OrderingError: CustomStringConvertible {
         case .rowsChangedUnderLock(let key):
             "item '\(key)' changed while its list was locked; something writes ranks without taking the list's lock"
         case .unexpectedRowCount(let table, let expected, let written):
-            "\(written) rows of \(table) were written instead of \(expected); something else changes the same rows"
+            "\(written) rows of \(table) were written as asked instead of \(expected); a trigger on the table returns NULL or "
+                + "changes list or rank, or something else changes the same rows"
+        case .rowsLocked(let lists):
+            "rows are locked by another session, or were changed by one, in lists "
+                + lists.map(\.description).joined(separator: ", ")
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"
@@ -36,6 +44,9 @@ extension OrderingError: CustomStringConvertible {
             "column \(column) of \(table) has type \(type); keys are \(KeyType.names)"
         case .unsupportedListColumns(let table, let count):
             "\(table) has \(count) list columns; this version can only order a table that has one"
+        case .missingColumn(let table, let relation, let column):
+            "ordered table \(table) is registered, but there is no table \(relation) with a column "
+                + "\(column); restore it, or correct the row in brocot.ordered_tables"
         }
     }
 }

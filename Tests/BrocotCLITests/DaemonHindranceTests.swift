@@ -66,27 +66,29 @@ import Testing
     func missingRight(list: String) async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
-        // Not a REVOKE: the daemon of this test is the owner, and superusers have every right.
         try await connection.execute(
             script: """
-                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN RAISE EXCEPTION 'permission denied' USING ERRCODE = 'insufficient_privilege'; END $$;
-                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.list = '\(list)')
-                EXECUTE FUNCTION refuse();
+                ALTER TABLE brocot.items ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY not_there ON brocot.items USING (true) WITH CHECK (list <> '\(list)');
                 SELECT brocot.move('\(list)', 'a', last => true);
                 """)
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: "permission denied", databaseURL: database.url
-        ) { daemon in
-            try await connection.execute(
-                """
-                INSERT INTO brocot.move_requests (list, items, placement)
-                SELECT 'k' || n, ARRAY['i'], 'last' FROM generate_series(1, 50) AS n
-                """)
-            try await wait(for: 1, Self.pending, connection)
-            try await connection.execute("DROP TRIGGER refuse ON brocot.items")
-            try await wait(for: 0, Self.pending, connection)
-            daemon.send(SIGTERM)
+        var exitCode: Int32?
+        try await GrantedRole.with("daemon", owner: connection) { roles in
+            exitCode = try await RunningBrocot.run(
+                ["daemon", "--log-format", "json"], in: "/tmp", until: "row-level security", databaseURL: roles[0].url
+            ) { daemon in
+                #expect(daemon.output.contains(#""list":"items/\#(list)""#))
+                try await connection.execute(
+                    """
+                    INSERT INTO brocot.move_requests (list, items, placement)
+                    SELECT 'k' || n, ARRAY['i'], 'last' FROM generate_series(1, 50) AS n
+                    """)
+                try await wait(for: 1, Self.pending, connection)
+                try await connection.execute("DROP POLICY not_there ON brocot.items")
+                try await connection.execute("ALTER TABLE brocot.items DISABLE ROW LEVEL SECURITY")
+                try await wait(for: 0, Self.pending, connection)
+                daemon.send(SIGTERM)
+            }
         }
         #expect(exitCode == 0)
         try await wait(for: 51, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)

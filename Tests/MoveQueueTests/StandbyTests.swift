@@ -15,8 +15,8 @@ import Testing
         try await database.cluster.start()
         let connection = try await database.connect()
         var worker = QueueWorker()
-        let error = await #expect(throws: QueueError.self) { _ = try await worker.runBatch(on: connection) }
-        #expect(error?.saysStandby == true)
+        let error = await #expect(throws: BatchFailure.self) { _ = try await worker.runBatch(on: connection) }
+        #expect(error?.error.saysStandby == true)
         #expect(await !connection.isLost)
     }
 }

@@ -1,5 +1,4 @@
 import LibPQ
-
 import Ordering
 import TestPostgres
 import Testing
@@ -7,17 +6,55 @@ import Testing
 @Suite("Whose fault an error is", .timeLimit(.minutes(10)))
 struct FailureClassTests {
     @Test(
-        "what data or triggers caused is the request's", .database,
-        arguments: ["22003", "23514", "44000", "P0001", "54000", "0A000"])
+        "what data or users' functions caused is the request's", .database,
+        arguments: ["22003", "23514", "44000", "P0001", "54000", "0A000", "25006", "40001", "42501", "55000"])
     func request(state: String) async throws {
         #expect(FailureClass(try await failure(state)) == .request(sqlState: state))
     }
 
     @Test(
-        "connections, rights, resources, operators and bugs decide nothing", .database,
-        arguments: ["08006", "25006", "28000", "40001", "42501", "53100", "55P03", "57014", "58030", "XX000"])
+        "what says nothing of a function that meets it decides nothing", .database,
+        arguments: ["08006", "40P01", "53100", "55P03", "57014", "58030", "XX000"])
     func environment(state: String) async throws {
         #expect(FailureClass(try await failure(state)) == .environment)
+    }
+
+    @Test(
+        "what our own statements meet decides nothing: missing columns, rights, features", .database,
+        arguments: [
+            "SELECT FROM nowhere", "SELECT missing_function()", "SET TRANSACTION READ ONLY; CREATE TABLE t ()",
+            "PREPARE TRANSACTION 'x'; COMMIT PREPARED 'x'",
+            "CREATE TABLE part (x int) PARTITION BY LIST (x); CREATE UNIQUE INDEX ON part ((x + 1))",
+        ])
+    func ownStatements(script: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        do {
+            try await connection.execute(script: "BEGIN; \(script)")
+            Issue.record("\(script) does not fail")
+        } catch {
+            #expect(FailureClass(.database(error)) == .environment, "\(error)")
+        }
+    }
+
+    @Test("a right that a foreign key's own query lacks is the operator's", .database)
+    func foreignKey() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let role = "owner_\(TestDatabase.current.name)"
+        try await connection.execute(
+            script: """
+                CREATE ROLE \(role);
+                CREATE TABLE boards (id bigint PRIMARY KEY); INSERT INTO boards VALUES (1);
+                CREATE TABLE cards (board bigint REFERENCES boards);
+                ALTER TABLE boards OWNER TO \(role); REVOKE ALL ON boards FROM \(role);
+                """)
+        do {
+            try await connection.execute("INSERT INTO cards VALUES (1)")
+            Issue.record("the owner of boards, as whom they are looked up, has no right to read them")
+        } catch {
+            #expect(error.sqlState == .insufficientPrivilege)
+            #expect(FailureClass(.database(error)) == .environment, "\(error)")
+        }
+        try await connection.execute(script: "DROP OWNED BY \(role) CASCADE; DROP ROLE \(role)")
     }
 
     @Test("a violated key, or rows that others changed, are read again", .database)

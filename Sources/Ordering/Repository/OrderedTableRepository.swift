@@ -20,6 +20,8 @@ struct OrderedTableRepository {
     }
 
     /// The registered tables of these names, by name.
+    ///
+    /// - Throws: `missingColumn` where a table is registered and can't be found as it is registered.
     static func tables(
         named names: [String], on connection: isolated Connection
     ) throws(OrderingError) -> [ExactText: OrderedTable] {
@@ -29,7 +31,7 @@ struct OrderedTableRepository {
             columns[ExactText(column.orderedTable), default: []].append(column)
         }
         var tables: [ExactText: OrderedTable] = [:]
-        for (name, columns) in columns where columns.count == columns[0].listColumnCount + 1 {
+        for (name, columns) in columns {
             tables[name] = try OrderedTable(columns)
         }
         return tables
@@ -205,13 +207,41 @@ struct OrderedTableRepository {
 
     // MARK: Writing
 
-    /// Writes the net effects of a batch: rows that leave, then updates, then rows that arrive.
-    func write(_ changes: [RowChange], on connection: isolated Connection) throws(OrderingError) {
+    /// Locks the stored rows of changes, without waiting for anybody. So no deadlock can arise with an application that has
+    /// locked such a row and waits for the list.
+    ///
+    /// - Returns: the lists of the rows that somebody else has locked, or that have left their list since.
+    func lockRows(
+        of changes: [RowChange], on connection: isolated Connection
+    ) throws(OrderingError) -> Set<ListIdentifier> {
+        let stored = changes.filter { $0.storedList != nil }
+        let leaving = stored.filter { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
+        let staying = stored.filter { $0.list.map(ExactText.init) == $0.storedList.map(ExactText.init) }
+        var lists: Set<ListIdentifier> = []
+        for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)]
+        where !changes.isEmpty {
+            var missing = Set(changes.indices)
+            for row in try connection.rows(statements.lockFree(changes, lock)) {
+                missing.remove(try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 })
+            }
+            for index in missing {
+                let involved = [changes[index].storedList, changes[index].list].compactMap(\.self)
+                lists.formUnion(involved.map { ListIdentifier($0, of: table.name) })
+            }
+        }
+        return lists
+    }
+
+    /// Writes the net effects of a batch: rows that leave, then updates, then rows that arrive. With `locksRows`, those of
+    /// a table of the user's are locked before, and waited for.
+    func write(
+        _ changes: [RowChange], locksRows: Bool = true, on connection: isolated Connection
+    ) throws(OrderingError) {
         let gone = changes.filter { $0.list == nil }
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         let new = changes.filter { $0.storedList == nil }
         let changesLists = stored.contains { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
-        if !table.ownsRows, !stored.isEmpty { try lock(stored, on: connection) }
+        if locksRows, !table.ownsRows, !stored.isEmpty { try lock(stored, on: connection) }
         if !gone.isEmpty { try execute(statements.delete(gone), rows: gone.count, on: connection) }
         if !stored.isEmpty {
             let update = changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored)
@@ -230,10 +260,8 @@ struct OrderedTableRepository {
     private func execute(
         _ statement: SQL, rows expected: Int, on connection: isolated Connection
     ) throws(OrderingError) {
-        let written = try decoding { () throws(PostgresError) in
-            try connection.execute(statement, prepared: true)
-        }
-        try expect(expected, written)
+        let rows = try connection.rows(statement)
+        try expect(expected, try decoding { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) })
     }
 
     private func expect(_ expected: Int, _ written: Int) throws(OrderingError) {

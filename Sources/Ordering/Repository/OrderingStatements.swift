@@ -38,7 +38,8 @@ struct OrderingStatements {
     private func lists(_ keys: [String]) -> SQL { "\(keys)::text[]::\(listType.sql)[]" }
     private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemType.sql)[]" }
 
-    /// The key columns of the registered tables of these names, the item's last. A column that does not exist is left out.
+    /// The key columns of the registered tables of these names, the item's last. Of one that does not exist, the type is
+    /// NULL.
     ///
     /// Of a domain, the type is the one that it is made of. Where different texts are equal, a list would have several
     /// names, and so several locks: that is told of the column's collation.
@@ -57,11 +58,11 @@ struct OrderingStatements {
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL pg_catalog.unnest(registered.list_columns || registered.item_column)
             WITH ORDINALITY AS wanted (name, number)
-        JOIN pg_catalog.pg_attribute AS stored
+        LEFT JOIN pg_catalog.pg_attribute AS stored
             ON stored.attrelid
                 = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
             AND stored.attname = wanted.name::name
-        CROSS JOIN LATERAL (
+        LEFT JOIN LATERAL (
             WITH RECURSIVE type (oid, base, schema, name) AS (
                 SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
                 FROM pg_catalog.pg_type AS self WHERE self.oid = stored.atttypid
@@ -72,7 +73,7 @@ struct OrderingStatements {
             SELECT type.oid, namespace.nspname::text AS schema_name, type.name::text AS name
             FROM type JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = type.schema
             WHERE type.base = 0
-        ) AS base
+        ) AS base ON true
         WHERE registered.name = ANY (\(names))
         ORDER BY registered.name, wanted.number
         """
@@ -248,52 +249,100 @@ struct OrderingStatements {
     /// What the column `rank` must hold beside a pair: whoever writes the one writes the other.
     private func sortKey(of pair: SQL) -> SQL { "trim_scale(\(pair).num::numeric(57, 38) / \(pair).den)" }
 
-    func delete(_ changes: some Collection<RowChange>) -> SQL {
+    /// How strongly rows are locked: as much as what is done with them would do.
+    enum RowLock: String {
+        case forRanks = "FOR NO KEY UPDATE"
+        case forKeys = "FOR UPDATE"
+    }
+
+    /// Locks the stored rows of changes that nobody has locked, without waiting: the numbers of those that were locked, from 1.
+    func lockFree(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
         """
-        DELETE FROM \(table) AS stored
-        USING unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key)))) AS gone (list, item)
-        \(place(of: "gone"))
-        WHERE \(isFound(by: "gone"))
+        SELECT wanted.number
+        FROM unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))))
+            WITH ORDINALITY AS wanted (list, item, number)
+        CROSS JOIN LATERAL (\(lookUp("", of: "wanted")) \(unsafeRaw: lock.rawValue) SKIP LOCKED) AS found
         """
     }
 
+    /// How many rows a statement writes with the list and the rank that were asked for: a trigger may return NULL, or
+    /// another row than it was given.
+    private func countAsAsked(_ statement: SQL, _ isAsAsked: SQL) -> SQL {
+        """
+        WITH written AS (
+            \(statement)
+            RETURNING \(isAsAsked) AS is_as_asked
+        )
+        SELECT count(*) FILTER (WHERE written.is_as_asked) FROM written
+        """
+    }
+
+    private func isAsAsked(list: SQL) -> SQL {
+        """
+        stored.\(listColumn) = moved.\(list)
+            AND (stored.rank_num, stored.rank_den) IS NOT DISTINCT FROM (moved.num, moved.den)
+        """
+    }
+
+    func delete(_ changes: some Collection<RowChange>) -> SQL {
+        countAsAsked(
+            """
+            DELETE FROM \(table) AS stored
+            USING unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key)))) AS gone (list, item)
+            \(place(of: "gone"))
+            WHERE \(isFound(by: "gone"))
+            """, "true")
+    }
+
     func updateRanks(_ changes: some Collection<RowChange>) -> SQL {
-        """
-        UPDATE \(table) AS stored
-        SET rank_num = moved.num, rank_den = moved.den, rank = \(sortKey(of: "moved"))
-        FROM unnest(
-            \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
-            \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
-        ) AS moved (list, item, num, den)
-        \(place(of: "moved"))
-        WHERE \(isFound(by: "moved"))
-        """
+        countAsAsked(
+            """
+            UPDATE \(table) AS stored
+            SET rank_num = moved.num, rank_den = moved.den, rank = \(sortKey(of: "moved"))
+            FROM unnest(
+                \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
+                \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
+            ) AS moved (list, item, num, den)
+            \(place(of: "moved"))
+            WHERE \(isFound(by: "moved"))
+            """, isAsAsked(list: "list"))
     }
 
     /// Ranks and lists at once: in between, a row would stand on the rank of one that has yet to leave.
     func updateListsAndRanks(_ changes: some Collection<RowChange>) -> SQL {
-        """
-        UPDATE \(table) AS stored
-        SET \(listColumn) = moved.new_list, rank_num = moved.num, rank_den = moved.den,
-            rank = \(sortKey(of: "moved"))
-        FROM unnest(
-            \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
-            \(lists(changes.compactMap(\.list))),
-            \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
-        ) AS moved (list, item, new_list, num, den)
-        \(place(of: "moved"))
-        WHERE \(isFound(by: "moved"))
-        """
+        countAsAsked(
+            """
+            UPDATE \(table) AS stored
+            SET \(listColumn) = moved.new_list, rank_num = moved.num, rank_den = moved.den,
+                rank = \(sortKey(of: "moved"))
+            FROM unnest(
+                \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
+                \(lists(changes.compactMap(\.list))),
+                \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
+            ) AS moved (list, item, new_list, num, den)
+            \(place(of: "moved"))
+            WHERE \(isFound(by: "moved"))
+            """, isAsAsked(list: "new_list"))
     }
 
+    /// What is asked for is compared in a hashed subplan, which is one of the aggregate's filter only: elsewhere it would
+    /// become a join.
     func insert(_ changes: some Collection<RowChange>) -> SQL {
         """
-        INSERT INTO \(table) (\(listColumn), \(itemColumn), rank_num, rank_den, rank)
-        SELECT arriving.*, \(sortKey(of: "arriving"))
-        FROM unnest(
-            \(lists(changes.compactMap(\.list))), \(items(changes.map(\.key))),
-            \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator })
-        ) AS arriving (list, item, num, den)
+        WITH asked AS MATERIALIZED (
+            SELECT * FROM unnest(
+                \(lists(changes.compactMap(\.list))), \(items(changes.map(\.key))),
+                \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator })
+            ) AS asked (list, item, num, den)
+        ), written AS (
+            INSERT INTO \(table) (\(listColumn), \(itemColumn), rank_num, rank_den, rank)
+            SELECT asked.*, \(sortKey(of: "asked")) FROM asked
+            RETURNING \(listColumn) AS list, \(itemColumn) AS item, rank_num AS num, rank_den AS den
+        )
+        SELECT count(*) FILTER (
+            WHERE (written.list, written.item, written.num, written.den) IN (
+                SELECT asked.list, asked.item, asked.num, asked.den FROM asked))
+        FROM written
         """
     }
 }

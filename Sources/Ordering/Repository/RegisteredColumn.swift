@@ -8,11 +8,11 @@ struct RegisteredColumn {
     let ownsRows: Bool
     let listColumnCount: Int
     let name: String
-    /// The type, and the schema that it is in.
-    private let typeSchema: String
-    private let typeName: String
+    /// The type, and the schema that it is in; nil where there is no such column.
+    private let typeSchema: String?
+    private let typeName: String?
     /// The column's type as people write it.
-    private let displayedType: String
+    private let displayedType: String?
     private let labels: [String]
     /// Whether its collation takes different texts for equal.
     private let folds: Bool
@@ -33,6 +33,9 @@ struct RegisteredColumn {
 
     var column: KeyColumn {
         get throws(OrderingError) {
+            guard let typeSchema, let typeName, let displayedType else {
+                throw OrderingError.missingColumn(table: orderedTable, relation: "\(schema).\(table)", column: name)
+            }
             guard !folds else {
                 throw unsupported("\(displayedType) with a collation that takes different texts for equal")
             }

@@ -54,6 +54,7 @@ struct QueueFixture {
         while true {
             switch try await worker.runBatch(on: connection) {
             case .idle, .held: return
+            case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
             case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
             case .decided: break
             }

@@ -1,0 +1,90 @@
+import LibPQ
+import MoveQueue
+import Ordering
+import TestPostgres
+import Testing
+
+@Suite(
+    "A trigger of the user's that misbehaves harms the requests that fire it, and no others", .database,
+    .timeLimit(.minutes(10)))
+struct MisbehavingTriggerTests {
+    /// What a trigger on cards does, and the SQLSTATE of the rejection.
+    private static let triggers = [
+        ("RAISE EXCEPTION 'no' USING ERRCODE = '42501'", "42501"),
+        ("RAISE EXCEPTION 'no' USING ERRCODE = '55000'", "55000"),
+        ("RAISE EXCEPTION 'no' USING ERRCODE = '40001'", "40001"),
+        ("RAISE EXCEPTION 'no' USING ERRCODE = '25006'", "25006"),
+        ("RAISE EXCEPTION 'no' USING ERRCODE = '0A000'", "0A000"),
+        ("PERFORM missing_function(1)", "42883"),
+        ("RETURN NULL", "09000"),
+        ("RETURN OLD", "09000"),
+        ("NEW.board := 'elsewhere'", "09000"),
+        ("NEW.rank_num := 77; NEW.rank_den := 1", "09000"),
+        ("PERFORM set_config('role', 'nobody', true)", "09000"),
+        ("PERFORM set_config('transaction_read_only', 'on', true)", "09000"),
+    ]
+
+    private func place(_ item: String, in list: String) -> Move {
+        Move(list: ListIdentifier(list, of: "public.cards"), items: [item], action: .place(.first, from: nil))
+    }
+
+    private func fixture(_ trigger: String) async throws -> QueueFixture {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                DO $$ BEGIN CREATE ROLE nobody; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+                CREATE TABLE cards (
+                    board text, card text, rank_num bigint, rank_den bigint,
+                    rank numeric,
+                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                INSERT INTO cards (board, card) SELECT 'l' || n % 20, n::text FROM generate_series(1, 40) AS n;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                CREATE FUNCTION misbehave() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN \(trigger); RETURN NEW; END $$;
+                CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW WHEN (NEW.card = '7')
+                EXECUTE FUNCTION misbehave();
+                """)
+        return fixture
+    }
+
+    @Test("its request is rejected with the SQLSTATE, and the others of the batch are applied", arguments: triggers)
+    func rejected(trigger: String, state: String) async throws {
+        let fixture = try await fixture(trigger)
+        let moves = (1...40).map { place("\($0)", in: "l\($0 % 20)") }
+        let ids = try await fixture.enqueue(moves)
+        try await fixture.drain()
+        let outcomes = try await fixture.outcomes()
+        #expect(ids.map { outcomes[$0] } == (1...40).map { $0 == 7 ? "failed" : .some(nil) })
+        let log = try await fixture.connection.query("SELECT sqlstate FROM brocot.move_log WHERE id = \(ids[6])")
+        #expect(try log.single().decode(0, as: String.self) == state)
+        #expect(try await fixture.lists(of: "cards", list: "board", item: "card")["l7"] == ["27"])
+    }
+
+    @Test("on_poison = hold holds its list, and release with reject lets it go on")
+    func held() async throws {
+        let fixture = try await fixture("RETURN NULL")
+        try await fixture.connection.execute("UPDATE brocot.ordered_tables SET on_poison = 'hold'")
+        let ids = try await fixture.enqueue([place("7", in: "l7"), place("27", in: "l7"), place("1", in: "l1")])
+        try await fixture.drain()
+        #expect(try await fixture.outcomes() == [ids[2]: nil])
+        let released = try await fixture.connection.query(
+            "SELECT brocot.release('l7', 'public.cards', reject => true)")
+        #expect(try released.single().decode(0, as: Bool.self))
+        try await fixture.drain()
+        #expect(try await fixture.outcomes() == [ids[0]: "failed", ids[1]: nil, ids[2]: nil])
+    }
+
+    @Test("what it finds out of service, such as a full disk, decides nothing, and the other lists go on")
+    func environment() async throws {
+        let fixture = try await fixture("RAISE EXCEPTION 'no' USING ERRCODE = '55P03'")
+        let ids = try await fixture.enqueue((1...40).map { place("\($0)", in: "l\($0 % 20)") })
+        var worker = QueueWorker()
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await fixture.connection.query("SELECT FROM brocot.move_requests").count > 2 {
+            try #require(.now < deadline, "the other lists are not done within a minute")
+            do { _ = try await worker.runBatch(on: fixture.connection) } catch {}
+        }
+        let pending = try await fixture.connection.query("SELECT id FROM brocot.move_requests ORDER BY id")
+        #expect(try pending.map { try $0.decode(0, as: Int64.self) } == [ids[6], ids[26]])
+    }
+}

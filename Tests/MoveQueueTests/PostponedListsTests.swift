@@ -1,0 +1,62 @@
+import Ordering
+import Testing
+
+@testable import MoveQueue
+
+@Suite("Lists that a worker postpones") struct PostponedListsTests {
+    private let start = ContinuousClock.now
+
+    private func lists(_ count: Int) -> [ListIdentifier] { (0..<count).map { ListIdentifier("\($0)") } }
+
+    @Test("are tried in halves where they failed together, until the one that is to blame fails alone")
+    func halves() {
+        var postponed = PostponedLists()
+        let bad = ListIdentifier("5")
+        postponed.noteFailure(of: lists(16), at: start)
+        var batches = 0
+        while true {
+            let group = postponed.next(at: start)
+            guard !group.isEmpty else { break }
+            batches += 1
+            if group.contains(bad) { postponed.noteFailure(of: group, at: start) } else { postponed.forget(group) }
+        }
+        #expect(Array(postponed.lists) == [bad])
+        #expect(batches <= 2 * 4, "16 lists are halved 4 times")
+        #expect(postponed.next(at: start + .milliseconds(100)) == [bad])
+    }
+
+    @Test(
+        "are tried after twice as long each time, in the end after 15 to 30 s where they fail, and 1 to 2 s where others have them"
+    )
+    func growingPauses() throws {
+        var (failing, taken) = (PostponedLists(), PostponedLists())
+        for _ in 1...30 {
+            failing.noteFailure(of: lists(1), at: start)
+            taken.noteTaken(lists(1), at: start)
+        }
+        #expect((.seconds(15) ... .seconds(30)).contains(try #require(failing.nextDue) - start))
+        #expect((.seconds(1) ... .seconds(2)).contains(try #require(taken.nextDue) - start))
+        failing.forget(lists(1))
+        failing.noteFailure(of: lists(1), at: start)
+        #expect((.milliseconds(50) ... .milliseconds(100)).contains(try #require(failing.nextDue) - start))
+    }
+
+    @Test("come due together where others have them, and not with those that fail")
+    func groups() {
+        var postponed = PostponedLists()
+        postponed.noteTaken(lists(1_000), at: start)
+        postponed.noteFailure(of: [ListIdentifier("bad")], at: start)
+        let group = postponed.next(at: start + .milliseconds(20))
+        #expect(group.count == PostponedLists.largestGroup)
+        #expect(!group.contains(ListIdentifier("bad")))
+        #expect(postponed.next(at: start).isEmpty)
+    }
+
+    @Test("are no more than 10,000") func bound() {
+        var postponed = PostponedLists()
+        postponed.noteTaken(lists(20_000), at: start)
+        #expect(postponed.lists.count == 10_000)
+        postponed.forget(lists(20_000))
+        #expect(postponed.isEmpty && postponed.nextDue == nil && postponed.next(at: start + .seconds(60)).isEmpty)
+    }
+}
