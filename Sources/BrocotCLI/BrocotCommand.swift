@@ -14,6 +14,7 @@ struct BrocotCommand: AsyncParsableCommand {
 
               export DATABASE_URL=postgresql://app@localhost/app
               brocot migrate up            create the schema brocot
+              brocot attach public.tasks --item id --list project_id
               brocot daemon                apply move requests, until SIGTERM
               brocot show groceries        print a list in its order
               brocot check groceries       how much room its order has
@@ -36,7 +37,8 @@ struct BrocotCommand: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            MigrateCommand.self, GrantCommand.self, DaemonCommand.self, StatusCommand.self, ReleaseCommand.self,
+            MigrateCommand.self, AttachCommand.self, DetachCommand.self, GrantCommand.self, DaemonCommand.self,
+            StatusCommand.self, ReleaseCommand.self,
             ShowCommand.self,
             CheckCommand.self, DoctorCommand.self, DevCommand.self, DemoCommand.self,
         ])

@@ -1,3 +1,4 @@
+import Administration
 import Daemon
 import LibPQ
 import LocalPostgres
@@ -33,6 +34,7 @@ enum ExitStatus: Int32, Sendable {
         case let error as PostgresError: self = Self.status(of: error)
         case let error as MigrationError: self = Self.status(of: error)
         case let error as OrderingError: self = Self.status(of: error)
+        case let error as AttachError: self = Self.status(of: error)
         case let error as LocalPostgresError: self = Self.status(of: error)
         case is OnlyHeldWorkIsLeft: self = .needsRepair
         case is ProbeServerError: self = .failed
@@ -70,6 +72,15 @@ enum ExitStatus: Int32, Sendable {
         case .invalidStoredRank, .missingColumn: .needsRepair
         case .unsupportedKeyType, .unsupportedListColumns: .usage
         case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .readingDoesNotSettle: .failed
+        }
+    }
+
+    private static func status(of error: AttachError) -> ExitStatus {
+        switch error {
+        case .refused: .usage
+        case .lockTimeout: .lockTimeout
+        case .database(let error): status(of: error)
+        case .cancelled: .failed
         }
     }
 

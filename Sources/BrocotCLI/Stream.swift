@@ -19,11 +19,16 @@ enum Stream: Int32 {
     ///
     /// A text that can't be written to standard output makes the command fail in the end, see ``checkOutput()``.
     func print(_ text: String) {
-        var line = Array((text + "\n").utf8)[...]
-        while !line.isEmpty {
-            let count = line.withUnsafeBytes { write(rawValue, $0.baseAddress, $0.count) }
+        write(text + "\n")
+    }
+
+    /// Writes the text as it is.
+    func write(_ text: String) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { systemWrite(rawValue, $0.baseAddress, $0.count) }
             if count < 0 && errno != EINTR { return noteFailure(errno) }
-            line = line.dropFirst(max(count, 0))
+            bytes = bytes.dropFirst(max(count, 0))
         }
     }
 
@@ -47,4 +52,9 @@ enum Stream: Int32 {
 
     /// Whether a person is looking.
     var isTerminal: Bool { isatty(rawValue) == 1 }
+}
+
+/// `write(2)`, which has the name of the method.
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
 }

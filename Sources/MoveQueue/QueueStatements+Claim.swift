@@ -164,7 +164,10 @@ extension QueueStatements {
             SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
                 EXISTS (
                     SELECT FROM brocot.held_lists AS held
-                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list) AS is_held
+                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list)
+                OR EXISTS (
+                    SELECT FROM brocot.ordered_tables AS registered
+                    WHERE registered.name = chosen.ordered_table AND registered.being_filled) AS is_held
             FROM chosen
             ORDER BY key
         )

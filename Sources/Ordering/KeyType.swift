@@ -29,7 +29,7 @@ package enum KeyType: Hashable, Sendable {
     }
 
     /// For messages.
-    static let names =
+    package static let names =
         "text, varchar, smallint, integer, bigint, uuid, boolean, date, enum types, and domains over these"
 
     /// The type of this name in `pg_catalog`; nil where it can't be a key.

@@ -38,23 +38,12 @@ struct OrderingStatements {
     private func lists(_ keys: [String]) -> SQL { "\(keys)::text[]::\(listType.sql)[]" }
     private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemType.sql)[]" }
 
-    /// The key columns of the registered tables of these names, the item's last. Of one that does not exist, the type is
-    /// NULL.
-    ///
-    /// Of a domain, the type is the one that it is made of. Where different texts are equal, a list would have several
-    /// names, and so several locks: that is told of the column's collation.
+    /// The key columns of the registered tables of these names, the item's last. The type of a column that does not exist
+    /// is NULL.
     static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
-            pg_catalog.cardinality(registered.list_columns), wanted.name, base.schema_name, base.name,
-            pg_catalog.format_type(stored.atttypid, NULL),
-            ARRAY(
-                SELECT label.enumlabel::text FROM pg_catalog.pg_enum AS label WHERE label.enumtypid = base.oid
-            ) AS labels,
-            EXISTS (
-                SELECT FROM pg_catalog.pg_collation AS fold
-                WHERE fold.oid = stored.attcollation AND NOT fold.collisdeterministic
-            ) AS folds
+            pg_catalog.cardinality(registered.list_columns), wanted.name, \(KeyType.columns(of: "stored"))
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL pg_catalog.unnest(registered.list_columns || registered.item_column)
             WITH ORDINALITY AS wanted (name, number)
@@ -62,18 +51,7 @@ struct OrderingStatements {
             ON stored.attrelid
                 = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
             AND stored.attname = wanted.name::name
-        LEFT JOIN LATERAL (
-            WITH RECURSIVE type (oid, base, schema, name) AS (
-                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
-                FROM pg_catalog.pg_type AS self WHERE self.oid = stored.atttypid
-                UNION ALL
-                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
-                FROM type JOIN pg_catalog.pg_type AS self ON self.oid = type.base
-            )
-            SELECT type.oid, namespace.nspname::text AS schema_name, type.name::text AS name
-            FROM type JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = type.schema
-            WHERE type.base = 0
-        ) AS base ON true
+        \(KeyType.source(of: "stored"))
         WHERE registered.name = ANY (\(names))
         ORDER BY registered.name, wanted.number
         """

@@ -8,14 +8,9 @@ struct RegisteredColumn {
     let ownsRows: Bool
     let listColumnCount: Int
     let name: String
-    /// The type, and the schema that it is in; nil where there is no such column.
-    private let typeSchema: String?
-    private let typeName: String?
-    /// The column's type as people write it.
+    private let type: KeyType?
+    /// What people call the type; nil where the column does not exist.
     private let displayedType: String?
-    private let labels: [String]
-    /// Whether its collation takes different texts for equal.
-    private let folds: Bool
 
     init(_ row: Row) throws(PostgresError) {
         orderedTable = try row.decode(0)
@@ -24,33 +19,19 @@ struct RegisteredColumn {
         ownsRows = try row.decode(3)
         listColumnCount = Int(try row.decode(4, as: Int32.self))
         name = try row.decode(5)
-        typeSchema = try row.decode(6)
-        typeName = try row.decode(7)
-        displayedType = try row.decode(8)
-        labels = try row.decode(9)
-        folds = try row.decode(10)
+        (type, displayedType) = try KeyType.read(row, from: 6)
     }
 
     var column: KeyColumn {
         get throws(OrderingError) {
-            guard let typeSchema, let typeName, let displayedType else {
-                throw OrderingError.missingColumn(table: orderedTable, relation: "\(schema).\(table)", column: name)
+            guard let displayedType else {
+                throw .missingColumn(table: orderedTable, relation: "\(schema).\(table)", column: name)
             }
-            guard !folds else {
-                throw unsupported("\(displayedType) with a collation that takes different texts for equal")
-            }
-            if !labels.isEmpty {
-                return KeyColumn(name, .enumeration(.init(schema: typeSchema, name: typeName, labels: labels)))
-            }
-            guard typeSchema == "pg_catalog", let type = KeyType(systemName: typeName) else {
-                throw unsupported(displayedType)
+            guard let type else {
+                throw .unsupportedKeyType(table: orderedTable, column: name, type: displayedType)
             }
             return KeyColumn(name, type)
         }
-    }
-
-    private func unsupported(_ type: String) -> OrderingError {
-        .unsupportedKeyType(table: orderedTable, column: name, type: type)
     }
 }
 

@@ -18,6 +18,7 @@ enum AllowedRights {
         table brocot.pending_tables |  |  | SELECT | SELECT
         table brocot.queue_status |  |  | SELECT | SELECT
         table brocot.rejections |  |  | SELECT | SELECT
+        table brocot.rows_to_place |  |  |  |
         table brocot.schema_migrations |  | SELECT | SELECT | SELECT
         table brocot.throughput |  |  | SELECT | SELECT
         column brocot.move_requests.anchor |  |  | INSERT |

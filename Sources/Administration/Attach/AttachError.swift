@@ -1,0 +1,27 @@
+import LibPQ
+
+/// Why a table was not attached, detached or repaired.
+package enum AttachError: Error, Sendable {
+    /// The table, or what was asked for, does not allow it. Nothing was changed.
+    case refused(String)
+    /// Others held a lock for too long. What was done before stays, and the same command goes on from there.
+    case lockTimeout(step: String)
+    /// The database failed, or refused a statement.
+    case database(PostgresError)
+    case cancelled
+}
+
+extension AttachError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .refused(let reason): reason
+        case .lockTimeout(let step):
+            """
+            Could not \(step): others kept the table locked. See pg_stat_activity for long transactions. What was done \
+            stays; the same command goes on from there.
+            """
+        case .database(let error): "\(error)"
+        case .cancelled: "Interrupted. What was done stays; the same command goes on from there."
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import LibPQ
+import Ordering
+
+/// The steps from a table as it is to an ordered one. What is there already is left out, so that the same command goes on
+/// where it was interrupted, and mends what is missing.
+package struct AttachPlan: Sendable {
+    package let definition: OrderDefinition
+    package let steps: [AttachStep]
+    /// Whether rows are to be placed after the steps.
+    package let fills: Bool
+    /// What a person should know, and can change.
+    package let notes: [String]
+
+    /// - Throws: ``AttachError/refused(_:)``, with the reason.
+    package init(_ definition: OrderDefinition, on table: TableDescription) throws(AttachError) {
+        let keys = try AttachRules(definition, table).check()
+        let objects = OrderObjects(definition, keys: keys)
+        self.definition = definition
+        var steps: [AttachStep] = []
+        steps += Self.columns(objects, table)
+        steps += Self.indexes(objects, table)
+        steps += Self.registration(objects, table)
+        steps += Self.triggers(objects, table)
+        self.steps = steps
+        fills = table.registered?.isBeingFilled ?? true
+        notes = table.laterTriggers.map {
+            """
+            Trigger \($0) fires after Brocot's. Where it changes the list of a row, the row's rank goes along, which the \
+            unique index may refuse: give it a name that sorts before \(definition.names.keepTrigger).
+            """
+        }
+    }
+
+    private static func columns(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        let names = objects.definition.names
+        let missing = zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes)
+            .filter { table.column($0.0) == nil }
+            .map { "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)" }
+        var steps: [AttachStep] = []
+        let constraint = table.constraint == .missing ? ["ADD \(objects.constraint) NOT VALID"] : []
+        if !(missing + constraint).isEmpty {
+            steps.append(
+                AttachStep(
+                    "add the rank columns and their constraint",
+                    ["ALTER TABLE \(objects.table) \((missing + constraint).joined(separator: ", "))"],
+                    lock: .accessExclusive, by: .tableOwner))
+        }
+        if table.constraint != .valid {
+            steps.append(
+                AttachStep(
+                    "validate the constraint",
+                    ["ALTER TABLE \(objects.table) VALIDATE CONSTRAINT \(quoteIdentifier(names.constraint))"],
+                    lock: .shareUpdateExclusive, by: .tableOwner))
+        }
+        return steps
+    }
+
+    /// The index of a partitioned table is made of those of its partitions, from the leaves up.
+    private static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        let names = objects.definition.names
+        func index(of relation: TableDescription.Relation) -> String {
+            "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
+        }
+        var steps: [AttachStep] = []
+        for relation in table.relations {
+            if relation.index == .invalid, !relation.isPartitioned {
+                steps.append(
+                    AttachStep(
+                        "drop the unfinished index of \(relation.name)",
+                        ["DROP INDEX CONCURRENTLY \(index(of: relation))"], lock: .shareUpdateExclusive,
+                        by: .tableOwner, isTransactional: false))
+            }
+            if relation.index == .missing || relation.index == .invalid && !relation.isPartitioned {
+                steps.append(
+                    AttachStep(
+                        "index lists and ranks of \(relation.name)", [objects.index(on: relation)],
+                        lock: relation.isPartitioned ? .share : .shareUpdateExclusive, by: .tableOwner,
+                        isTransactional: relation.isPartitioned))
+            }
+        }
+        for relation in table.relations.sorted(by: { $0.level > $1.level }) {
+            guard let parent = table.relations.first(where: { $0.name == relation.parent }),
+                relation.index != .valid(isAttached: true)
+            else { continue }
+            steps.append(
+                AttachStep(
+                    "attach the index of partition \(relation.name)",
+                    ["ALTER INDEX \(index(of: parent)) ATTACH PARTITION \(index(of: relation))"],
+                    lock: .accessExclusive,
+                    by: .tableOwner))
+        }
+        return steps
+    }
+
+    /// Functions before triggers, and the registry before both: from the first trigger on, requests name the order.
+    private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        var statements = table.registered == nil ? [RegistryStatements.register(objects.definition)] : []
+        if objects.functionBodies.contains(where: { table.functionBodies[$0.key] != $0.value }) {
+            statements += objects.createFunctions
+            if table.owner != table.schemaOwner {
+                let owner = quoteIdentifier(table.owner)
+                statements.append("GRANT USAGE ON SCHEMA brocot TO \(owner)")
+                statements += objects.functionBodies.keys.sorted().map {
+                    "GRANT EXECUTE ON FUNCTION brocot.\(quoteIdentifier($0))() TO \(owner)"
+                }
+            }
+        }
+        guard !statements.isEmpty else { return [] }
+        return [AttachStep("register the order", statements, lock: .none, by: .schemaOwner)]
+    }
+
+    private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        let missing = objects.triggers.filter { !table.triggers.contains($0.key) }.sorted { $0.key < $1.key }
+        guard !missing.isEmpty else { return [] }
+        return [
+            AttachStep("make the triggers", missing.map(\.value), lock: .share, by: .tableOwner)
+        ]
+    }
+}

@@ -1,0 +1,34 @@
+/// One step on the way to an attached or detached table.
+package struct AttachStep: Hashable, Sendable {
+    /// Who must run it.
+    package enum Actor: Hashable, Sendable {
+        case tableOwner
+        /// The owner of schema `brocot`.
+        case schemaOwner
+    }
+
+    /// The strongest lock on the table, and so who waits.
+    package enum Lock: String, Sendable {
+        case none = "no lock on the table"
+        case shareUpdateExclusive = "readers and writers go on"
+        /// SHARE, or SHARE ROW EXCLUSIVE.
+        case share = "writers wait for a moment"
+        case accessExclusive = "readers and writers wait for a moment"
+    }
+
+    /// What it does, as in "could not …".
+    package let purpose: String
+    package let statements: [String]
+    package let lock: Lock
+    package let actor: Actor
+    /// Whether the statements run in one transaction. Else there is one statement, which can't run in any.
+    package let isTransactional: Bool
+
+    init(_ purpose: String, _ statements: [String], lock: Lock, by actor: Actor, isTransactional: Bool = true) {
+        self.purpose = purpose
+        self.statements = statements
+        self.lock = lock
+        self.actor = actor
+        self.isTransactional = isTransactional
+    }
+}

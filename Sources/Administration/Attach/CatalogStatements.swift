@@ -1,0 +1,185 @@
+import LibPQ
+import Ordering
+
+/// The statements that look at a table in the catalog. They run with only `pg_catalog` in the `search_path`.
+enum CatalogStatements {
+    /// The schema of a table that is named without one.
+    static func visibleSchema(of table: String) -> SQL {
+        """
+        SELECT namespace.nspname::text
+        FROM pg_catalog.pg_class AS relation
+        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid OPERATOR(pg_catalog.=) relation.relnamespace
+        WHERE relation.relname OPERATOR(pg_catalog.=) \(table)::pg_catalog.text::pg_catalog.name
+            AND pg_catalog.pg_table_is_visible(relation.oid)
+        """
+    }
+
+    static func relation(_ names: OrderNames) -> SQL {
+        """
+        SELECT relation.oid::bigint, pg_get_userbyid(relation.relowner)::text,
+            (SELECT pg_get_userbyid(registry.relowner)::text FROM pg_class AS registry
+            WHERE registry.oid = 'brocot.ordered_tables'::regclass),
+            CASE
+                WHEN relation.relispartition THEN 'a partition; attach the table that it belongs to'
+                WHEN relation.relpersistence = 't' THEN 'a temporary table'
+                WHEN relation.relkind = 'v' THEN 'a view'
+                WHEN relation.relkind = 'm' THEN 'a materialized view'
+                WHEN relation.relkind = 'f' THEN 'a foreign table'
+                WHEN relation.relkind NOT IN ('r', 'p') THEN 'no table'
+                WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'a table of Brocot''s own'
+                WHEN relation.relkind = 'r' AND EXISTS (
+                    SELECT FROM pg_inherits AS heir WHERE heir.inhparent = relation.oid
+                ) THEN 'a table that others inherit from, whose ranks no index can keep apart'
+                WHEN relation.relkind = 'p' AND EXISTS (
+                    SELECT FROM pg_partition_tree(relation.oid) AS part JOIN pg_class AS leaf ON leaf.oid = part.relid
+                    WHERE leaf.relkind = 'f'
+                ) THEN 'a table with a foreign partition'
+            END,
+            relation.relkind = 'p'
+        FROM pg_class AS relation
+        JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        WHERE namespace.nspname = \(names.schema)::text::name AND relation.relname = \(names.table)::text::name
+        """
+    }
+
+    static func columns(of relation: Int64) -> SQL {
+        """
+        SELECT stored.attname::text, format('%I.%I', namespace.nspname, type.typname),
+            stored.attnotnull, stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '',
+            \(KeyType.columns(of: "stored"))
+        FROM pg_attribute AS stored
+        JOIN pg_type AS type ON type.oid = stored.atttypid
+        JOIN pg_namespace AS namespace ON namespace.oid = type.typnamespace
+        \(KeyType.source(of: "stored"))
+        WHERE stored.attrelid = \(relation)::oid AND stored.attnum > 0 AND NOT stored.attisdropped
+        ORDER BY stored.attnum
+        """
+    }
+
+    /// The columns of each unique index that holds at every moment, for all rows.
+    static func uniqueKeys(of relation: Int64) -> SQL {
+        """
+        SELECT array_agg(stored.attname::text)
+        FROM pg_index AS unique_index
+        CROSS JOIN LATERAL unnest(unique_index.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
+        LEFT JOIN pg_attribute AS stored ON stored.attrelid = unique_index.indrelid AND stored.attnum = key.attnum
+        WHERE unique_index.indrelid = \(relation)::oid AND unique_index.indisunique AND unique_index.indisvalid
+            AND unique_index.indimmediate AND unique_index.indpred IS NULL AND key.number <= unique_index.indnkeyatts
+        GROUP BY unique_index.indexrelid
+        HAVING bool_and(stored.attname IS NOT NULL)
+        """
+    }
+
+    /// NULL for an expression.
+    static func partitionKey(of relation: Int64) -> SQL {
+        """
+        SELECT DISTINCT stored.attname::text
+        FROM pg_partition_tree(\(relation)::oid::regclass) AS part
+        JOIN pg_partitioned_table AS partitioned ON partitioned.partrelid = part.relid
+        CROSS JOIN LATERAL unnest(partitioned.partattrs::int2[]) AS key (attnum)
+        LEFT JOIN pg_attribute AS stored ON stored.attrelid = partitioned.partrelid AND stored.attnum = key.attnum
+        """
+    }
+
+    /// The table and its partitions, and for each the indexes of its own schema that are unique, with their columns.
+    static func relations(of relation: Int64) -> SQL {
+        """
+        SELECT namespace.nspname::text, found.relname::text, parent.relname::text, found.relkind = 'p', part.level
+        FROM (
+            SELECT part.relid, part.parentrelid, part.level FROM pg_partition_tree(\(relation)::oid::regclass) AS part
+            UNION ALL
+            SELECT plain.oid, NULL, 0 FROM pg_class AS plain WHERE plain.oid = \(relation)::oid AND plain.relkind <> 'p'
+        ) AS part (relid, parentrelid, level)
+        JOIN pg_class AS found ON found.oid = part.relid
+        JOIN pg_namespace AS namespace ON namespace.oid = found.relnamespace
+        LEFT JOIN pg_class AS parent ON parent.oid = part.parentrelid AND part.level > 0
+        ORDER BY part.level, found.relname
+        """
+    }
+
+    /// Whether the index of this name is as attach makes it, is valid, and belongs to another.
+    static func index(_ index: String, on relation: String, in schema: String, columns: [String]) -> SQL {
+        """
+        SELECT found.indisunique AND found.indimmediate AND found.indpred IS NULL AND found.indexprs IS NULL
+                AND found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
+                AND ARRAY(
+                    SELECT stored.attname::text
+                    FROM unnest(found.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
+                    JOIN pg_attribute AS stored ON stored.attrelid = found.indrelid AND stored.attnum = key.attnum
+                    ORDER BY key.number
+                ) = \(columns),
+            found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid)
+        FROM pg_class AS named
+        JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
+        JOIN pg_index AS found ON found.indexrelid = named.oid
+        WHERE namespace.nspname = \(schema)::text::name AND named.relname = \(index)::text::name
+        """
+    }
+
+    static func constraint(_ name: String, of relation: Int64) -> SQL {
+        """
+        SELECT found.convalidated FROM pg_constraint AS found
+        WHERE found.conrelid = \(relation)::oid AND found.conname = \(name)::text::name AND found.contype = 'c'
+        """
+    }
+
+    /// The triggers that call the functions of these names in schema `brocot`, unless they are switched off.
+    static func triggers(of relation: Int64, calling functions: [String]) -> SQL {
+        """
+        SELECT trigger.tgname::text
+        FROM pg_trigger AS trigger
+        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgenabled IN ('O', 'A')
+            AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(functions)::text[]::name[])
+        """
+    }
+
+    /// Others' row triggers before an UPDATE that come after the one of this name. Of `tgtype`, 1 is FOR EACH ROW, 2 BEFORE
+    /// and 16 UPDATE.
+    static func laterTriggers(of relation: Int64, than name: String) -> SQL {
+        """
+        SELECT trigger.tgname::text
+        FROM pg_trigger AS trigger
+        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgtype & 19 = 19
+            AND trigger.tgname > \(name)::text::name AND function.pronamespace <> 'brocot'::regnamespace
+        ORDER BY trigger.tgname
+        """
+    }
+
+    static func functionBodies(_ names: [String]) -> SQL {
+        """
+        SELECT function.proname::text, function.prosrc
+        FROM pg_proc AS function
+        WHERE function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(names)::text[]::name[])
+            AND function.pronargs = 0
+        """
+    }
+
+    static func registered(_ name: String) -> SQL {
+        """
+        SELECT registered.schema_name, registered.table_name, registered.rank_column, registered.list_columns,
+            registered.item_column, registered.owns_rows, registered.visible, registered.arrive, registered.being_filled
+        FROM brocot.ordered_tables AS registered
+        WHERE registered.name = \(name)
+        """
+    }
+
+    // MARK: The condition of visibility
+
+    /// Tries a condition as that of an index, which is what a condition that is immutable and names own columns only can
+    /// be. One by one, so that no text is taken for a further statement.
+    static func probe(_ condition: String, table: String) -> [SQL] {
+        [
+            "CREATE TEMPORARY TABLE brocot_visible (LIKE \(unsafeRaw: table))",
+            "CREATE INDEX brocot_visible_index ON pg_temp.brocot_visible ((1)) WHERE (\(unsafeRaw: condition))",
+        ]
+    }
+
+    /// The condition as the server prints it where no schema but `pg_catalog` is searched.
+    static let probed: SQL = """
+        SELECT pg_catalog.pg_get_expr(probe.indpred, probe.indrelid)
+        FROM pg_catalog.pg_index AS probe
+        WHERE probe.indexrelid = 'pg_temp.brocot_visible_index'::pg_catalog.regclass
+        """
+}

@@ -1,0 +1,65 @@
+import LibPQ
+import Ordering
+
+/// The steps from an ordered table to what it was.
+package struct DetachPlan: Sendable {
+    package let steps: [AttachStep]
+
+    /// - Parameter table: nil where the table is gone.
+    package init(_ names: OrderNames, on table: TableDescription?, dropsColumns: Bool) {
+        let quoted = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        var steps: [AttachStep] = []
+        if let table {
+            let triggers = table.triggers.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
+            if !triggers.isEmpty {
+                steps.append(
+                    AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
+            }
+        }
+        steps.append(Self.unregister(names))
+        guard let table else {
+            self.steps = steps
+            return
+        }
+        var changes: [String] = []
+        if table.constraint != .missing { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
+        if dropsColumns {
+            changes += [names.rank, names.numerator, names.denominator].filter { table.column($0) != nil }
+                .map { "DROP COLUMN \(quoteIdentifier($0))" }
+        }
+        let index = table.relations.first.map {
+            "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.index(on: $0.name)))"
+        }
+        if let relation = table.relations.first, let index, relation.index != .missing, relation.index != .other {
+            steps.append(
+                relation.isPartitioned
+                    ? AttachStep("drop the index", ["DROP INDEX \(index)"], lock: .accessExclusive, by: .tableOwner)
+                    : AttachStep(
+                        "drop the index", ["DROP INDEX CONCURRENTLY \(index)"], lock: .shareUpdateExclusive,
+                        by: .tableOwner,
+                        isTransactional: false))
+        }
+        if !changes.isEmpty {
+            steps.append(
+                AttachStep(
+                    dropsColumns ? "drop the rank columns" : "drop the constraint",
+                    ["ALTER TABLE \(quoted) \(changes.joined(separator: ", "))"], lock: .accessExclusive,
+                    by: .tableOwner))
+        }
+        self.steps = steps
+    }
+
+    /// From here on the daemon rejects what is pending: `unknown_ordered_table`.
+    private static func unregister(_ names: OrderNames) -> AttachStep {
+        let name = quoteLiteral(names.orderedTable)
+        return AttachStep(
+            "take the order out of the registry",
+            [
+                "DELETE FROM brocot.ordered_tables WHERE name = \(name)",
+                "DELETE FROM brocot.rows_to_place WHERE ordered_table = \(name)",
+                "DELETE FROM brocot.held_lists WHERE ordered_table = \(name)",
+                "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier(names.arriveFunction))()",
+                "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier(names.keepFunction))()",
+            ], lock: .none, by: .schemaOwner)
+    }
+}

@@ -1,0 +1,107 @@
+import LibPQ
+import Ordering
+
+/// The statements that write down the order of a table's rows, and place them.
+struct FillingStatements {
+    private let names: OrderNames
+    private let table: SQL
+    private let lists: [TableDescription.Column]
+    private let item: TableDescription.Column
+
+    init(_ definition: OrderDefinition, on table: TableDescription) {
+        names = definition.names
+        self.table = "\(identifier: definition.names.schema).\(identifier: definition.names.table)"
+        lists = definition.listColumns.compactMap(table.column)
+        item = table.column(definition.itemColumn) ?? table.columns[0]
+    }
+
+    /// Rows are found by their keys, whatever the statistics say.
+    var settings: [(String, String)] {
+        [
+            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("enable_hashjoin", "off"),
+            ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
+        ]
+    }
+
+    var count: SQL {
+        """
+        SELECT pg_catalog.count(*) FROM brocot.rows_to_place AS waiting
+        WHERE waiting.ordered_table OPERATOR(pg_catalog.=) \(names.orderedTable)
+        """
+    }
+
+    private func text(_ column: TableDescription.Column, of row: SQL) -> SQL {
+        (column.keyType ?? .text).text(of: "\(row).\(identifier: column.name)")
+    }
+
+    /// All rows without a rank that are in a list, after those that have one. The names in `order` are found as in a
+    /// statement of the caller's own.
+    func writeDown(orderedBy order: String?) -> SQL {
+        let rank: SQL = "\(table).\(identifier: names.rank)"
+        let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }
+        let partition = (columns + ["\(rank) IS NULL"]).joined()
+        let all: SQL = columns.isEmpty ? "" : "PARTITION BY \(columns.joined())"
+        let itemOrder: SQL = "\(table).\(identifier: item.name)"
+        let wanted: SQL = order.map { "\(unsafeRaw: $0), \(itemOrder)" } ?? itemOrder
+        let isInList = columns.map { column -> SQL in " AND \(column) IS NOT NULL" }.joined(separator: "")
+        return """
+            INSERT INTO brocot.rows_to_place (ordered_table, number, list, item, rank_num)
+            SELECT \(names.orderedTable), pg_catalog.row_number() OVER (), found.list, found.item,
+                found.base OPERATOR(pg_catalog.+) found.number
+            FROM (
+                SELECT ARRAY[\(lists.map { text($0, of: table) }.joined())]::pg_catalog.text[] AS list,
+                    \(text(item, of: table)) AS item, \(rank) IS NULL AS is_unplaced,
+                    pg_catalog.row_number() OVER (PARTITION BY \(partition) ORDER BY \(wanted)) OPERATOR(pg_catalog.-) 1 AS number,
+                    coalesce(pg_catalog.floor(pg_catalog.max(\(rank)) OVER (\(all))) OPERATOR(pg_catalog.+) 1, 0)::bigint AS base
+                FROM \(table)
+                WHERE true\(isInList)
+            ) AS found
+            WHERE found.is_unplaced
+            """
+    }
+
+    /// Places the next rows, and crosses out those that are placed, gone, or in another list meanwhile. Returns how many,
+    /// and the last number that was looked at: NULL at the end.
+    func batch(after number: Int64, size: Int) -> SQL {
+        let isSame =
+            (lists.enumerated().map { position, column -> SQL in
+                """
+                stored.\(identifier: column.name) = \
+                (waiting.list)[\(unsafeRaw: "\(position + 1)")]::\(column.keyType?.sql ?? "text")
+                """
+            } + ["stored.\(identifier: item.name) = waiting.item::\(item.keyType?.sql ?? "text")"])
+            .joined(separator: " AND ")
+        let (rank, num, den): (SQL, SQL, SQL) = (
+            "\(identifier: names.rank)", "\(identifier: names.numerator)", "\(identifier: names.denominator)"
+        )
+        return """
+            WITH waiting AS MATERIALIZED (
+                SELECT next.number, next.list, next.item, next.rank_num
+                FROM brocot.rows_to_place AS next
+                WHERE next.ordered_table = \(names.orderedTable) AND next.number > \(number)
+                ORDER BY next.number LIMIT \(size)
+            ), present AS MATERIALIZED (
+                SELECT waiting.number FROM waiting JOIN \(table) AS stored ON \(isSame) WHERE stored.\(rank) IS NULL
+            ), locked AS MATERIALIZED (
+                SELECT waiting.number, waiting.list, waiting.item, waiting.rank_num
+                FROM waiting JOIN \(table) AS stored ON \(isSame)
+                WHERE stored.\(rank) IS NULL
+                FOR NO KEY UPDATE OF stored SKIP LOCKED
+            ), placed AS (
+                UPDATE \(table) AS stored
+                SET \(num) = waiting.rank_num, \(den) = 1, \(rank) = waiting.rank_num
+                FROM locked AS waiting
+                WHERE \(isSame) AND stored.\(rank) IS NULL
+                RETURNING waiting.number
+            ), crossed_out AS (
+                DELETE FROM brocot.rows_to_place AS done
+                USING waiting
+                WHERE done.ordered_table = \(names.orderedTable) AND done.number = waiting.number
+                    AND (done.number IN (SELECT placed.number FROM placed)
+                        OR done.number NOT IN (SELECT present.number FROM present))
+                RETURNING done.number
+            )
+            SELECT (SELECT count(*) FROM crossed_out), (SELECT max(waiting.number) FROM waiting)
+            """
+    }
+}

@@ -1,0 +1,228 @@
+import LibPQ
+import Ordering
+
+/// The SQL of what makes a table an ordered one. All names in it are qualified or found in `pg_catalog`.
+struct OrderObjects {
+    let definition: OrderDefinition
+    /// The list columns, then the item column.
+    private let keys: [TableDescription.Column]
+
+    private var names: OrderNames { definition.names }
+    private var lists: [TableDescription.Column] { keys.dropLast() }
+
+    /// - Parameter keys: the list columns and then the item column, as the catalog has them.
+    init(_ definition: OrderDefinition, keys: [TableDescription.Column]) {
+        self.definition = definition
+        self.keys = keys
+    }
+
+    /// The table, quoted.
+    var table: String { "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))" }
+
+    private var rankColumns: [String] { [names.rank, names.numerator, names.denominator].map(quoteIdentifier) }
+
+    // MARK: Columns and their constraint
+
+    static let rankColumnTypes = ["numeric", "bigint", "bigint"]
+
+    /// Either all three are NULL, or the pair is a fraction in lowest terms within bounds and the rank is its value. The
+    /// denominator is looked at before it divides.
+    var constraint: String {
+        let (rank, num, den) = (rankColumns[0], rankColumns[1], rankColumns[2])
+        return """
+            CONSTRAINT \(quoteIdentifier(names.constraint)) CHECK (CASE \
+            WHEN \(rank) IS NULL OR \(num) IS NULL OR \(den) IS NULL \
+            THEN \(rank) IS NULL AND \(num) IS NULL AND \(den) IS NULL \
+            WHEN \(den) < 1 THEN false \
+            ELSE \(num) > -4611686018427387904 AND \(num) < 4611686018427387904 AND \(den) < 4611686018427387904 \
+            AND gcd(\(num), \(den)) = 1 \
+            AND \(rank) = \(num)::numeric(57,38) / \(den)::numeric AND scale(\(rank)) = min_scale(\(rank)) END)
+            """
+    }
+
+    // MARK: The index
+
+    func index(on relation: TableDescription.Relation) -> String {
+        let columns = definition.listColumns.map(quoteIdentifier) + [rankColumns[0]]
+        let how = relation.isPartitioned ? ("", "ONLY ") : ("CONCURRENTLY ", "")
+        return """
+            CREATE UNIQUE INDEX \(how.0)\(quoteIdentifier(names.index(on: relation.name))) ON \(how.1)\
+            \(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name)) (\(columns.joined(separator: ", ")))
+            """
+    }
+
+    // MARK: Functions
+
+    var keepFunction: String { "brocot.\(quoteIdentifier(names.keepFunction))()" }
+    var arriveFunction: String { "brocot.\(quoteIdentifier(names.arriveFunction))()" }
+
+    /// Whether the key columns are as they were: a renamed or changed column must not fail a statement of the user's.
+    private var isChanged: String {
+        let columns =
+            keys.map {
+                "stored.attname = \(quoteLiteral($0.name)) AND stored.atttypid = to_regtype(\(quoteLiteral($0.type)))"
+            }
+            + [names.rank, names.numerator, names.denominator].map { "stored.attname = \(quoteLiteral($0))" }
+        let wanted = Set(keys.map(\.name)).count + 3
+        return """
+            coalesce(pg_partition_root(TG_RELID), TG_RELID) IS DISTINCT FROM to_regclass(\(quoteLiteral(table)))
+                    OR (SELECT count(*) FROM pg_attribute AS stored WHERE stored.attrelid = TG_RELID AND (\(columns.joined(separator: " OR ")))) < \(wanted)
+            """
+    }
+
+    private func changesList(_ old: String, _ new: String) -> String {
+        lists.isEmpty
+            ? "false"
+            : lists.map { "\(old).\(quoteIdentifier($0.name)) IS DISTINCT FROM \(new).\(quoteIdentifier($0.name))" }
+                .joined(separator: " OR ")
+    }
+
+    /// A row that leaves its list leaves its rank behind; else an UPDATE by others changes no rank.
+    var keepBody: String {
+        let forgets = rankColumns.map { "NEW.\($0) := NULL;" }.joined(separator: " ")
+        let keeps = rankColumns.map { "NEW.\($0) := OLD.\($0);" }.joined(separator: " ")
+        return """
+
+            BEGIN
+                IF \(isChanged) THEN
+                    RETURN NEW;
+                END IF;
+                IF \(changesList("OLD", "NEW")) THEN
+                    \(forgets)
+                ELSE
+                    \(keeps)
+                END IF;
+                RETURN NEW;
+            END
+
+            """
+    }
+
+    /// Asks for rows without a rank to be placed: those that a statement inserted, by requests of up to 10,000 items in
+    /// the order of the rows, or the one that an UPDATE put into another list. Keys that are too long for a request are
+    /// left out.
+    var arriveBody: String {
+        let isAsked = "octet_length(keyed.list) <= 1024 AND octet_length(keyed.item) BETWEEN 1 AND 1024"
+        let name = quoteLiteral(names.orderedTable)
+        let isInList = lists.map { " AND arriving.\(quoteIdentifier($0.name)) IS NOT NULL" }.joined()
+        let changes =
+            lists.isEmpty
+            ? ""
+            : """
+
+                IF TG_OP = 'UPDATE' THEN
+                    INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
+                    SELECT \(name), keyed.list, ARRAY[keyed.item], 'arrive'
+                    FROM (SELECT \(listKey(of: "NEW")) AS list, \(itemKey(of: "NEW")) AS item) AS keyed
+                    WHERE \(isAsked);
+                    RETURN NEW;
+                END IF;
+            """
+        return """
+
+            BEGIN
+                IF \(isChanged) THEN
+                    RETURN NEW;
+                END IF;\(changes)
+                INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
+                SELECT \(name), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
+                FROM (
+                    SELECT \(listKey(of: "arriving")) AS list, \(itemKey(of: "arriving")) AS item, row_number() OVER () AS number
+                    FROM arriving WHERE arriving.\(rankColumns[0]) IS NULL\(isInList)
+                ) AS keyed
+                WHERE \(isAsked)
+                GROUP BY keyed.list, (keyed.number - 1) / 10000
+                ORDER BY min(keyed.number)\(definition.arrive == .first ? " DESC" : "");
+                RETURN NULL;
+            END
+
+            """
+    }
+
+    /// Read by the type's own output function or a cast of the server's: a cast of the user's own would run with the
+    /// rights of the function's owner.
+    private func text(_ column: TableDescription.Column, of row: String) -> String {
+        let value = "\(row).\(quoteIdentifier(column.name))"
+        if case .enumeration = column.keyType {
+            return "CASE WHEN \(value) IS NOT NULL THEN format('%s', \(value)) END"
+        }
+        return column.keyType == .date ? "to_jsonb(\(value)) #>> '{}'" : "\(value)::text"
+    }
+
+    private func itemKey(of row: String) -> String { text(keys[keys.count - 1], of: row) }
+
+    private func listKey(of row: String) -> String {
+        let texts = lists.map { text($0, of: row) }
+        return switch texts.count {
+        case 0: "''::text"
+        case 1: texts[0]
+        default: "brocot.list_key(\(texts.joined(separator: ", ")))"
+        }
+    }
+
+    /// Not executable by everybody: who could make a trigger of it could ask for moves with its owner's rights.
+    var createFunctions: [String] {
+        var statements = [
+            """
+            CREATE OR REPLACE FUNCTION \(keepFunction) RETURNS trigger LANGUAGE plpgsql \
+            SET search_path = pg_catalog, pg_temp AS \(quoteLiteral(keepBody))
+            """,
+            "REVOKE ALL ON FUNCTION \(keepFunction) FROM PUBLIC",
+            """
+            COMMENT ON FUNCTION \(keepFunction) IS \
+            \(quoteLiteral("Keeps the ranks of \(names.orderedTable) from updates by others, for a trigger that brocot attach makes."))
+            """,
+        ]
+        if definition.arrive != .none {
+            statements += [
+                """
+                CREATE OR REPLACE FUNCTION \(arriveFunction) RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER \
+                SET search_path = pg_catalog, pg_temp AS \(quoteLiteral(arriveBody))
+                """,
+                "REVOKE ALL ON FUNCTION \(arriveFunction) FROM PUBLIC",
+                """
+                COMMENT ON FUNCTION \(arriveFunction) IS \
+                \(quoteLiteral("Asks for new rows of \(names.orderedTable) to be placed, for triggers that brocot attach makes."))
+                """,
+            ]
+        }
+        return statements
+    }
+
+    var functionBodies: [String: String] {
+        var bodies = [names.keepFunction: keepBody]
+        if definition.arrive != .none { bodies[names.arriveFunction] = arriveBody }
+        return bodies
+    }
+
+    // MARK: Triggers
+
+    /// By name. A trigger that is there is replaced.
+    var triggers: [String: String] {
+        let isOthers = "current_setting('brocot.writing', true) IS DISTINCT FROM \(quoteLiteral(names.orderedTable))"
+        let changesRank = rankColumns.map { "OLD.\($0) IS DISTINCT FROM NEW.\($0)" }.joined(separator: " OR ")
+        let changes = changesList("OLD", "NEW")
+        var triggers = [
+            names.keepTrigger: """
+            BEFORE UPDATE ON \(table) FOR EACH ROW
+            WHEN ((\(lists.isEmpty ? changesRank : "\(changes) OR \(changesRank)")) AND \(isOthers))
+            EXECUTE FUNCTION \(keepFunction)
+            """
+        ]
+        if definition.arrive != .none {
+            triggers[names.insertTrigger] = """
+                AFTER INSERT ON \(table) REFERENCING NEW TABLE AS arriving FOR EACH STATEMENT
+                WHEN (\(isOthers)) EXECUTE FUNCTION \(arriveFunction)
+                """
+            if !lists.isEmpty {
+                triggers[names.changeTrigger] = """
+                    BEFORE UPDATE ON \(table) FOR EACH ROW
+                    WHEN ((\(changes)) AND \(isOthers)) EXECUTE FUNCTION \(arriveFunction)
+                    """
+            }
+        }
+        return triggers.reduce(into: [:]) { statements, trigger in
+            statements[trigger.key] = "CREATE OR REPLACE TRIGGER \(quoteIdentifier(trigger.key)) \(trigger.value)"
+        }
+    }
+}

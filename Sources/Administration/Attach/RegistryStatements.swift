@@ -1,0 +1,25 @@
+import LibPQ
+import Ordering
+
+/// The statements on the registry. As text, since they are also printed.
+enum RegistryStatements {
+    static func register(_ definition: OrderDefinition) -> String {
+        let names = definition.names
+        let columns = definition.listColumns.map(quoteLiteral).joined(separator: ", ")
+        let values = [
+            quoteLiteral(names.orderedTable), quoteLiteral(names.schema), quoteLiteral(names.table),
+            "ARRAY[\(columns)]::text[]", quoteLiteral(definition.itemColumn), quoteLiteral(names.rank),
+            "\(definition.ownsRows)", definition.visible.map(quoteLiteral) ?? "NULL",
+            quoteLiteral(definition.arrive.rawValue),
+            "true",
+        ]
+        return """
+            INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, rank_column, \
+            owns_rows, visible, arrive, being_filled) VALUES (\(values.joined(separator: ", ")))
+            """
+    }
+
+    static func filled(_ name: String) -> String {
+        "UPDATE brocot.ordered_tables SET being_filled = false WHERE name = \(quoteLiteral(name))"
+    }
+}

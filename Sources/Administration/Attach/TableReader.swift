@@ -1,0 +1,149 @@
+import LibPQ
+import Ordering
+
+/// Reads what the catalog says of a table.
+package enum TableReader {
+    /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched.
+    static let settings = [("search_path", "pg_catalog"), ("statement_timeout", "0")]
+
+    /// The schema of a table that is named without one: the first in the `search_path` that has such a table.
+    package static func schema(of table: String, on connection: isolated Connection) throws(PostgresError) -> String? {
+        try connection.query(CatalogStatements.visibleSchema(of: table)).first?.decode(0)
+    }
+
+    /// In a transaction. nil: there is no such table.
+    package static func describe(
+        _ names: OrderNames, listColumns: [String], on connection: isolated Connection
+    ) throws(PostgresError) -> TableDescription? {
+        guard let relation = try connection.query(CatalogStatements.relation(names)).first else { return nil }
+        let oid = try relation.decode(0, as: Int64.self)
+        let obstacle = try relation.decode(3, as: String?.self)
+        let isPartitioned = try relation.decode(4, as: Bool.self)
+        var uniqueKeys: [Set<String>] = []
+        for row in try connection.query(CatalogStatements.uniqueKeys(of: oid)) {
+            uniqueKeys.append(Set(try row.decode(0, as: [String].self)))
+        }
+        var partitionKey: [String?] = []
+        for row in try connection.query(CatalogStatements.partitionKey(of: oid)) {
+            partitionKey.append(try row.decode(0))
+        }
+        return TableDescription(
+            owner: try relation.decode(1),
+            kind: obstacle.map { .other($0) } ?? (isPartitioned ? .partitionedTable : .table),
+            columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys, partitionKey: partitionKey,
+            relations: try relations(of: oid, names, columns: listColumns + [names.rank], on: connection),
+            constraint: try constraint(names, of: oid, on: connection),
+            triggers: try texts(
+                CatalogStatements.triggers(of: oid, calling: [names.arriveFunction, names.keepFunction]),
+                on: connection),
+            laterTriggers: try texts(
+                CatalogStatements.laterTriggers(of: oid, than: names.keepTrigger), on: connection
+            ).sorted(),
+            functionBodies: try functionBodies(names, on: connection),
+            registered: try registered(names.orderedTable, on: connection),
+            schemaOwner: try relation.decode(2))
+    }
+
+    private static func texts(_ statement: SQL, on connection: isolated Connection) throws(PostgresError) -> Set<String>
+    {
+        var texts: Set<String> = []
+        for row in try connection.query(statement) { texts.insert(try row.decode(0)) }
+        return texts
+    }
+
+    private static func columns(
+        of relation: Int64, on connection: isolated Connection
+    ) throws(PostgresError) -> [TableDescription.Column] {
+        var columns: [TableDescription.Column] = []
+        for row in try connection.query(CatalogStatements.columns(of: relation)) {
+            let (keyType, displayedType) = try KeyType.read(row, from: 5)
+            columns.append(
+                TableDescription.Column(
+                    name: try row.decode(0), keyType: keyType, displayedType: displayedType ?? "", type: try row.decode(1),
+                    isNotNull: try row.decode(2), isGenerated: try row.decode(3), hasDefault: try row.decode(4)))
+        }
+        return columns
+    }
+
+    private static func relations(
+        of relation: Int64, _ names: OrderNames, columns: [String], on connection: isolated Connection
+    ) throws(PostgresError) -> [TableDescription.Relation] {
+        var relations: [TableDescription.Relation] = []
+        for row in try connection.query(CatalogStatements.relations(of: relation)) {
+            let (schema, name): (String, String) = (try row.decode(0), try row.decode(1))
+            let found = try connection.query(
+                CatalogStatements.index(names.index(on: name), on: name, in: schema, columns: columns)
+            ).first
+            let isPartitioned = try row.decode(3, as: Bool.self)
+            relations.append(
+                TableDescription.Relation(
+                    schema: schema, name: name, parent: try row.decode(2), isPartitioned: isPartitioned,
+                    level: Int(try row.decode(4, as: Int32.self)),
+                    index: try state(ofIndex: found, isPartitioned: isPartitioned)))
+        }
+        return relations
+    }
+
+    /// A partitioned index counts as invalid until each partition has its part, so what it lacks are the parts.
+    private static func state(
+        ofIndex row: Row?, isPartitioned: Bool
+    ) throws(PostgresError) -> TableDescription.IndexState {
+        guard let row else { return .missing }
+        guard try row.decode(0, as: Bool.self) else { return .other }
+        return try row.decode(1, as: Bool.self) || isPartitioned ? .valid(isAttached: row.decode(2)) : .invalid
+    }
+
+    private static func constraint(
+        _ names: OrderNames, of relation: Int64, on connection: isolated Connection
+    ) throws(PostgresError) -> TableDescription.ConstraintState {
+        guard let row = try connection.query(CatalogStatements.constraint(names.constraint, of: relation)).first else {
+            return .missing
+        }
+        return try row.decode(0, as: Bool.self) ? .valid : .notValid
+    }
+
+    private static func functionBodies(
+        _ names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> [String: String] {
+        var bodies: [String: String] = [:]
+        for row in try connection.query(CatalogStatements.functionBodies([names.arriveFunction, names.keepFunction])) {
+            bodies[try row.decode(0)] = try row.decode(1, as: String.self)
+        }
+        return bodies
+    }
+
+    static func registered(
+        _ name: String, on connection: isolated Connection
+    ) throws(PostgresError) -> TableDescription.Registered? {
+        guard let row = try connection.query(CatalogStatements.registered(name)).first else { return nil }
+        let names = OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: try row.decode(2))
+        return TableDescription.Registered(
+            definition: OrderDefinition(
+                names: names, listColumns: try row.decode(3), itemColumn: try row.decode(4),
+                ownsRows: try row.decode(5),
+                visible: try row.decode(6),
+                arrive: OrderDefinition.Arrival(rawValue: try row.decode(7, as: String.self)) ?? .last),
+            isBeingFilled: try row.decode(8))
+    }
+
+    /// The condition as the registry has it: printed where no schema but `pg_catalog` is searched.
+    ///
+    /// - Throws: ``AttachError/refused(_:)`` where it is no condition on the row's own columns, or not immutable.
+    package static func canonical(
+        _ condition: String, of names: OrderNames, on connection: isolated Connection
+    ) throws(AttachError) -> String {
+        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        do throws(PostgresError) {
+            return try connection.transaction { connection throws(PostgresError) in
+                for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
+                try connection.execute(script: "SET LOCAL search_path = pg_catalog")
+                let text = try connection.query(CatalogStatements.probed).single().decode(0, as: String.self)
+                try connection.execute("DROP TABLE pg_temp.brocot_visible")
+                return text
+            }
+        } catch {
+            guard error.sqlState != nil else { throw .database(error) }
+            throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
+        }
+    }
+}

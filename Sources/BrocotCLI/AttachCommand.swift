@@ -1,0 +1,122 @@
+import Administration
+import ArgumentParser
+import LibPQ
+import Logging
+import Ordering
+
+struct AttachCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attach",
+        abstract: "Give the rows of a table of yours an order that people can change.",
+        discussion: """
+            EXAMPLES:
+              brocot attach public.tasks --item id --list project_id --order-by 'position, created_at'
+              brocot attach public.tasks --item id --list project_id --visible 'deleted_at IS NULL'
+              brocot attach public.tasks --item id --list assignee_id --rank assignee_rank
+              brocot attach public.playlist_songs --item song_id --list playlist_id --owns-rows
+              brocot attach public.menu --item id
+              brocot attach public.tasks --item id --list project_id --dry-run
+
+            Adds the columns rank, rank_num and rank_den, a constraint, a unique index and triggers, and places the rows \
+            that are there. Read the table ORDER BY rank. It is safe while others read and write: nothing is rewritten, \
+            and each lock that others wait behind is given up after 0.2 s and tried again. It runs as a role that has the \
+            rights of both owners, that of the table and that of schema brocot. Interrupted, the same command goes on.
+
+            The CHECK, the index and each placed row fire triggers that the table has. Afterwards, grant what roles need \
+            again: brocot grant.
+
+            Exit status: 0 attached · 1 failed · 2 the table can't be attached so · 5 others kept it locked
+            """)
+
+    @OptionGroup var order: OrderOptions
+
+    @Option(help: "The column that identifies a row, unique alone or within its list.")
+    var item: String
+
+    @Option(
+        help: """
+            A column that says which list a row is in; repeat it for several. None: the whole table is one list. A row \
+            where one of them is NULL is in no list.
+            """)
+    var list: [String] = []
+
+    @Option(help: "The order of the rows that are there, as after ORDER BY. (default: by the item column)")
+    var orderBy: String?
+
+    @Option(
+        help: """
+            A condition on the row, such as 'deleted_at IS NULL'. Rows that fail it keep their place and count for no \
+            position.
+            """)
+    var visible: String?
+
+    @Flag(help: "The rows are Brocot's: placing a missing item inserts a row, removing an item deletes its row.")
+    var ownsRows = false
+
+    @Option(help: "Where rows are placed that are inserted: first, last or none.")
+    var arrive: OrderDefinition.Arrival = .last
+
+    @Flag(help: "Print what would be done, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Print the SQL for a migration tool of your own. The same command then places the rows that are there.")
+    var sql = false
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard !sql || !dryRun else { throw ValidationError("Give --sql or --dry-run, not both.") }
+    }
+
+    func run() async throws {
+        let (parameters, logger) = try connection.resolve()
+        let database = try await Connection.connect(parameters, logger: logger)
+        try await database.requireSchema()
+        let attacher = Attacher(connection: database, logger: logger)
+        let definition = try await definition(on: database)
+        if dryRun || sql {
+            let plan = try await attacher.plan(definition)
+            return Stream.output.print(sql ? PlanText.script(plan.steps) : PlanText.description(plan))
+        }
+        try await attacher.exclusively { () async throws(AttachError) in
+            try await attach(definition, by: attacher, on: database, logger)
+        }
+    }
+
+    private func definition(on database: Connection) async throws -> OrderDefinition {
+        let names = try await order.names(on: database)
+        let canonical = try await database.run { [visible] connection throws(AttachError) in
+            try visible.map { condition throws(AttachError) in
+                try TableReader.canonical(condition, of: names, on: connection)
+            }
+        }
+        return OrderDefinition(
+            names: names, listColumns: list, itemColumn: item, ownsRows: ownsRows, visible: canonical, arrive: arrive)
+    }
+
+    private func attach(
+        _ definition: OrderDefinition, by attacher: Attacher, on database: Connection, _ logger: Logger
+    ) async throws(AttachError) {
+        let plan = try await attacher.plan(definition)
+        for note in plan.notes { logger.warning("\(note)") }
+        for step in plan.steps {
+            Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")
+            try await attacher.run(step)
+        }
+        guard plan.fills else {
+            return Stream.error.tell(
+                plan.steps.isEmpty ? "Nothing to do." : "Mended \(definition.names.orderedTable.printable).")
+        }
+        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+        let bar = ProgressBar(title: "placing rows")
+        try await Filling(definition, on: table, connection: database, logger: logger).run(orderedBy: orderBy) {
+            bar.show($0, of: $1)
+        }
+        bar.end()
+        Stream.error.tell(
+            "Attached \(definition.names.orderedTable.printable). Read it ORDER BY \(quoteIdentifier(definition.names.rank).printable)."
+        )
+    }
+}
+
+extension OrderDefinition.Arrival: ExpressibleByArgument {}

@@ -1,0 +1,55 @@
+import Administration
+import ArgumentParser
+import LibPQ
+import Ordering
+
+struct DetachCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "detach",
+        abstract: "Leave a table as it was before brocot attach.",
+        discussion: """
+            EXAMPLES:
+              brocot detach public.tasks
+              brocot detach public.tasks --rank assignee_rank --drop-columns
+              brocot detach public.tasks --dry-run
+
+            Drops the triggers, the constraint and the index. The rank columns stay, with the ranks, unless told \
+            otherwise: attached again, the table has the order that it had. Pending requests are rejected by the daemon as \
+            unknown_ordered_table.
+
+            Exit status: 0 detached · 1 failed · 2 it is not attached · 5 others kept it locked
+            """)
+
+    @OptionGroup var order: OrderOptions
+
+    @Flag(help: "Drop the rank columns too.")
+    var dropColumns = false
+
+    @Flag(help: "Print what would be done, and change nothing.")
+    var dryRun = false
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let (parameters, logger) = try connection.resolve()
+        let database = try await Connection.connect(parameters, logger: logger)
+        try await database.requireSchema()
+        let names = try await order.names(on: database)
+        let attacher = Attacher(connection: database, logger: logger)
+        guard let plan = try await plan(names, by: attacher) else {
+            throw CommandFailure.notAnOrderedTable(names.orderedTable)
+        }
+        guard !dryRun else { return Stream.output.print(PlanText.script(plan.steps)) }
+        try await attacher.exclusively { () async throws(AttachError) in
+            for step in plan.steps {
+                Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")
+                try await attacher.run(step)
+            }
+        }
+        Stream.error.tell("Detached \(names.orderedTable.printable).")
+    }
+
+    private func plan(_ names: OrderNames, by attacher: Attacher) async throws(AttachError) -> DetachPlan? {
+        try await attacher.planToDetach(names, droppingColumns: dropColumns)
+    }
+}

@@ -1,0 +1,28 @@
+import Administration
+import ArgumentParser
+import LibPQ
+import Ordering
+
+/// Which order of which table.
+struct OrderOptions: ParsableArguments {
+    @Argument(help: "The table, as schema.table or table, exactly as the database has it and without quotes.")
+    var table: String
+
+    @Option(help: "The column of the sort key. Two more have _num and _den after this name.")
+    var rank = OrderNames.usualRankColumn
+
+    /// The names of the order, whose schema is that in which the table is found.
+    func names(on connection: Connection) async throws -> OrderNames {
+        let parts = table.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        if parts.count == 2 { return OrderNames(schema: parts[0], table: parts[1], rank: rank) }
+        let schema = try await connection.run { [table] connection throws(PostgresError) in
+            try TableReader.schema(of: table, on: connection)
+        }
+        guard let schema else {
+            throw CommandFailure(
+                .usage,
+                "There is no table \(table.printable) in the search_path. Name its schema: schema.\(table.printable)")
+        }
+        return OrderNames(schema: schema, table: table, rank: rank)
+    }
+}

@@ -1,0 +1,56 @@
+import LibPQ
+
+/// How the type of a column is found in the catalog.
+extension KeyType {
+    /// What ``init(_:from:)`` reads of a row of `pg_attribute`, joined with ``source(of:)``.
+    package static func columns(of attribute: SQL) -> SQL {
+        """
+        base.schema_name, base.name, pg_catalog.format_type(\(attribute).atttypid, NULL),
+            ARRAY(
+                SELECT label.enumlabel::text FROM pg_catalog.pg_enum AS label WHERE label.enumtypid = base.oid
+            ) AS labels,
+            EXISTS (
+                SELECT FROM pg_catalog.pg_collation AS fold
+                WHERE fold.oid = \(attribute).attcollation AND NOT fold.collisdeterministic
+            ) AS folds
+        """
+    }
+
+    /// The type that the column's domain, if it is one, is made of.
+    package static func source(of attribute: SQL) -> SQL {
+        """
+        LEFT JOIN LATERAL (
+            WITH RECURSIVE type (oid, base, schema, name) AS (
+                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
+                FROM pg_catalog.pg_type AS self WHERE self.oid = \(attribute).atttypid
+                UNION ALL
+                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
+                FROM type JOIN pg_catalog.pg_type AS self ON self.oid = type.base
+            )
+            SELECT type.oid, namespace.nspname::text AS schema_name, type.name::text AS name
+            FROM type JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = type.schema
+            WHERE type.base = 0
+        ) AS base ON true
+        """
+    }
+
+    /// Reads ``columns(of:)``: the type, nil where it can't be that of a key, and what people call it, nil where the column does
+    /// not exist.
+    ///
+    /// Where different texts are equal, a list would have several names, and so several locks: such a collation is part of
+    /// what people are told.
+    package static func read(
+        _ row: Row, from column: Int
+    ) throws(PostgresError) -> (type: KeyType?, displayed: String?) {
+        let names: (schema: String?, name: String?, displayed: String?) = (
+            try row.decode(column), try row.decode(column + 1), try row.decode(column + 2)
+        )
+        guard let schema = names.schema, let name = names.name, let displayed = names.displayed else { return (nil, nil) }
+        let labels = try row.decode(column + 3, as: [String].self)
+        if try row.decode(column + 4, as: Bool.self) {
+            return (nil, "\(displayed) with a collation that takes different texts for equal")
+        }
+        if !labels.isEmpty { return (.enumeration(.init(schema: schema, name: name, labels: labels)), displayed) }
+        return (schema == "pg_catalog" ? KeyType(systemName: name) : nil, displayed)
+    }
+}

@@ -1,0 +1,53 @@
+/// The names of what `brocot attach` makes for one order of a table.
+package struct OrderNames: Hashable, Sendable {
+    package static let usualRankColumn = "rank"
+    /// PostgreSQL cuts longer names, in bytes.
+    package static let lengthLimit = 63
+
+    package let schema: String
+    package let table: String
+    /// The column of the sort key.
+    package let rank: String
+
+    package init(schema: String, table: String, rank: String = usualRankColumn) {
+        self.schema = schema
+        self.table = table
+        self.rank = rank
+    }
+
+    /// What move requests call the order.
+    package var orderedTable: String {
+        rank == Self.usualRankColumn ? "\(schema).\(table)" : "\(schema).\(table).\(rank)"
+    }
+
+    package var numerator: String { "\(rank)_num" }
+    package var denominator: String { "\(rank)_den" }
+
+    /// The CHECK that the rank columns agree.
+    package var constraint: String { Self.bounded("brocot_\(rank)_is_valid") }
+
+    /// The unique index on list and rank of the table itself, or of one of its partitions.
+    package func index(on relation: String) -> String { Self.bounded("brocot_\(relation)_\(rank)") }
+
+    // Triggers fire in the order of their names, and these come after the table's own.
+    package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }
+    package var changeTrigger: String { Self.bounded("zzz_brocot_\(rank)_change") }
+    package var keepTrigger: String { Self.bounded("zzz_brocot_\(rank)_keep") }
+
+    /// The triggers' functions, in schema `brocot`.
+    package var arriveFunction: String { Self.bounded("arrive_\(orderedTable)") }
+    package var keepFunction: String { Self.bounded("keep_\(orderedTable)") }
+
+    /// A name that is too long ends in a hash of its whole (FNV-1a), so that names with the same beginning differ.
+    static func bounded(_ name: String) -> String {
+        guard name.utf8.count > lengthLimit else { return name }
+        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let suffix = "_" + String(hash, radix: 16)
+        var beginning = ""
+        for character in name {
+            guard beginning.utf8.count + String(character).utf8.count + suffix.utf8.count <= lengthLimit else { break }
+            beginning.append(character)
+        }
+        return beginning + suffix
+    }
+}

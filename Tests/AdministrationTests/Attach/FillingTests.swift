@@ -1,0 +1,88 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("Placing the rows that are there", .database, .timeLimit(.minutes(5))) struct FillingTests {
+    private static let definition = AttachFixture.definition()
+
+    /// A table of 1,000 rows in 10 lists, attached up to the placing of rows.
+    private func prepared() async throws -> (AttachFixture, Filling) {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+            INSERT INTO tasks SELECT n, n % 10 FROM generate_series(1, 1000) AS n;
+            """)
+        _ = try await fixture.prepare(Self.definition)
+        let table = try await fixture.attacher.describe(Self.definition.names, listColumns: ["project_id"])
+        return (
+            fixture,
+            Filling(
+                Self.definition, on: table, connection: fixture.connection, batchSize: 70, logger: AttachFixture.logger)
+        )
+    }
+
+    private let isAsOrdered = """
+        SELECT bool_and(rank = number) FROM (
+            SELECT rank, row_number() OVER (PARTITION BY project_id ORDER BY id DESC) - 1 AS number FROM tasks WHERE id <= 1000
+        ) AS placed
+        """
+
+    @Test("goes on after it was ended, in the order that was written down first") func resumes() async throws {
+        let (fixture, filling) = try await prepared()
+        let task = Task {
+            try await filling.run(orderedBy: "id DESC") { done, _ in
+                if done > 300 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        await #expect(throws: AttachError.self) { try await task.value }
+        let placed = try await fixture.texts("SELECT count(rank) FROM tasks")
+        #expect(placed != ["0"] && placed != ["1000"])
+        try await filling.run(orderedBy: "id") { _, _ in }
+        #expect(try await fixture.texts(isAsOrdered) == ["t"])
+        #expect(
+            try await fixture.texts("SELECT being_filled FROM brocot.ordered_tables WHERE name <> 'items'") == ["f"])
+    }
+
+    @Test("leaves rows out that come, go, or change lists meanwhile") func concurrentChanges() async throws {
+        let (fixture, filling) = try await prepared()
+        let other = try await TestDatabase.current.connect()
+        let change = Task {
+            try await other.execute(
+                script: """
+                    INSERT INTO tasks VALUES (2000, 1); DELETE FROM tasks WHERE id = 1;
+                    UPDATE tasks SET project_id = 5 WHERE id = 2;
+                    """)
+        }
+        try await change.value
+        // What was written down before those changes.
+        try await fixture.connection.execute(
+            script: """
+                INSERT INTO brocot.rows_to_place
+                SELECT 'public.tasks', n, ARRAY[(n % 10)::text], n::text, (n - 1) / 10 FROM generate_series(1, 1000) AS n
+                """)
+        try await filling.run(orderedBy: nil) { _, _ in }
+        #expect(try await fixture.texts("SELECT count(rank) FROM tasks") == ["998"])
+        #expect(try await fixture.texts("SELECT id FROM tasks WHERE rank IS NULL ORDER BY id") == ["2", "2000"])
+        #expect(try await fixture.requests() == ["public.tasks 1 {2000} arrive", "public.tasks 5 {2} arrive"])
+    }
+
+    @Test("waits for no row that somebody has locked, and comes back to it") func lockedRows() async throws {
+        let (fixture, filling) = try await prepared()
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; UPDATE tasks SET project_id = project_id WHERE id IN (5, 500)")
+        let task = Task { try await filling.run(orderedBy: "id DESC") { _, _ in } }
+        let observer = try await TestDatabase.current.connect()
+        var placed = 0
+        for _ in 0..<1000 where placed < 998 {
+            placed = try await observer.query("SELECT count(rank) FROM tasks").single().decode(0)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(placed == 998)
+        try await other.execute(script: "COMMIT")
+        try await task.value
+        #expect(try await fixture.texts(isAsOrdered) == ["t"])
+    }
+}

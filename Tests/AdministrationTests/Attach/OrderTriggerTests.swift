@@ -1,0 +1,184 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("The triggers of an attached table", .database, .timeLimit(.minutes(5))) struct OrderTriggerTests {
+    private func attached(_ definition: OrderDefinition = AttachFixture.definition()) async throws -> AttachFixture {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(definition, orderBy: "title")
+        return fixture
+    }
+
+    @Test("ask for the rows of one INSERT by one request for each list, in the order of the rows")
+    func insert() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                INSERT INTO tasks (id, project_id, title)
+                VALUES (19, 1, 'p'), (12, 2, 'q'), (11, 1, 'r'), (13, NULL, 's'), (10, 1, 't')
+                """)
+        #expect(try await fixture.requests() == ["public.tasks 1 {19,11,10} arrive", "public.tasks 2 {12} arrive"])
+    }
+
+    @Test(
+        "ask for 25,000 rows by three requests, the last rows first where rows arrive first",
+        arguments: [(OrderDefinition.Arrival.last, "1 10001 20001"), (.first, "20001 10001 1")])
+    func chunks(arrive: OrderDefinition.Arrival, firsts: String) async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
+        try await fixture.attach(AttachFixture.definition(arrive: arrive))
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks SELECT n, 7 FROM generate_series(1, 25000) AS n")
+        #expect(
+            try await fixture.texts("SELECT string_agg(items[1], ' ' ORDER BY id) FROM brocot.move_requests")
+                == ["\"\(firsts)\""])
+        #expect(try await fixture.texts("SELECT sum(cardinality(items)) FROM brocot.move_requests") == ["25000"])
+    }
+
+    @Test("ask for nothing where rows arrive nowhere") func arriveNone() async throws {
+        let fixture = try await attached(AttachFixture.definition(arrive: .none))
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks (project_id) VALUES (1); UPDATE tasks SET project_id = 2 WHERE title = 'a'")
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("ask for the rows of a COPY, of an INSERT in a function, and of an upsert that inserts")
+    func otherInserts() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION add() RETURNS void LANGUAGE sql AS 'INSERT INTO tasks (id, project_id) VALUES (21, 1)';
+                SELECT add();
+                INSERT INTO tasks (id, project_id, title) VALUES (1, 1, 'new'), (22, 1, 'new')
+                ON CONFLICT (id) DO UPDATE SET title = excluded.title;
+                INSERT INTO tasks (id, project_id) VALUES (1, 1), (23, 1) ON CONFLICT DO NOTHING;
+                INSERT INTO tasks (id, project_id) VALUES (1, 1) ON CONFLICT DO NOTHING;
+                """)
+        try await fixture.connection.run { connection in
+            _ = try connection.copyIn("COPY tasks (id, project_id) FROM STDIN", rows: [["31", "2"], ["32", "2"]])
+        }
+        #expect(
+            try await fixture.requests() == [
+                "public.tasks 1 {21} arrive", "public.tasks 1 {22} arrive", "public.tasks 1 {23} arrive",
+                "public.tasks 2 {31,32} arrive",
+            ])
+        #expect(try await fixture.texts("SELECT title || rank FROM tasks WHERE id = 1") == ["new2"])
+    }
+
+    @Test("leave a row its rank that an INSERT brings") func ownRank() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks (project_id, rank, rank_num, rank_den) VALUES (1, 7.5, 15, 2)")
+        #expect(try await fixture.requests() == [])
+        #expect(try await fixture.texts("SELECT rank FROM tasks WHERE rank_num = 15") == ["7.5"])
+    }
+
+    @Test("take a row's rank when its list changes, and ask for its place in the new one") func changeOfList()
+        async throws
+    {
+        let fixture = try await attached()
+        try await fixture.connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE title IN ('a', 'x')")
+        #expect(
+            try await fixture.texts(
+                "SELECT id || coalesce(rank || '', '-') FROM tasks WHERE project_id = 2 ORDER BY id") == [
+                    "20", "3-",
+                ])
+        #expect(try await fixture.requests() == ["public.tasks 2 {3} arrive"])
+    }
+
+    @Test("see a list that another trigger changes") func changeByTrigger() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION hide() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.project_id := 2; RETURN NEW; END';
+                CREATE TRIGGER hide BEFORE UPDATE ON tasks FOR EACH ROW WHEN (NEW.title = 'hide') EXECUTE FUNCTION hide();
+                UPDATE tasks SET title = 'hide' WHERE title = 'a';
+                """)
+        #expect(try await fixture.requests() == ["public.tasks 2 {3} arrive"])
+    }
+
+    @Test("take the rank of a row whose list becomes NULL, and ask for nothing") func listBecomesNull() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(script: "UPDATE tasks SET project_id = NULL WHERE title = 'a'")
+        #expect(try await fixture.requests() == [])
+        #expect(
+            try await fixture.texts(
+                "SELECT rank IS NULL AND rank_num IS NULL AND rank_den IS NULL FROM tasks WHERE title = 'a'") == ["t"])
+    }
+
+    @Test("let no stale row that an ORM saves undo a move") func staleSave() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                BEGIN;
+                SELECT set_config('brocot.writing', 'public.tasks', true);
+                UPDATE tasks SET rank = 9, rank_num = 9, rank_den = 1 WHERE title = 'a';
+                COMMIT;
+                UPDATE tasks SET project_id = 1, title = 'saved', rank = 0, rank_num = 0, rank_den = 1 WHERE title = 'a';
+                """)
+        #expect(
+            try await fixture.texts("SELECT title || rank || rank_num || rank_den FROM tasks WHERE id = 3") == [
+                "saved991"
+            ])
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("leave an UPDATE of other columns alone") func otherColumns() async throws {
+        let fixture = try await attached()
+        let before = try await fixture.texts("SELECT string_agg(rank || '', ' ' ORDER BY id) FROM tasks")
+        try await fixture.connection.execute(script: "UPDATE tasks SET title = upper(title)")
+        #expect(try await fixture.texts("SELECT string_agg(rank || '', ' ' ORDER BY id) FROM tasks") == before)
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("let a role insert and update that has no rights in schema brocot") func withoutRights() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                DO $$ BEGIN EXECUTE format('CREATE ROLE %I', 'app of ' || current_database());
+                EXECUTE format('GRANT ALL ON tasks TO %I', 'app of ' || current_database());
+                EXECUTE format('SET ROLE %I', 'app of ' || current_database()); END $$;
+                INSERT INTO tasks (id, project_id) VALUES (40, 3); UPDATE tasks SET project_id = 2 WHERE title = 'a';
+                RESET ROLE;
+                """)
+        #expect(try await fixture.requests() == ["public.tasks 3 {40} arrive", "public.tasks 2 {3} arrive"])
+    }
+
+    @Test("leave out rows whose keys are too long for a request, and fail no statement") func longKeys() async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id text PRIMARY KEY, project_id text)")
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks VALUES (repeat('é', 513), 'a'), ('', 'a'), ('b', repeat('x', 1025)), ('c', '')")
+        #expect(try await fixture.requests() == ["public.tasks  {c} arrive"])
+    }
+
+    @Test(
+        "fail no statement where somebody renamed, retyped or dropped a column, or unregistered the order",
+        arguments: [
+            "ALTER TABLE tasks RENAME COLUMN project_id TO board_id", "ALTER TABLE tasks RENAME COLUMN id TO key",
+            "ALTER TABLE tasks RENAME COLUMN rank_num TO n", "ALTER TABLE tasks ALTER COLUMN id TYPE integer",
+            "ALTER TABLE tasks RENAME TO todos; CREATE VIEW tasks AS TABLE todos", "DELETE FROM brocot.ordered_tables",
+            "ALTER TABLE tasks DROP COLUMN rank CASCADE",
+        ]) func changedTable(_ change: String) async throws
+    {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: "\(change); INSERT INTO tasks (title) VALUES ('new'); UPDATE tasks SET title = 'newer'")
+        #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE title = 'newer'") == ["6"])
+    }
+
+    @Test("run no function of a table owner's with other rights than theirs") func hostileCast() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TYPE mood AS ENUM ('fine');
+            CREATE FUNCTION steal(mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'stolen by %', current_user; END $$;
+            CREATE CAST (mood AS text) WITH FUNCTION steal(mood);
+            CREATE TABLE tasks (id int PRIMARY KEY, project_id mood);
+            """)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: "INSERT INTO tasks VALUES (1, 'fine')")
+        #expect(try await fixture.requests() == ["public.tasks fine {1} arrive"])
+    }
+}

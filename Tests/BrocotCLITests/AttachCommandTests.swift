@@ -1,0 +1,93 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("The commands that attach and detach tables", .database, .timeLimit(.minutes(5))) struct AttachCommandTests {
+    private static let arguments = ["attach", "public.tasks", "--item", "id", "--list", "project_id"]
+
+    private func database() async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id int PRIMARY KEY, project_id int, position int);
+                INSERT INTO tasks SELECT n, n % 2, -n FROM generate_series(1, 6) AS n;
+                """)
+        return connection
+    }
+
+    private func order(on connection: Connection) async throws -> [Int32] {
+        try await connection.query("SELECT id FROM tasks ORDER BY project_id, rank, id").map { try $0.decode(0) }
+    }
+
+    @Test("attach a table in the order that is asked for, and say that a second time there is nothing to do")
+    func attach() async throws {
+        let connection = try await database()
+        let attached = try await BrocotProcess.run(Self.arguments + ["--order-by", "position"])
+        #expect(attached.exitCode == 0)
+        #expect(attached.errors.contains("Attached public.tasks."))
+        #expect(try await order(on: connection) == [6, 4, 2, 5, 3, 1])
+        let again = try await BrocotProcess.run(Self.arguments)
+        #expect(again.exitCode == 0)
+        #expect(again.errors.contains("Nothing to do."))
+    }
+
+    @Test("print a plan, and change nothing") func dryRun() async throws {
+        let connection = try await database()
+        let plan = try await BrocotProcess.run(Self.arguments + ["--dry-run"])
+        #expect(plan.exitCode == 0)
+        #expect(plan.output.hasPrefix("1. add the rank columns and their constraint: readers and writers wait"))
+        #expect(
+            try await connection.query(
+                "SELECT FROM pg_attribute WHERE attname = 'rank_num' AND attrelid = 'tasks'::regclass"
+            ).isEmpty)
+    }
+
+    @Test("print SQL, after which attach has only to place the rows") func sql() async throws {
+        let connection = try await database()
+        let printed = try await BrocotProcess.run(Self.arguments + ["--sql"])
+        for statement in printed.output.split(separator: ";\n\n").flatMap({ part in
+            part.contains("CONCURRENTLY") ? ["\(part)"] : ["\(part);"]
+        }) {
+            try await connection.execute(script: statement)
+        }
+        let attached = try await BrocotProcess.run(Self.arguments + ["--order-by", "position"])
+        #expect(attached.errors.split(separator: "\n").count == 1)
+        #expect(try await order(on: connection) == [6, 4, 2, 5, 3, 1])
+    }
+
+    @Test("refuse what can't be attached, with exit status 2 and the reason") func refuse() async throws {
+        _ = try await database()
+        let missing = try await BrocotProcess.run("attach", "public.nowhere", "--item", "id")
+        #expect(missing.exitCode == 2)
+        #expect(missing.errors.contains("there is no table public.nowhere"))
+        let column = try await BrocotProcess.run("attach", "tasks", "--item", "name")
+        #expect(column.exitCode == 2)
+        #expect(column.errors.contains("there is no column \"name\"; it has id, project_id, position"))
+        #expect(try await BrocotProcess.run("detach", "tasks").exitCode == 2)
+    }
+
+    @Test("leave requests waiting until the rows are placed") func requestsWait() async throws {
+        let connection = try await database()
+        _ = try await BrocotProcess.run(Self.arguments)
+        try await connection.execute(
+            script: """
+                UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.tasks';
+                SELECT brocot.move(0, 6, first => true, ordered_table => 'public.tasks');
+                """)
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 7)
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
+    }
+
+    @Test("detach a table, whose pending requests become outcomes") func detach() async throws {
+        let connection = try await database()
+        _ = try await BrocotProcess.run(Self.arguments)
+        try await connection.execute(
+            script: "SELECT brocot.move(0, 6, first => true, ordered_table => 'public.tasks')")
+        let detached = try await BrocotProcess.run("detach", "public.tasks", "--drop-columns")
+        #expect(detached.exitCode == 0)
+        #expect(detached.errors.contains("Detached public.tasks."))
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        let outcome = try await connection.query("SELECT error_code FROM brocot.move_log").single()
+        #expect(try outcome.decode(0, as: String.self) == "unknown_ordered_table")
+    }
+}
