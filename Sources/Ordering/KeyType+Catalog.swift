@@ -45,7 +45,9 @@ extension KeyType {
         let names: (schema: String?, name: String?, displayed: String?) = (
             try row.decode(column), try row.decode(column + 1), try row.decode(column + 2)
         )
-        guard let schema = names.schema, let name = names.name, let displayed = names.displayed else { return (nil, nil) }
+        guard let schema = names.schema, let name = names.name, let displayed = names.displayed else {
+            return (nil, nil)
+        }
         let labels = try row.decode(column + 3, as: [String].self)
         if try row.decode(column + 4, as: Bool.self) {
             return (nil, "\(displayed) with a collation that takes different texts for equal")

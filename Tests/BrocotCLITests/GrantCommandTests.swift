@@ -93,7 +93,8 @@ import Testing
     ) async throws {
         try await eventually(
             "\(count) rows are there: \(statement)",
-            read: { (rows: try await owner.query(statement).count, printed: printed.text) }, until: { $0.rows >= count })
+            read: { (rows: try await owner.query(statement).count, printed: printed.text) }, until: { $0.rows >= count }
+        )
     }
 
     private func createCards(on owner: Connection) async throws {

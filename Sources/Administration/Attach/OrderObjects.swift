@@ -10,7 +10,9 @@ struct OrderObjects {
     private var names: OrderNames { definition.names }
     private var lists: [TableDescription.Column] { keys.dropLast() }
 
-    /// - Parameter keys: the list columns and then the item column, as the catalog has them.
+    /// - Parameters:
+    ///   - definition: the order.
+    ///   - keys: the list columns and then the item column, as the catalog has them.
     init(_ definition: OrderDefinition, keys: [TableDescription.Column]) {
         self.definition = definition
         self.keys = keys

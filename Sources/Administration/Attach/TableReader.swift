@@ -59,7 +59,8 @@ package enum TableReader {
             let (keyType, displayedType) = try KeyType.read(row, from: 5)
             columns.append(
                 TableDescription.Column(
-                    name: try row.decode(0), keyType: keyType, displayedType: displayedType ?? "", type: try row.decode(1),
+                    name: try row.decode(0), keyType: keyType, displayedType: displayedType ?? "",
+                    type: try row.decode(1),
                     isNotNull: try row.decode(2), isGenerated: try row.decode(3), hasDefault: try row.decode(4)))
         }
         return columns
