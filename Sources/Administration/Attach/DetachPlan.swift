@@ -5,7 +5,10 @@ import Ordering
 package struct DetachPlan: Sendable {
     package let steps: [AttachStep]
 
-    /// - Parameter table: nil where the table is gone.
+    /// - Parameters:
+    ///   - names: what the order's objects are called.
+    ///   - table: the table as the catalog has it; nil where it is gone.
+    ///   - dropsColumns: whether the three columns go too.
     package init(_ names: OrderNames, on table: TableDescription?, dropsColumns: Bool) {
         let quoted = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         var steps: [AttachStep] = []

@@ -28,6 +28,7 @@ package struct Filling: Sendable {
     /// - Parameters:
     ///   - order: what stands behind ORDER BY; nil: by the item column. It is not used where a filling goes on.
     ///   - progress: is told how many rows are placed, and how many there are.
+    /// - Throws: what the database says; the rows that were placed by then stay placed, and the next run goes on from there.
     package func run(
         orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
     ) async throws(AttachError) {
