@@ -102,6 +102,7 @@ struct Worker: Sendable {
                 let progress = try await memory.worker.runBatch(on: connection)
                 let duration = start.duration(to: .now)
                 health.isFit(nil)
+                note(progress.failures, &tries)
                 tries.noteBatch(progress)
                 if let end = try await react(to: progress, after: duration, &memory, &tries, on: connection) {
                     return end
@@ -133,6 +134,12 @@ struct Worker: Sendable {
         tries.share.noteFailure()
         health.isFit("\(failure)")
         return wasSmallest ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50))
+    }
+
+    /// Lists that failed, where the others of their batch were decided.
+    private func note(_ failures: [BatchFailure], _ tries: inout Tries) {
+        if !failures.isEmpty { metrics.failedBatch() }
+        for failure in failures { tries.noteFailedBatch(failure) }
     }
 
     private func react(

@@ -23,6 +23,10 @@ struct BatchDecisions {
     var windows: [Int64: RewrittenWindow] = [:]
     /// Lists of whose rows somebody else has some locked.
     private(set) var withLockedRows: Set<ListIdentifier> = []
+    /// Lists that failed for a reason that is no request's fault.
+    private(set) var failures: [BatchFailure] = []
+    /// Lists among which some failed together, and there was no time to find out which.
+    private(set) var untried: Set<ListIdentifier> = []
     /// Lists of which nothing more may be decided.
     private var blocked: Set<ListIdentifier> = []
 
@@ -43,6 +47,16 @@ struct BatchDecisions {
     mutating func leave(_ lists: [ListIdentifier]) {
         withLockedRows.formUnion(lists)
         blocked.formUnion(lists)
+    }
+
+    mutating func fail(_ request: PendingRequest, _ error: QueueError) {
+        for list in request.move.lists { failures.append(BatchFailure(error, lists: [list])) }
+        blocked.formUnion(request.move.lists)
+    }
+
+    mutating func leaveUntried(_ requests: [PendingRequest]) {
+        for request in requests { untried.formUnion(request.move.lists) }
+        blocked.formUnion(untried)
     }
 
     mutating func hold(_ request: PendingRequest, because error: Refusal) {

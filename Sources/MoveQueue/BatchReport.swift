@@ -22,6 +22,10 @@ package struct BatchReport: Sendable {
     package var unavailable: [ListIdentifier] = []
     /// Lists that can't go on, or hardly, as long as somebody else has rows of theirs, or another list that they need.
     package var obstructed: Set<ListIdentifier> = []
+    /// Lists that failed, one each, for a reason that is no request's fault.
+    package var failures: [BatchFailure] = []
+    /// Lists among which some failed together, and there was no time to find out which.
+    package var untried: Set<ListIdentifier> = []
     /// Lists, and requests of other lists, that were found and wait for a person.
     package var held = 0
     /// Lists that wait for a person from now on.
@@ -63,6 +67,7 @@ package struct BatchReport: Sendable {
     mutating func note(_ decisions: BatchDecisions) {
         newlyHeld = decisions.holds
         obstructed.formUnion(decisions.withLockedRows)
+        (failures, untried) = (decisions.failures, decisions.untried)
         for (request, outcome) in decisions.decided {
             switch outcome {
             case .applied(let rows):

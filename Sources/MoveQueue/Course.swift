@@ -13,17 +13,9 @@ struct Course {
 
     /// Whether the requests may be tried in parts: one of them may be to blame.
     ///
-    /// What a trigger left behind, such as another role, shows when the batch is finished. A row that somebody has locked is
-    /// waited for in our own table only, and not when the lists are tried in parts, which asks for the rows first.
-    func mayDoBetterInParts(after error: QueueError, isRetry: Bool) -> Bool {
-        guard !locked.isEmpty, !error.mayPassWithSmallerBatch else { return false }
-        switch step {
-        case .claiming: return false
-        case .applying:
-            return error.failureClass != .environment
-                || (!isRetry && error.databaseError?.sqlState == .lockNotAvailable)
-        case .finishing: return true
-        }
+    /// What a trigger left behind, such as another role, shows when the batch is finished.
+    func mayDoBetterInParts(after error: QueueError) -> Bool {
+        step != .claiming && !locked.isEmpty && !error.mayPassWithSmallerBatch
     }
 
     /// The failure, with the lists among which the cause is to be sought.

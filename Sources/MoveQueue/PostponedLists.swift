@@ -21,7 +21,7 @@ package struct PostponedLists: Sendable {
     static let largestGroup = 256
 
     private static let firstPause = (taken: Duration.milliseconds(10), failed: Duration.milliseconds(100))
-    private static let longestPause = (taken: Duration.seconds(2), failed: Duration.seconds(30))
+    private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
 
     private var entries: [ListIdentifier: Entry] = [:]
     /// Not after the time at which the first is due; nil: there is none.

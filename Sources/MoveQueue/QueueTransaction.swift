@@ -43,21 +43,29 @@ package struct QueueTransaction: Sendable {
         _ scope: Scope, _ largest: Int, _ progress: ReadProgress, _ postponed: [ListIdentifier],
         on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
-        let isRetry = if case .lists = scope { true } else { false }
-        let together = Attempt(
-            scope: scope, isInParts: false, rowLocks: isRetry ? .refusedAlsoInOwnTable : .refused, largest: largest,
-            progress: progress, postponed: postponed)
         var course = Course()
-        do throws(QueueError) {
-            return try run(together, &course, on: connection)
-        } catch {
-            guard course.mayDoBetterInParts(after: error, isRetry: isRetry) else { throw course.failure(error) }
+        func inParts(_ lists: [ListIdentifier]) -> Attempt {
+            Attempt(
+                scope: .lists(lists), isInParts: true, rowLocks: .refusedAlsoInOwnTable, largest: largest,
+                progress: progress, postponed: [])
         }
-        let inParts = Attempt(
-            scope: .lists(course.locked), isInParts: true, rowLocks: .refusedAlsoInOwnTable, largest: largest,
-            progress: progress, postponed: [])
+        let last: Attempt
+        switch scope {
+        case .lists(let lists):
+            last = inParts(lists)
+        case .next:
+            let together = Attempt(
+                scope: scope, isInParts: false, rowLocks: .refused, largest: largest, progress: progress,
+                postponed: postponed)
+            do throws(QueueError) {
+                return try run(together, &course, on: connection)
+            } catch {
+                guard course.mayDoBetterInParts(after: error) else { throw course.failure(error) }
+            }
+            last = inParts(course.locked)
+        }
         do throws(QueueError) {
-            return try run(inParts, &course, on: connection)
+            return try run(last, &course, on: connection)
         } catch {
             throw course.failure(error)
         }
@@ -113,7 +121,8 @@ package struct QueueTransaction: Sendable {
         var decisions = BatchDecisions()
         if attempt.isInParts {
             let settings = try transactionSettings(on: connection)
-            try applyInParts(batch.requests, attempt, settings, &decisions, on: connection)
+            let deadline = ContinuousClock.now + Self.longestSearch
+            try applyInParts(batch.requests, attempt, settings, until: deadline, &decisions, on: connection)
         } else {
             try apply(batch.requests, attempt, &decisions, on: connection)
         }
@@ -210,10 +219,14 @@ package struct QueueTransaction: Sendable {
         }
     }
 
-    /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one.
+    /// For so long a transaction looks for the requests that are to blame: all other lists wait meanwhile.
+    private static let longestSearch = Duration.milliseconds(250)
+
+    /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one, as long
+    /// as there is time.
     private func applyInParts(
-        _ requests: [PendingRequest], _ attempt: Attempt, _ settings: [String], _ decisions: inout BatchDecisions,
-        on connection: isolated Connection
+        _ requests: [PendingRequest], _ attempt: Attempt, _ settings: [String],
+        until deadline: ContinuousClock.Instant, _ decisions: inout BatchDecisions, on connection: isolated Connection
     ) throws(QueueError) {
         let requests = decisions.admissible(requests)
         guard !requests.isEmpty else { return }
@@ -230,12 +243,16 @@ package struct QueueTransaction: Sendable {
                 return
             } catch {
                 let error = QueueError(error)
-                guard error.failureClass != .environment else { throw error }
+                guard !error.mayPassWithSmallerBatch else { throw error }
                 if requests.count > 1 {
+                    guard .now < deadline else { return decisions.leaveUntried(requests) }
                     let middle = requests.count / 2
-                    try applyInParts(Array(requests[..<middle]), attempt, settings, &decisions, on: connection)
-                    return try applyInParts(Array(requests[middle...]), attempt, settings, &decisions, on: connection)
+                    try applyInParts(
+                        Array(requests[..<middle]), attempt, settings, until: deadline, &decisions, on: connection)
+                    return try applyInParts(
+                        Array(requests[middle...]), attempt, settings, until: deadline, &decisions, on: connection)
                 }
+                if error.failureClass == .environment { return decisions.fail(requests[0], error) }
                 guard trial == Self.attemptsAlone else { continue }
                 return try isolate(requests[0], error.refusal, &decisions, on: connection)
             }

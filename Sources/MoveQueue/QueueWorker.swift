@@ -17,6 +17,14 @@ package struct QueueWorker: Sendable {
         /// Something is pending, and somebody else has the locks.
         case contended(BatchReport)
         case decided(BatchReport)
+
+        /// The lists that failed, one each.
+        package var failures: [BatchFailure] {
+            switch self {
+            case .contended(let report), .decided(let report): report.failures
+            case .idle, .held, .postponed: []
+            }
+        }
     }
 
     private let fullConfiguration: QueueConfiguration
@@ -136,7 +144,8 @@ package struct QueueWorker: Sendable {
             return .contended(report)
         }
         let taken = report.obstructed.union(report.unavailable)
-        postponed.forget(lists.filter { !taken.contains($0) })
+        let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
+        postponed.forget(lists.filter { !others.contains($0) })
         postponed.noteTaken(taken, at: .now)
         return report.hasDecisions ? .decided(report) : .contended(report)
     }
@@ -147,9 +156,12 @@ package struct QueueWorker: Sendable {
     ) async throws(BatchFailure) -> BatchReport {
         let progress = reading.progress
         do throws(BatchFailure) {
-            return try await connection.run { connection throws(BatchFailure) in
+            let report = try await connection.run { connection throws(BatchFailure) in
                 try transaction.run(scope, progress, postponed: lists, on: connection)
             }
+            for failure in report.failures { postponed.noteFailure(of: failure.lists, at: .now) }
+            postponed.noteFailure(of: Array(report.untried), at: .now)
+            return report
         } catch {
             postponed.noteFailure(of: error.lists, at: .now)
             throw error
