@@ -7,7 +7,15 @@ import Testing
     private struct Line: Decodable {
         let level: String
         let message: String
-        let metadata: [String: String]?
+        let metadata: Metadata?
+    }
+
+    /// The lines of others may lack any of these.
+    private struct Metadata: Decodable {
+        let list: String?
+        let rows: Int?
+        let window: String?
+        let cause: String?
     }
 
     @Test("has a line for each, with the list, the window and the request that was the cause")
@@ -34,17 +42,17 @@ import Testing
         let line = try #require(lines.first)
 
         #expect(line.level == "info")
-        #expect(line.metadata?["list"] == "items/full")
-        #expect(line.metadata?["cause"] == "request \(request)")
+        #expect(line.metadata?.list == "items/full")
+        #expect(line.metadata?.cause == "request \(request)")
 
         // What the line says is what the database has.
         let logged = try await connection.query("SELECT rebalanced_rows FROM brocot.move_log WHERE list = 'full'")
         #expect(try logged.single().decode(0, as: Int.self) == 1)
-        #expect(line.metadata?["rows"] == "1")
+        #expect(line.metadata?.rows == 1)
         let ranks = try await connection.query(
             "SELECT item, rank_num || '/' || rank_den FROM brocot.items WHERE list = 'full' ORDER BY rank")
         #expect(try ranks.map { try $0.decode(0, as: String.self) } == ["a", "x", "b"])
         let (first, last): (String, String) = (try ranks[0].decode(1), try ranks[1].decode(1))
-        #expect(line.metadata?["window"] == "1 before and 0 after, from \(first) to \(last)")
+        #expect(line.metadata?.window == "1 before and 0 after, from \(first) to \(last)")
     }
 }

@@ -19,7 +19,7 @@ import Testing
             ["daemon", "--log-level", "trace", "--log-format", "json", "--http", "127.0.0.1:0"], in: "/tmp",
             until: #""message":"connected""#, databaseURL: database.loopbackURL, printing: printed
         ) { daemon in
-            let port = try #require(daemon.output.firstMatch(of: /"port":"(\d+)"/).flatMap { UInt16($0.1) })
+            let port = try #require(daemon.output.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.1) })
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
             let connection = try await database.connect()
             try await connection.execute("SELECT brocot.move('l', 'a', before => 'nobody')")

@@ -41,7 +41,7 @@ import Testing
     func unknownCommand() async throws {
         let result = try await BrocotProcess.run("foo", databaseURL: "")
         #expect(result.exitCode == 2)
-        #expect(result.errors.hasPrefix("brocot: There is no command foo. The commands are migrate, grant, daemon, "))
+        #expect(result.errors.hasPrefix("brocot: There is no command foo. The commands are migrate, attach, detach, "))
     }
 
     @Test("says that another kind of server is none of PostgreSQL's")

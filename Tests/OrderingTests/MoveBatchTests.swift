@@ -2,7 +2,7 @@ import Ordering
 import OrderingModel
 import Testing
 
-@Suite("A batch of moves", .timeLimit(.minutes(1))) struct MoveBatchTests {
+@Suite("A batch of moves", .timeLimit(.minutes(10))) struct MoveBatchTests {
     private func changes(of moves: [Move], in table: InMemoryTable) throws -> [RowChange] {
         var batch = MoveBatch(
             moves, tables: [ExactText(table.table.name): table.table], policy: RebalancingPolicy())

@@ -36,10 +36,11 @@ package enum BatchStep: String, Sendable, CaseIterable {
             self = .readTables
         } else if text.contains("brocot.move_requests") {
             self = .readRequests
+        } else if text.contains("RETURNING") {
+            // Every write tells what was written.
+            self = .writeItems
         } else if text.hasPrefix("SELECT") || text.hasPrefix("WITH") {
             self = .readItems
-        } else if ["DELETE", "UPDATE", "INSERT"].contains(where: text.hasPrefix) {
-            self = .writeItems
         } else {
             return nil
         }
