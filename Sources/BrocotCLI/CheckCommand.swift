@@ -6,35 +6,58 @@ import Ordering
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Show how much room a list has, and whether its ranks are right.",
+        abstract: "Show how much room a list has, or what is wrong with attached tables; mend them.",
         discussion: """
             EXAMPLES:
               brocot check groceries
               brocot check 42 --table public.cards --json
+              brocot check
+              brocot check --table public.tasks --repair
+
+            Without a list, it looks for what is wrong with tables that brocot attach ordered: missing columns, constraints, \
+            indexes and triggers, ranks that are wrong, and rows that have no place. --repair says what it changes, and \
+            changes it as the tables' owner; the order of all other rows stays. Rows without a place are placed by the daemon.
 
             The terms of a rank have up to 62 bits. Inserts left is how many more items are certain to fit into a gap, \
             in whatever places within it they go, before a rebalance gives its neighbours new ranks; 90 is the most. \
             Most gaps take far more. Nothing needs to be done where few are left: rebalancing is automatic.
 
-            Exit status: 0 all ranks are right · 7 a rank needs repair
+            Exit status: 0 all is right, or was repaired · 7 something needs repair
             """)
 
-    @Argument(help: "The list.")
-    var list: String
+    @Argument(help: "The list. None: what is wrong with attached tables.")
+    var list: String?
 
-    @Option(help: "The ordered table: items, or schema.table for one of your own.")
-    var table = "items"
+    @Option(
+        help: """
+            The ordered table: items, or schema.table for one of your own. (default: items; without a list, every attached \
+            table)
+            """)
+    var table: String?
+
+    @Flag(help: "Mend what is wrong with attached tables.")
+    var repair = false
 
     @Flag(help: "Print one JSON object.")
     var json = false
 
     @OptionGroup var connection: ConnectionOptions
 
+    func validate() throws {
+        guard list == nil || !repair else { throw ValidationError("Give a list or --repair, not both.") }
+        guard list != nil || !json else { throw ValidationError("Give a list with --json.") }
+    }
+
     func run() async throws {
+        guard let list else { return try await checkTables() }
+        try await check(list, of: table ?? "items")
+    }
+
+    private func check(_ list: String, of table: String) async throws {
         let connection = try await connection.connect()
         let finding = try await connection.advisingGrant(.requester) {
-            let reader = CapacityReader(try await orderedTable(on: connection))
-            return try await connection.run { [list] connection throws(PostgresError) in
+            let reader = CapacityReader(try await orderedTable(table, with: list, on: connection))
+            return try await connection.run { connection throws(PostgresError) in
                 try reader.read(list, on: connection)
             }
         }
@@ -49,18 +72,49 @@ struct CheckCommand: AsyncParsableCommand {
         if let complaint = report.complaint { throw CommandFailure(.needsRepair, complaint) }
     }
 
+    private func checkTables() async throws {
+        let (parameters, logger) = try connection.resolve()
+        let database = try await Connection.connect(parameters, logger: logger)
+        try await database.requireSchema()
+        let attacher = Attacher(connection: database, logger: logger)
+        let tables = TableRepair(connection: database, logger: logger)
+        let definitions = try await tables.definitions(named: table)
+        if let table, definitions.isEmpty { throw CommandFailure.notAnOrderedTable(table) }
+        var needsRepair = false
+        for definition in definitions {
+            let findings = try await tables.findings(of: definition)
+            let name = definition.names.orderedTable.printable
+            for line in findings.isEmpty ? ["all is right"] : findings.lines {
+                Stream.output.tell("\(name): \(line.printable)")
+            }
+            if repair, !findings.isEmpty {
+                try await attacher.exclusively { () async throws(AttachError) in
+                    try await tables.repair(definition, findings)
+                }
+            }
+            needsRepair = needsRepair || !(repair ? findings.refusal == nil : findings.isEmpty)
+        }
+        guard !needsRepair else {
+            throw CommandFailure(
+                .needsRepair,
+                repair ? "What no command can mend is left." : "Mend it as the tables' owner: brocot check --repair")
+        }
+    }
+
     /// The table, of which `list` can be a list.
-    private func orderedTable(on connection: Connection) async throws -> OrderedTable {
-        guard let found = try await lookUp(on: connection) else { throw CommandFailure.notAnOrderedTable(table) }
+    private func orderedTable(
+        _ table: String, with list: String, on connection: Connection
+    ) async throws -> OrderedTable {
+        guard let found = try await lookUp(table, on: connection) else { throw CommandFailure.notAnOrderedTable(table) }
         if let rejection = found.rejection(ofList: list) {
             throw CommandFailure.impossibleList(list, in: table, because: rejection.message)
         }
         return found
     }
 
-    private func lookUp(on connection: Connection) async throws -> OrderedTable? {
+    private func lookUp(_ table: String, on connection: Connection) async throws -> OrderedTable? {
         do {
-            return try await connection.run { [table] connection throws in
+            return try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly) { connection throws in
                     try OrderedTable.named(table, on: connection)
                 }

@@ -6,6 +6,8 @@ import Ordering
 package struct AttachPlan: Sendable {
     package let definition: OrderDefinition
     package let steps: [AttachStep]
+    /// Whether a rank column is not there.
+    let isMissingColumns: Bool
     /// Whether rows are to be placed after the steps.
     package let fills: Bool
     /// What a person should know, and can change.
@@ -22,6 +24,8 @@ package struct AttachPlan: Sendable {
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
         self.steps = steps
+        isMissingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
+            .contains { table.column($0) == nil }
         fills = table.registered?.isBeingFilled ?? true
         notes = table.laterTriggers.map {
             """

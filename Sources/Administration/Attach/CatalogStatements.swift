@@ -165,6 +165,12 @@ enum CatalogStatements {
         """
     }
 
+    /// The orders of tables of the users'.
+    static let attached: SQL = """
+        SELECT registered.name FROM brocot.ordered_tables AS registered
+        WHERE registered.schema_name <> 'brocot' ORDER BY registered.name
+        """
+
     // MARK: The condition of visibility
 
     /// Tries a condition as that of an index, which is what a condition that is immutable and names own columns only can

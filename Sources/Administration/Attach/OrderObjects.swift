@@ -141,14 +141,16 @@ struct OrderObjects {
             """
     }
 
-    /// Read by the type's own output function or a cast of the server's: a cast of the user's own would run with the
-    /// rights of the function's owner.
+    /// Read by the type's own output function or a cast of the server's. A cast that somebody made for a type of theirs
+    /// would run with the rights of the function's owner, and a domain of today may be another type tomorrow.
     private func text(_ column: TableDescription.Column, of row: String) -> String {
         let value = "\(row).\(quoteIdentifier(column.name))"
-        if case .enumeration = column.keyType {
-            return "CASE WHEN \(value) IS NOT NULL THEN format('%s', \(value)) END"
+        if column.type.hasPrefix("pg_catalog.") {
+            return column.keyType == .date ? "to_jsonb(\(value)) #>> '{}'" : "\(value)::text"
         }
-        return column.keyType == .date ? "to_jsonb(\(value)) #>> '{}'" : "\(value)::text"
+        return column.keyType == .boolean
+            ? "CASE format('%s', \(value)) WHEN 't' THEN 'true' WHEN 'f' THEN 'false' END"
+            : "CASE WHEN \(value) IS NOT NULL THEN format('%s', \(value)) END"
     }
 
     private func itemKey(of row: String) -> String { text(keys[keys.count - 1], of: row) }
@@ -179,7 +181,7 @@ struct OrderObjects {
             statements += [
                 """
                 CREATE OR REPLACE FUNCTION \(arriveFunction) RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER \
-                SET search_path = pg_catalog, pg_temp AS \(quoteLiteral(arriveBody))
+                SET search_path = pg_catalog, pg_temp SET DateStyle = 'ISO' AS \(quoteLiteral(arriveBody))
                 """,
                 "REVOKE ALL ON FUNCTION \(arriveFunction) FROM PUBLIC",
                 """

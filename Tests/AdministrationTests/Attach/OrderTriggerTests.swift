@@ -181,4 +181,31 @@ import Testing
         try await fixture.connection.execute(script: "INSERT INTO tasks VALUES (1, 'fine')")
         #expect(try await fixture.requests() == ["public.tasks fine {1} arrive"])
     }
+
+    @Test("run no cast of a type that took the place and the name of a domain") func exchangedDomain() async throws {
+        let fixture = try await AttachFixture(
+            "CREATE DOMAIN key AS text; CREATE TABLE tasks (id key PRIMARY KEY, project_id int)")
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks ALTER id TYPE text; DROP DOMAIN key; CREATE TYPE key AS ENUM ('a');
+                CREATE FUNCTION steal(key) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'stolen by %', current_user; END $$;
+                CREATE CAST (key AS text) WITH FUNCTION steal(key);
+                ALTER TABLE tasks ALTER id TYPE key USING id::key;
+                INSERT INTO tasks VALUES ('a', 1);
+                """)
+        #expect(try await fixture.requests() == ["public.tasks 1 {a} arrive"])
+    }
+
+    @Test("name keys of domains over boolean and date as they name those themselves", arguments: ["", "_domain"])
+    func domains(suffix: String) async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE DOMAIN boolean_domain AS boolean; CREATE DOMAIN date_domain AS date;
+            CREATE TABLE tasks (id date\(suffix) PRIMARY KEY, project_id boolean\(suffix)); SET DateStyle = 'German';
+            """)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: "INSERT INTO tasks VALUES ('2026-11-21', true)")
+        #expect(try await fixture.requests() == ["public.tasks true {2026-11-21} arrive"])
+    }
 }

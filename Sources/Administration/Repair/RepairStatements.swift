@@ -1,0 +1,144 @@
+import LibPQ
+import Ordering
+
+/// The statements that find rows whose rank is wrong, and mend them.
+struct RepairStatements {
+    private let definition: OrderDefinition
+    private let names: OrderNames
+    private let table: SQL
+    private let lists: [TableDescription.Column]
+    private let item: TableDescription.Column
+    private let rank: SQL
+    private let num: SQL
+    private let den: SQL
+
+    init(_ definition: OrderDefinition, on description: TableDescription) {
+        self.definition = definition
+        names = definition.names
+        table = "\(identifier: definition.names.schema).\(identifier: definition.names.table)"
+        lists = definition.listColumns.compactMap(description.column)
+        item = description.column(definition.itemColumn) ?? description.columns[0]
+        rank = "stored.\(identifier: names.rank)"
+        num = "stored.\(identifier: names.numerator)"
+        den = "stored.\(identifier: names.denominator)"
+    }
+
+    var settings: [(String, String)] { [("brocot.writing", names.orderedTable), ("statement_timeout", "0")] }
+
+    /// The pair in lowest terms, where it can be a rank. The denominator is looked at before it divides.
+    private var corrected: SQL {
+        """
+        CASE WHEN \(den) >= 1 AND \(den) < 4611686018427387904
+            AND \(num) > -4611686018427387904 AND \(num) < 4611686018427387904
+        THEN gcd(\(num), \(den)) END
+        """
+    }
+
+    private func text(_ column: TableDescription.Column) -> SQL {
+        (column.keyType ?? .text).text(of: "stored.\(identifier: column.name)")
+    }
+
+    private var listTexts: SQL { "ARRAY[\(lists.map(text).joined())]::text[]" }
+
+    private var isInList: SQL {
+        lists.map { column -> SQL in "stored.\(identifier: column.name) IS NOT NULL AND " }.joined(separator: "")
+    }
+
+    /// Each row that has a rank, with what it should have (NULLs: none) and whether it is the first with that.
+    private func judged(_ list: [String]?) -> SQL {
+        let isWanted: SQL =
+            list.map { list in
+                zip(lists, list).map { column, key -> SQL in
+                    " AND stored.\(identifier: column.name) = \(key)::text::\(column.keyType?.sql ?? "text")"
+                }.joined(separator: "")
+            } ?? ""
+        return """
+            SELECT judged.*, row_number() OVER (
+                    PARTITION BY judged.list, judged.num, judged.den ORDER BY judged.is_right DESC, judged.item
+                ) > 1 AND judged.num IS NOT NULL AS is_twin
+            FROM (
+                SELECT \(listTexts) AS list, \(text(item)) AS item,
+                    \(num) / divided.divisor AS num, \(den) / divided.divisor AS den,
+                    coalesce(CASE WHEN divided.divisor = 1 THEN
+                        \(rank) = \(num)::numeric(57, 38) / \(den) AND scale(\(rank)) = min_scale(\(rank)) END, false
+                    ) AS is_right
+                FROM \(table) AS stored
+                CROSS JOIN LATERAL (SELECT \(corrected) AS divisor) AS divided
+                WHERE (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)\(isWanted)
+            ) AS judged
+            """
+    }
+
+    private func damaged(_ list: [String]?) -> SQL {
+        "SELECT * FROM (\(judged(list))) AS found WHERE NOT found.is_right OR found.is_twin"
+    }
+
+    var countOfDamaged: SQL { "SELECT count(*) FROM (\(damaged(nil))) AS damaged" }
+
+    var countOfUnplaced: SQL {
+        "SELECT count(*) FROM \(table) AS stored WHERE \(isInList)\(rank) IS NULL"
+    }
+
+    /// The lists of damaged rows, as the texts of their columns and as their key. A NULL in a list column: no list.
+    var damagedLists: SQL {
+        """
+        SELECT DISTINCT damaged.list, brocot.list_key(VARIADIC damaged.list) FROM (\(damaged(nil))) AS damaged
+        WHERE array_position(damaged.list, NULL) IS NULL
+        """
+    }
+
+    static func lock(_ list: String, of orderedTable: String) -> SQL {
+        "SELECT pg_advisory_xact_lock(brocot.list_lock_key(\(orderedTable), \(list)))"
+    }
+
+    /// Writes the corrected ranks of a list's damaged rows, all of whose ranks are taken away first: else a row would meet
+    /// one that has yet to be corrected. Of rows with equal ranks, the first keeps it.
+    func repair(_ list: [String]) -> [SQL] {
+        let isSame: SQL = """
+            \(text(item)) = damaged.item AND \(listTexts) = damaged.list
+            """
+        return [
+            "CREATE TEMPORARY TABLE brocot_damaged ON COMMIT DROP AS \(damaged(list))",
+            """
+            UPDATE \(table) AS stored
+            SET \(identifier: names.rank) = NULL, \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL
+            FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame)
+            """,
+            """
+            UPDATE \(table) AS stored
+            SET \(identifier: names.numerator) = damaged.num, \(identifier: names.denominator) = damaged.den,
+                \(identifier: names.rank) = trim_scale(damaged.num::numeric(57, 38) / damaged.den)
+            FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.is_twin AND damaged.num IS NOT NULL
+            """,
+        ]
+    }
+
+    /// Rows in no list have no rank.
+    var forgetRanksOutsideLists: SQL {
+        let isOutside = lists.map { column -> SQL in "stored.\(identifier: column.name) IS NULL" }.joined(
+            separator: " OR ")
+        return """
+            UPDATE \(table) AS stored
+            SET \(identifier: names.rank) = NULL, \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL
+            WHERE (\(lists.isEmpty ? "false" : isOutside))
+                AND (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)
+            """
+    }
+
+    /// As the triggers do for rows that arrive, in the order of their keys.
+    var requestArrivals: SQL {
+        """
+        INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
+        SELECT \(names.orderedTable), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
+        FROM (
+            SELECT brocot.list_key(VARIADIC \(listTexts)) AS list, \(text(item)) AS item,
+                row_number() OVER (ORDER BY stored.\(identifier: item.name)) AS number
+            FROM \(table) AS stored
+            WHERE \(isInList)\(rank) IS NULL
+        ) AS keyed
+        WHERE octet_length(keyed.list) <= 1024 AND octet_length(keyed.item) BETWEEN 1 AND 1024
+        GROUP BY keyed.list, (keyed.number - 1) / 10000
+        ORDER BY min(keyed.number)
+        """
+    }
+}

@@ -1,0 +1,89 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("brocot check --repair", .database, .timeLimit(.minutes(5))) struct TableRepairTests {
+    /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
+    private func repair(_ damage: String) async throws -> (fixture: AttachFixture, found: [String]) {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+            INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 5) AS n;
+            """)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: damage)
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
+        let findings = try await repair.findings(of: definition)
+        try await repair.repair(definition, findings)
+        let left = try await repair.findings(of: definition)
+        #expect(left.missing == [] && left.damagedRows == 0 && left.refusal == nil)
+        return (fixture, findings.lines)
+    }
+
+    private func order(_ fixture: AttachFixture) async throws -> [String] {
+        try await fixture.texts("SELECT id FROM tasks WHERE rank IS NOT NULL ORDER BY rank")
+    }
+
+    @Test(
+        "makes what is missing of constraint, index, triggers and functions",
+        arguments: [
+            ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "add the rank columns and their constraint"),
+            ("DROP INDEX brocot_tasks_rank", "index lists and ranks of tasks"),
+            ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "make the triggers"),
+            ("ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep", "make the triggers"),
+            ("DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE", "register the order"),
+        ]) func structure(damage: String, purpose: String) async throws
+    {
+        let (fixture, found) = try await repair(damage)
+        #expect(found.contains("missing: \(purpose)"))
+        #expect(try await order(fixture) == ["1", "2", "3", "4", "5"])
+        #expect(try await fixture.requests() == [])
+    }
+
+    private static let withoutRules = """
+        ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid; DROP INDEX brocot_tasks_rank;
+        ALTER TABLE tasks DISABLE TRIGGER USER;
+        """
+
+    @Test(
+        "corrects ranks, and leaves the order of all other rows",
+        arguments: [
+            ("UPDATE tasks SET rank_num = 4, rank_den = 2 WHERE id = 3", ["1", "2", "3", "4", "5"], [String]()),
+            ("UPDATE tasks SET rank = 2.50 WHERE id = 3", ["1", "2", "3", "4", "5"], []),
+            ("UPDATE tasks SET rank_den = 0 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
+            ("UPDATE tasks SET rank_num = NULL WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
+            ("UPDATE tasks SET rank_num = -9223372036854775808 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
+            ("UPDATE tasks SET rank_num = 1, rank = 1 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
+            ("UPDATE tasks SET rank_num = 2, rank_den = 2, rank = 7 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
+        ]) func ranks(damage: String, order: [String], placed: [String]) async throws
+    {
+        let (fixture, found) = try await repair(Self.withoutRules + damage)
+        #expect(found.contains("rows with a wrong rank, or with that of another row: 1"))
+        #expect(try await self.order(fixture) == order)
+        #expect(try await fixture.requests() == placed.map { "public.tasks 1 {\($0)} arrive" })
+    }
+
+    @Test("asks for rows that went round the triggers to be placed") func unplaced() async throws {
+        let (fixture, found) = try await repair(
+            "SET session_replication_role = replica; INSERT INTO tasks VALUES (7, 1), (6, 1); RESET session_replication_role"
+        )
+        #expect(found == ["rows in a list that have no place: 2"])
+        #expect(try await fixture.requests() == ["public.tasks 1 {6,7} arrive"])
+    }
+
+    @Test(
+        "says what only a person can mend", arguments: ["RENAME COLUMN project_id TO board", "DROP COLUMN project_id"])
+    func refusal(change: String) async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: "ALTER TABLE tasks \(change) \(change.hasPrefix("DROP") ? "CASCADE" : "")")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let findings = try await repair.findings(of: AttachFixture.definition())
+        #expect(findings.refusal?.contains("there is no column \"project_id\"") == true)
+    }
+}
