@@ -48,16 +48,19 @@ package struct PostponedLists: Sendable {
         }
     }
 
-    /// Takes in that a batch with these lists failed.
+    /// Takes in that a batch with these lists failed. One list alone is to blame; of several, it isn't known which is.
     package mutating func noteFailure(of lists: [ListIdentifier], at now: ContinuousClock.Instant) {
+        guard lists.count == 1 else { return noteSuspicion(of: lists, at: now) }
+        let times = entries[lists[0]]?.times ?? 0
+        let pause = Self.pause(after: times, Self.firstPause.failed, Self.longestPause.failed)
+        set(lists[0], Entry(times: times + 1, due: now + pause * Double.random(in: 0.5...1), groupSize: 1))
+    }
+
+    /// Takes in that some of these lists failed, perhaps only one, and others were not even tried.
+    package mutating func noteSuspicion(of lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
         for list in lists {
             let times = entries[list]?.times ?? 0
-            if lists.count > 1 {
-                set(list, Entry(times: times, due: now, groupSize: (lists.count + 1) / 2))
-            } else {
-                let pause = Self.pause(after: times, Self.firstPause.failed, Self.longestPause.failed)
-                set(list, Entry(times: times + 1, due: now + pause * Double.random(in: 0.5...1), groupSize: 1))
-            }
+            set(list, Entry(times: times, due: now, groupSize: max(1, lists.count / 2)))
         }
     }
 
@@ -72,14 +75,17 @@ package struct PostponedLists: Sendable {
     package func times(of list: ListIdentifier) -> Int { entries[list]?.times ?? 0 }
 
     /// The lists that are to be tried next, together; empty: none is due.
+    ///
+    /// Those that failed least often come first. Else a list that is only suspected would wait behind thousands that fail
+    /// again and again.
     package mutating func next(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let earliest, earliest <= now else { return [] }
         let due = entries.filter { $0.value.due <= now }
-        guard let first = due.values.min(by: { $0.due < $1.due }) else {
+        guard let first = due.values.min(by: { ($0.times, $0.due) < ($1.times, $1.due) }) else {
             self.earliest = nextDue
             return []
         }
-        let alike = due.lazy.filter { $0.value.groupSize == first.groupSize }
+        let alike = due.lazy.filter { ($0.value.groupSize, $0.value.times) == (first.groupSize, first.times) }
         return alike.prefix(first.groupSize).map(\.key)
     }
 

@@ -160,7 +160,7 @@ package struct QueueWorker: Sendable {
                 try transaction.run(scope, progress, postponed: lists, on: connection)
             }
             for failure in report.failures { postponed.noteFailure(of: failure.lists, at: .now) }
-            postponed.noteFailure(of: Array(report.untried), at: .now)
+            postponed.noteSuspicion(of: report.untried, at: .now)
             return report
         } catch {
             postponed.noteFailure(of: error.lists, at: .now)

@@ -52,6 +52,17 @@ import Testing
         #expect(postponed.next(at: start).isEmpty)
     }
 
+    @Test("are tried the sooner the less often they failed: a suspicion comes before what fails again and again")
+    func leastFailuresFirst() {
+        var postponed = PostponedLists()
+        for list in lists(1_000) { for _ in 1...3 { postponed.noteFailure(of: [list], at: start) } }
+        let suspect = ListIdentifier("suspect")
+        postponed.noteSuspicion(of: [suspect], at: start + .seconds(50))
+        #expect(postponed.next(at: start + .seconds(60)) == [suspect])
+        postponed.forget([suspect])
+        #expect(postponed.next(at: start + .seconds(60)).count == 1)
+    }
+
     @Test("are no more than 10,000") func bound() {
         var postponed = PostponedLists()
         postponed.noteTaken(lists(20_000), at: start)
