@@ -90,6 +90,7 @@ let package = Package(
             exclude: [
                 "set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql", "enqueue.sql",
                 "pages.sql", "page-by-rank.sql", "page-by-position.sql", "list-sizes.sql", "list-sizes-moves.sql",
+                "at-once.sql", "at-once-move.sql", "at-once-function.sql", "at-once-statements.sql",
             ],
             swiftSettings: strict),
 

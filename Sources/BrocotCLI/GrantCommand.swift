@@ -14,15 +14,16 @@ struct GrantCommand: AsyncParsableCommand {
 
             requester  asks for moves and sees what becomes of them. It may reorder every registered table, and see \
             every request: where that is too much, let your application's server ask.
+            mover      moves at once, in its own transactions, and so may write the ranks of every registered table.
             reader     reads ranks.
             daemon     runs brocot daemon.
 
-            Run it as the owner of schema brocot. Ordered tables of your own count too: each of the three may read their \
-            list, key and rank columns, the daemon may also update list and rank. So repeat it after a table was \
+            Run it as the owner of schema brocot. Ordered tables of your own count too: each of them may read their \
+            list, key and rank columns, daemon and mover may also update list and rank. So repeat it after a table was \
             attached, as a role that may grant these. What a role had before stays.
             """)
 
-    @Argument(help: "What the roles do: requester, reader or daemon.")
+    @Argument(help: "What the roles do: requester, mover, reader or daemon.")
     var kind: AccessRole
 
     @Argument(help: "Names of roles, exactly as the database has them.")

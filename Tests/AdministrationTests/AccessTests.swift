@@ -46,6 +46,42 @@ import Testing
             ] + Self.changesOfOrder + Self.changesOfSchema)
     }
 
+    @Test("a mover moves at once, in the built-in table and in others")
+    func moverMay() async throws {
+        try await allows(
+            .mover,
+            [
+                "SELECT brocot.move_now('l', 'a', first => true)",
+                "SELECT brocot.move_items_now('l', '{b,c}', after => 'a')",
+                "SELECT brocot.move_now('l', 'c', before => 'a')", "SELECT brocot.remove_now('l', 'b')",
+                "SELECT brocot.move_items_now('m', '{a,c}', last => true, from_list => 'l')",
+                "SELECT brocot.remove_items_now('m', '{a}')", "SELECT brocot.lock_lists('{l,m}')",
+                "SELECT list, item, rank_num, rank_den, rank FROM brocot.items",
+            ])
+    }
+
+    @Test(
+        "a mover can't write the log but for what was asked, nor ask the queue, nor change a row of the user's otherwise"
+    )
+    func moverMayNot() async throws {
+        try await refuses(
+            .mover,
+            [
+                "SELECT brocot.move('l', 'a', first => true)", "SELECT brocot.apply_pending()",
+                "INSERT INTO brocot.move_log (id, ordered_table, list, items, placement) VALUES (1, 'items', 'l', '{a}', 'first')",
+                """
+                INSERT INTO brocot.move_log (ordered_table, list, items, placement, outcome)
+                VALUES ('items', 'l', '{a}', 'first', 'applied')
+                """,
+                "INSERT INTO brocot.move_log (ordered_table, list, items, placement, xid) VALUES ('items', 'l', '{a}', 'first', '1')",
+                "UPDATE brocot.move_log SET list = 'x'", "DELETE FROM brocot.move_log",
+                "SELECT setval('brocot.move_requests_id_seq', 1)", "UPDATE brocot.items SET list = 'x'",
+                "UPDATE brocot.ordered_tables SET log_direct = false",
+                #"SELECT title FROM "the app"."Cards""#, #"UPDATE "the app"."Cards" SET title = 'x'"#,
+                #"DELETE FROM "the app"."Cards""#,
+            ] + Self.changesOfSchema)
+    }
+
     @Test("a reader reads ranks")
     func readerMay() async throws {
         try await allows(

@@ -4,6 +4,8 @@ import LibPQ
 package enum AccessRole: String, CaseIterable, Sendable {
     /// Asks for moves, and sees what becomes of them; it may reorder every registered table. Reads ranks.
     case requester
+    /// Moves at once, in its own transactions: writes the ranks of every registered table. Reads ranks.
+    case mover
     /// Reads ranks.
     case reader
     /// Runs `brocot daemon`.
@@ -30,6 +32,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
         return switch self {
         case .reader: Self.reading + own
         case .requester: Self.reading + Self.requesting + own
+        case .mover: Self.reading + Self.moving + own
         case .daemon: Self.applying + own
         }
     }
@@ -80,6 +83,24 @@ package enum AccessRole: String, CaseIterable, Sendable {
         "anycompatible, anycompatible, anycompatible", "anycompatiblearray, anycompatible, anycompatible"
     )
 
+    /// What else a log row says comes from defaults, so that a mover can log what was asked for, and nothing else.
+    private static let loggedColumns = requestColumns.filter { $0 != "idempotency_key" } + ["rebalanced_rows"]
+
+    private static let moving: [AccessRight] =
+        [
+            .table("items", .on("INSERT"), .on("UPDATE", columns: ["rank_num", "rank_den", "rank"]), .on("DELETE")),
+            .table("move_log", .on("INSERT", columns: loggedColumns)),
+            .sequence("move_requests_id_seq", .on("USAGE")),
+        ]
+        + ["list_lock_key(text, text)", "lock_lists(anycompatiblearray, text)"].map { .call("brocot.\($0)") }
+        + ["text", "bigint", "uuid"].flatMap { list in
+            [
+                "move_now(\(list), \(anyItem), bigint, boolean, boolean, \(list), text, text)",
+                "move_items_now(\(list), \(anyItems), bigint, boolean, boolean, \(list), text, text)",
+                "remove_now(\(list), anycompatible, text)", "remove_items_now(\(list), anycompatiblearray, text)",
+            ].map { .call("brocot.\($0)") }
+        }
+
     /// UPDATE of the log is for an id that was logged before.
     private static let applying: [AccessRight] =
         [
@@ -109,15 +130,16 @@ package enum AccessRole: String, CaseIterable, Sendable {
 
     private func rights(on table: OwnTable) -> [AccessRight] {
         let ranks = ["rank_num", "rank_den", "rank"]
+        // Writers go to a row by its place, in system columns; a mover names the partition too.
+        let places = self == .daemon ? ["ctid"] : ["ctid", "tableoid"]
         let readable = table.listColumns + [table.itemColumn] + ranks
         let right: AccessRight =
-            if self == .daemon {
-                // It goes to a row by its place, the system column ctid.
+            switch self {
+            case .daemon, .mover:
                 .table(
-                    table.name, in: table.schema, .on("SELECT", columns: readable + ["ctid"]),
+                    table.name, in: table.schema, .on("SELECT", columns: readable + places),
                     .on("UPDATE", columns: ranks + table.listColumns))
-            } else {
-                .table(table.name, in: table.schema, .on("SELECT", columns: readable))
+            case .reader, .requester: .table(table.name, in: table.schema, .on("SELECT", columns: readable))
             }
         return [.use(schema: table.schema), right]
     }

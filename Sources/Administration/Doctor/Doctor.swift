@@ -53,10 +53,10 @@ package struct Doctor: Sendable {
 
     private typealias Check = (Connection) async -> Finding
 
-    /// A reader has no rights on the queue, and only a daemon has to see every row.
+    /// Readers and movers have no rights on the queue, and only a daemon has to see every row.
     private var checksOfSchema: [Check] {
         switch role {
-        case .reader: [privileges, tables]
+        case .reader, .mover: [privileges, tables]
         case .requester: [privileges, grants, tables, vacuum, heldLists, daemons, waiting]
         case .daemon:
             [

@@ -6,59 +6,118 @@ enum AllowedRights {
     typealias Row = [AttackingRole: [String]]
 
     static let table = """
-        object | nobody | reader | requester | daemon
-        schema brocot |  | USAGE | USAGE | USAGE
-        table brocot.held_lists |  |  | SELECT | DELETE INSERT SELECT UPDATE
-        table brocot.idempotency_keys |  |  | SELECT | DELETE SELECT
-        table brocot.items |  | SELECT | SELECT | DELETE INSERT SELECT UPDATE
-        table brocot.move_log |  |  | SELECT | DELETE INSERT SELECT UPDATE
-        table brocot.move_requests |  |  | SELECT | DELETE SELECT
-        table brocot.ordered_tables |  | SELECT | SELECT | SELECT
-        table brocot.pending_lists |  |  | SELECT | SELECT
-        table brocot.pending_tables |  |  | SELECT | SELECT
-        table brocot.queue_status |  |  | SELECT | SELECT
-        table brocot.rejections |  |  | SELECT | SELECT
-        table brocot.rows_to_place |  |  |  |
-        table brocot.schema_migrations |  | SELECT | SELECT | SELECT
-        table brocot.throughput |  |  | SELECT | SELECT
-        column brocot.move_requests.anchor |  |  | INSERT |
-        column brocot.move_requests.from_list |  |  | INSERT |
-        column brocot.move_requests.idempotency_key |  |  | INSERT |
-        column brocot.move_requests.items |  |  | INSERT |
-        column brocot.move_requests.list |  |  | INSERT |
-        column brocot.move_requests.missing |  |  | INSERT |
-        column brocot.move_requests.ordered_table |  |  | INSERT |
-        column brocot.move_requests.placement |  |  | INSERT |
-        column brocot.move_requests.position |  |  | INSERT |
-        sequence brocot.move_requests_id_seq |  |  |  | SELECT
-        sequence brocot.sleepers |  |  | SELECT | SELECT UPDATE
-        routine brocot.chosen_placement(text,text,bigint,boolean,boolean) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.list_key(text[]) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.list_lock_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.move(bigint,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.move(text,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.move(uuid,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.move_items(bigint,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.move_items(text,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.move_items(uuid,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.rank_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.rank_of(bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.rank_spread(integer,bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.release(text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.remove(bigint,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.remove(text,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.remove(uuid,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.remove_items(bigint,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.remove_items(text,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.remove_items(uuid,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.request_status(bigint) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.skip_duplicate_request() |  |  |  |
-        routine brocot.wait_for(bigint,interval,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.wake_sleeping_daemons() |  |  |  |
+        object | nobody | reader | requester | mover | daemon
+        schema brocot |  | USAGE | USAGE | USAGE | USAGE
+        table brocot.held_lists |  |  | SELECT |  | DELETE INSERT SELECT UPDATE
+        table brocot.idempotency_keys |  |  | SELECT |  | DELETE SELECT
+        table brocot.items |  | SELECT | SELECT | DELETE INSERT SELECT | DELETE INSERT SELECT UPDATE
+        table brocot.move_log |  |  | SELECT |  | DELETE INSERT SELECT UPDATE
+        table brocot.move_requests |  |  | SELECT |  | DELETE SELECT
+        table brocot.ordered_tables |  | SELECT | SELECT | SELECT | SELECT
+        table brocot.pending_lists |  |  | SELECT |  | SELECT
+        table brocot.pending_tables |  |  | SELECT |  | SELECT
+        table brocot.queue_status |  |  | SELECT |  | SELECT
+        table brocot.rejections |  |  | SELECT |  | SELECT
+        table brocot.rows_to_place |  |  |  |  |
+        table brocot.schema_migrations |  | SELECT | SELECT | SELECT | SELECT
+        table brocot.throughput |  |  | SELECT |  | SELECT
+        column brocot.items.rank |  |  |  | UPDATE |
+        column brocot.items.rank_den |  |  |  | UPDATE |
+        column brocot.items.rank_num |  |  |  | UPDATE |
+        column brocot.move_log.anchor |  |  |  | INSERT |
+        column brocot.move_log.from_list |  |  |  | INSERT |
+        column brocot.move_log.items |  |  |  | INSERT |
+        column brocot.move_log.list |  |  |  | INSERT |
+        column brocot.move_log.missing |  |  |  | INSERT |
+        column brocot.move_log.ordered_table |  |  |  | INSERT |
+        column brocot.move_log.placement |  |  |  | INSERT |
+        column brocot.move_log.position |  |  |  | INSERT |
+        column brocot.move_log.rebalanced_rows |  |  |  | INSERT |
+        column brocot.move_requests.anchor |  |  | INSERT |  |
+        column brocot.move_requests.from_list |  |  | INSERT |  |
+        column brocot.move_requests.idempotency_key |  |  | INSERT |  |
+        column brocot.move_requests.items |  |  | INSERT |  |
+        column brocot.move_requests.list |  |  | INSERT |  |
+        column brocot.move_requests.missing |  |  | INSERT |  |
+        column brocot.move_requests.ordered_table |  |  | INSERT |  |
+        column brocot.move_requests.placement |  |  | INSERT |  |
+        column brocot.move_requests.position |  |  | INSERT |  |
+        sequence brocot.move_requests_id_seq |  |  |  | USAGE | SELECT
+        sequence brocot.sleepers |  |  | SELECT |  | SELECT UPDATE
+        routine brocot.apply_directly(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.apply_move(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.apply_pending(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.apply_request(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.change_list(brocot.order_shape,text,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.check_arguments(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.check_isolation() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.check_keys(brocot.order_shape,text[],text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.check_presence(brocot.order_shape,text,text[],boolean[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.check_request(brocot.order_shape,text,text[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.chosen_placement(text,text,bigint,boolean,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.decide(brocot.move_requests,timestamp with time zone) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.error_code(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.expect_rows(brocot.order_shape,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.insert_rows(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.is_at_place() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.is_canonical(text[],text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.is_in_order(numeric[],numeric,numeric) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.list_key(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.list_lock_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.lock_lists(anycompatiblearray,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.lock_pending_lists(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.look_up(brocot.order_shape) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.make_room(brocot.order_shape,text,numeric,numeric,integer,numeric[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move(bigint,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move(text,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move(uuid,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items(bigint,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items(text,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items(uuid,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items_now(bigint,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items_now(text,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_items_now(uuid,anycompatiblearray,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_now(bigint,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_now(text,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_now(uuid,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.neighbour(brocot.order_shape,text,boolean,numeric,numeric[],bigint,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.order_shape(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.raise_rejection(text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.rank_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.rank_of(bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.rank_spread(integer,bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.ranks_of(bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.read_gap(brocot.order_shape,text,text,bigint,bigint,bigint,numeric,numeric[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.read_rows(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.release(text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove(bigint,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove(text,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove(uuid,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items(bigint,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items(text,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items(uuid,anycompatiblearray,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items_now(bigint,anycompatiblearray,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items_now(text,anycompatiblearray,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_items_now(uuid,anycompatiblearray,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_now(bigint,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_now(text,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_now(uuid,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.request_status(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.skip_duplicate_request() |  |  |  |  |
+        routine brocot.take_out(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.wait_for(bigint,interval,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.wake_sleeping_daemons() |  |  |  |  |
+        routine brocot.window_ranks(text[],numeric[],bigint,bigint,text[],numeric[],bigint,bigint,integer,integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.window_side(brocot.order_shape,text,boolean,numeric,numeric[],integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.write_placement(brocot.order_shape,text,text[],boolean[],text,bigint[],bigint[],text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.write_ranks(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        type brocot.order_shape |  | USAGE | USAGE | USAGE | USAGE
         """
 
     struct BadLine: Error {

@@ -4,7 +4,7 @@ import TestPostgres
 
 /// Who attacks: a role of each kind that `brocot grant` knows, and one that nobody gave anything.
 enum AttackingRole: String, CaseIterable, Sendable {
-    case nobody, reader, requester, daemon
+    case nobody, reader, requester, mover, daemon
 
     /// Gives `body` the name of a new role of this kind, which may log in, and drops the role afterwards.
     func with<Result>(_ body: (String) async throws -> Result) async throws -> Result {

@@ -1,0 +1,106 @@
+import Foundation
+import LibPQ
+import Ordering
+import OrderingModel
+import SeededRandom
+import TestPostgres
+import Testing
+
+@Suite("Random moves at once end as plain arrays do, also among requests of the same lists", .timeLimit(.minutes(10)))
+struct MoveNowModelTests {
+    /// How many moves each case makes: BROCOT_DIRECT_MOVES.
+    private static let moves =
+        ProcessInfo.processInfo.environment["BROCOT_DIRECT_MOVES"].flatMap(Int.init) ?? 1_500
+    private static let lists = ["1", "2", "3"]
+
+    /// Who decides what the queue is asked for.
+    enum Decider: CaseIterable {
+        case daemon, applyPending
+    }
+
+    @Test("in turn with the queue", .database, arguments: [true, false], Decider.allCases)
+    func inTurn(ownsRows: Bool, decider: Decider) async throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed \(seed), \(Self.moves) moves, \(ownsRows ? "built-in table" : "table of the user's"), \(decider)")
+        var generator = SeededGenerator(seed: seed)
+        let items = (1...([12, 40, 200].randomElement(using: &generator) ?? 12)).map(String.init)
+        let caller = try await SQLCaller()
+        var model = try await Self.prepare(caller, items: items, ownsRows: ownsRows)
+        var random = RandomMoves(
+            generator: SeededGenerator(seed: seed &+ 1), orderedTable: ownsRows ? "items" : "public.tasks",
+            lists: Self.lists, items: items, longestBlock: 10, rejectingMissing: 20)
+        var (done, expected): (Int, [Int64: Rejection.Code?]) = (0, [:])
+        while done < Self.moves {
+            for _ in 0..<Int.random(in: 1...40, using: &generator) {
+                let move = random.next()
+                let rejection = try await caller.apply(move)
+                try #require(rejection == model.apply(move), "seed \(seed), after \(done): \(move)")
+                done += 1
+            }
+            for _ in 0..<Int.random(in: 0...20, using: &generator) {
+                let move = random.next()
+                expected[try await caller.enqueue(move)] = model.apply(move)
+                done += 1
+            }
+            switch decider {
+            case .daemon: try await caller.drain()
+            case .applyPending: try await caller.connection.execute("SELECT brocot.apply_pending()")
+            }
+            try await Self.expect(model, caller, ownsRows: ownsRows, "seed \(seed), after \(done)")
+        }
+        for row in try await caller.connection.query("SELECT id, error_code FROM brocot.move_log WHERE NOT direct") {
+            let id = try row.decode(0, as: Int64.self)
+            let code = try #require(expected[id])
+            expected[id] = nil
+            try #require(row.decode(1, as: String?.self) == code?.rawValue, "seed \(seed), request \(id)")
+        }
+        #expect(expected.isEmpty, "every request has an outcome")
+    }
+
+    /// Zigzags into one gap, which is full again and again.
+    @Test("into a gap that is full", .database, arguments: [true, false])
+    func fullGaps(ownsRows: Bool) async throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let items = (1...300).map(String.init)
+        let caller = try await SQLCaller()
+        var model = try await Self.prepare(caller, items: items, ownsRows: ownsRows)
+        let list = ListIdentifier(orderedTable: ownsRows ? "items" : "public.tasks", list: "1")
+        let present = ownsRows ? items : items.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
+        let start = Move(list: list, items: present, action: .place(.last))
+        #expect(try await caller.apply(start) == nil)
+        _ = model.apply(start)
+        var (left, right) = (present[10], present[11])
+        for turn in 0..<400 {
+            let count = Int.random(in: 0..<8, using: &generator) == 0 ? 5 : 1
+            let chosen = Array(present.filter { $0 != left && $0 != right }.shuffled(using: &generator).prefix(count))
+            let move = Move(
+                list: list, items: chosen, action: .place(turn.isMultiple(of: 2) ? .after(left) : .before(right)))
+            try #require(try await caller.apply(move) == nil, "seed \(seed)")
+            _ = model.apply(move)
+            if turn.isMultiple(of: 2) { right = chosen[0] } else { left = chosen[chosen.count - 1] }
+        }
+        try await Self.expect(model, caller, ownsRows: ownsRows, "seed \(seed)")
+        let rebalanced = try await caller.connection.query(
+            "SELECT count(*) FILTER (WHERE rebalanced_rows > 0), max(rebalanced_rows) FROM brocot.move_log")[0]
+        #expect(try rebalanced.decode(0, as: Int.self) > 0, "no gap was full")
+        #expect(try rebalanced.decode(1, as: Int.self) <= 4_096)
+    }
+
+    private static func prepare(_ caller: SQLCaller, items: [String], ownsRows: Bool) async throws -> ListModel {
+        var model = ListModel(ownsRows: ownsRows)
+        guard !ownsRows else { return model }
+        try await caller.createTasks(lists: lists, items: items)
+        for (offset, item) in items.enumerated() { model.addUnplaced(item, to: lists[offset % lists.count]) }
+        return model
+    }
+
+    private static func expect(
+        _ model: ListModel, _ caller: SQLCaller, ownsRows: Bool, _ comment: Comment
+    ) async throws {
+        let stored =
+            ownsRows ? try await caller.lists() : try await caller.lists(of: "tasks", list: "board", item: "id")
+        for list in lists { try #require(stored[list] ?? [] == model.lists[list]?.placed ?? [], comment) }
+    }
+}

@@ -1,0 +1,109 @@
+import LibPQ
+import Ordering
+import OrderingModel
+import TestPostgres
+import Testing
+
+@Suite("A move at once, whatever is around it", .database, .timeLimit(.minutes(10)))
+struct MoveNowSurroundingsTests {
+    @Test("means the server's own operators, functions and types, and users' triggers keep the search_path")
+    func hostileSearchPath() async throws {
+        let owner = try await SQLCaller()
+        try await owner.createTasks(lists: ["1"], items: (1...40).map(String.init))
+        try await owner.connection.execute(
+            script: """
+                CREATE TABLE public.seen (path text);
+                CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN INSERT INTO public.seen VALUES (pg_catalog.current_setting('search_path')); RETURN NULL; END $$;
+                CREATE TRIGGER note AFTER UPDATE ON tasks FOR EACH STATEMENT EXECUTE FUNCTION note();
+                """)
+        try await HostileSchema.putFirst()
+        let application = try await TestDatabase.current.connect()
+        for call: SQL in [
+            "brocot.move_items_now('a', '{1,2,3,4}', last => true)", "brocot.move_now('a', '4', first => true)",
+            "brocot.move_now('a', '3', before => '1')", "brocot.move_now('a', '2', at => 2)",
+            "brocot.move_items_now('b', '{1,3}', last => true, from_list => 'a')", "brocot.remove_now('a', '4')",
+            "brocot.move_items_now(1, '{1,2,3,4,5}', last => true, ordered_table => 'public.tasks')",
+            "brocot.move_now(1, 5, after => 1, ordered_table => 'public.tasks')",
+            "brocot.move_items_now(1, '{2,1}', at => 1, ordered_table => 'public.tasks')",
+            "brocot.move_items_now(2, '{3}', first => true, from_list => 1, ordered_table => 'public.tasks')",
+            "brocot.remove_now(1, 4, ordered_table => 'public.tasks')", "brocot.lock_lists('{a,b}')",
+            "brocot.move('a', '9', first => true)", "brocot.apply_pending()",
+        ] { try await application.execute("SELECT \(call)") }
+        let observer = try await HostileSchema.connectUntouched()
+        func order(_ query: SQL) async throws -> String? {
+            try await observer.query(query)[0].decode(0, as: String?.self)
+        }
+        #expect(
+            try await order("SELECT string_agg(list || item, ' ' ORDER BY list, rank) FROM brocot.items")
+                == "a9 a2 b1 b3")
+        #expect(
+            try await order(
+                "SELECT string_agg(board || ':' || id, ' ' ORDER BY board, rank) FROM public.tasks WHERE rank IS NOT NULL"
+            )
+                == "1:5 1:2 1:1 2:3")
+        #expect(try await order("SELECT DISTINCT path FROM public.seen") == "hostile, public, pg_catalog")
+    }
+
+    /// Blocks that a statement touches, whatever the statistics said when it was planned.
+    private func blocks(_ call: SQL, _ connection: Connection) async throws -> Int {
+        let plan = try await connection.query("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT \(call)")
+        let text = try plan[0].decode(0, as: String.self)
+        func number(_ name: String) -> Int {
+            text.firstRange(of: "\"\(name)\": ").map { range in
+                Int(text[range.upperBound...].prefix { $0.isNumber }) ?? 0
+            } ?? 0
+        }
+        return number("Shared Hit Blocks") + number("Shared Read Blocks")
+    }
+
+    @Test("reads no more of a long list than of a short one, whatever the statistics say", arguments: [true, false])
+    func longList(ownsRows: Bool) async throws {
+        let caller = try await SQLCaller()
+        let connection = caller.connection
+        let (table, name, list, item): (SQL, String, SQL, SQL) =
+            ownsRows ? ("brocot.items", "items", "list", "item") : ("tasks", "public.tasks", "board", "id")
+        try await caller.createTasks(lists: ["1"], items: [])
+        // Statistics of lists that have one item each.
+        try await connection.execute(
+            """
+            INSERT INTO \(table) (\(list), \(item), rank_num, rank_den, rank)
+            SELECT number, number, 0, 1, 0 FROM generate_series(1000001, 1003000) AS number
+            """)
+        try await connection.execute("ANALYZE \(table)")
+        try await connection.execute("ALTER TABLE \(table) SET (autovacuum_enabled = off)")
+        try await connection.execute(
+            """
+            INSERT INTO \(table) (\(list), \(item), rank_num, rank_den, rank)
+            SELECT chosen.list, number, number, 1, number
+            FROM (VALUES (1, 1, 1000), (2, 1001, 101000)) AS chosen (list, lower, upper),
+                generate_series(chosen.lower, chosen.upper) AS number
+            """)
+        // In place of # stands an item, of @ another one, and of % the list.
+        let calls = [
+            "move_now(%, #::bigint, after => @::bigint", "move_now(%, #::bigint, before => @::bigint",
+            "move_now(%, #::bigint, first => true", "move_now(%, #::bigint, last => true",
+            "move_items_now(%, ARRAY[#, # + 10]::bigint[], first => true",
+            "move_items_now(3, ARRAY[# + 50, # + 60]::bigint[], last => true, from_list => %",
+            "remove_now(%, (# + 70)::bigint",
+        ]
+        for call in calls {
+            var counts: [Int] = []
+            for (list, offset) in [("1", 0), ("2", 1000)] {
+                // The first calls of a session read the catalog too.
+                var fewest = Int.max
+                for item in 601...604 {
+                    let text = call.replacing("%", with: list).replacing("#", with: "\(item + offset)")
+                        .replacing("@", with: "\(500 + offset)")
+                    fewest = min(
+                        fewest,
+                        try await blocks(
+                            SQL(unsafeRaw: "brocot.\(text), ordered_table => '\(name)')"), connection))
+                }
+                counts.append(fewest)
+            }
+            #expect(counts[1] <= counts[0] * 3 / 2 + 20, "\(call): \(counts)")
+            #expect(counts[0] > 0, "no blocks were told")
+        }
+    }
+}

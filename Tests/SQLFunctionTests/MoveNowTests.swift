@@ -1,0 +1,227 @@
+import LibPQ
+import Ordering
+import OrderingModel
+import TestPostgres
+import Testing
+
+@Suite("A move at once", .database, .timeLimit(.minutes(10)))
+struct MoveNowTests {
+    /// Lists a of 1, 2, 3 and b of 4, and a table of the user's with one row, 1 in board 1.
+    private func prepared() async throws -> SQLCaller {
+        let caller = try await SQLCaller()
+        try await caller.createTasks(lists: ["1"], items: ["1"])
+        try await caller.connection.execute(
+            script:
+                "SELECT brocot.move_items_now('a', '{1,2,3}', last => true), brocot.move_now('b', '4', last => true)")
+        return caller
+    }
+
+    private func items(_ list: String, _ caller: SQLCaller) async throws -> [String] {
+        try await caller.lists()[list] ?? []
+    }
+
+    @Test("is seen at once by its own transaction, and gone with ROLLBACK")
+    func ownTransaction() async throws {
+        let caller = try await prepared()
+        try await caller.connection.execute(script: "BEGIN; SELECT brocot.move_now('a', '3', first => true)")
+        #expect(try await items("a", caller) == ["3", "1", "2"])
+        try await caller.connection.execute(script: "ROLLBACK")
+        #expect(try await items("a", caller) == ["1", "2", "3"])
+        let logged = try await caller.connection.query("SELECT FROM brocot.move_log WHERE items = '{3}'")
+        #expect(logged.isEmpty)
+    }
+
+    @Test(
+        "raises what the queue would reject, and the transaction can go on from a savepoint",
+        arguments: [
+            (
+                "RK001", "('a', '1', last => true, ordered_table => 'public.nowhere')",
+                "there is no ordered table 'public.nowhere'"
+            ),
+            ("RK002", "('01', '1', last => true, ordered_table => 'public.tasks')", "'01' is not a integer"),
+            ("RK002", "('1', 'x', last => true, ordered_table => 'public.tasks')", "'x' is not a bigint"),
+            (
+                "RK002", "('1', '1', after => '99999999999999999999', ordered_table => 'public.tasks')",
+                "is not a bigint"
+            ),
+            ("RK003", "('a', '1', after => '1')", "the anchor '1' is among the items that move"),
+            ("RK004", "('a', '1', after => '9')", "the anchor '9' is not in list 'a'"),
+            ("RK004", "('1', '7', after => '1', ordered_table => 'public.tasks')", "the anchor '1' is not in list '1'"),
+            ("RK005", "('b', '9', last => true, from_list => 'a')", "item '9' is not in list 'a'"),
+            ("RK005", "('a', '9', last => true, missing => 'reject')", "item '9' is not in list 'a'"),
+            ("RK005", "('1', '7', last => true, ordered_table => 'public.tasks')", "item '7' is not in list '1'"),
+            ("RK006", "('b', '1', last => true, from_list => 'a')", "item '1' is in list 'b' already"),
+        ])
+    func rejection(state: String, arguments: String, message: String) async throws {
+        let caller = try await prepared()
+        try await caller.connection.execute(
+            script:
+                "SELECT brocot.move_now('b', '1', first => true); BEGIN; SELECT brocot.move_now('a', '2', last => true); SAVEPOINT before"
+        )
+        do {
+            try await caller.connection.execute("SELECT brocot.move_now\(unsafeRaw: arguments)")
+            Issue.record("accepted")
+        } catch {
+            #expect(error.sqlState?.rawValue == state)
+            #expect(error.message.contains(message), "\(error.message)")
+            #expect(error.detail?.contains("of ordered table") == true || state == "RK001")
+        }
+        try await caller.connection.execute(
+            script: "ROLLBACK TO before; SELECT brocot.move_now('a', '1', last => true); COMMIT")
+        #expect(try await items("a", caller) == ["3", "2", "1"])
+        #expect(try await items("b", caller) == ["1", "4"])
+    }
+
+    @Test(
+        "is refused where the queue would refuse the row, by the same name of the rule",
+        arguments: [
+            ("move_now('a', '', last => true)", "items_are_each_1_to_1024_bytes"),
+            ("move_now('a', NULL, last => true)", "items_are_not_null"),
+            ("move_now(NULL, '1', last => true)", "list_is_not_null"),
+            ("move_now(repeat('x', 1025), '1', last => true)", "list_is_at_most_1024_bytes"),
+            ("move_now('a', '1', at => -1)", "position_is_not_negative"),
+            ("move_now('a', '1', before => '')", "anchor_is_1_to_1024_bytes"),
+            ("move_now('a', '1', last => true, from_list => 'a')", "from_list_is_another_list"),
+            ("move_now('a', '1', last => true, missing => 'ignore')", "missing_is_insert_or_reject"),
+            ("move_now('a', '1', last => true, ordered_table => '')", "ordered_table_is_1_to_200_bytes"),
+            ("move_items_now('a', '{}', last => true)", "items_number_1_to_10000"),
+            ("move_items_now('a', '{1,1}', last => true)", "items_are_distinct"),
+            ("move_items_now('a', '{{1},{2}}', last => true)", "items_are_a_one_dimensional_array"),
+            ("move_items_now('a', NULL, last => true)", "items_are_not_null"),
+            ("remove_items_now('a', '{1,NULL}')", "items_are_not_null"),
+            ("move_now('a', '1')", "exactly one placement, and got none"),
+            ("move_now('a', '{1,2}', last => true)", "looks like an array"),
+        ])
+    func malformed(call: String, rule: String) async throws {
+        let caller = try await prepared()
+        do {
+            try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
+            Issue.record("accepted")
+        } catch {
+            #expect(error.sqlState?.rawValue == "22023")
+            #expect(error.message.contains(rule), "\(error.message)")
+        }
+        #expect(try await items("a", caller) == ["1", "2", "3"])
+    }
+
+    @Test("is refused where a snapshot may be older than the lock", arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    func isolation(level: String) async throws {
+        let caller = try await prepared()
+        for call in ["move_now('a', '1', last => true)", "apply_pending()", "lock_lists('{a}')"] {
+            try await caller.connection.execute(script: "BEGIN ISOLATION LEVEL \(level)")
+            do {
+                try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
+                Issue.record("\(call) was accepted")
+            } catch {
+                #expect(error.sqlState?.rawValue == "25000")
+                #expect(error.message.hasSuffix("and this one is \(level)"))
+            }
+            try await caller.connection.execute(script: "ROLLBACK")
+        }
+    }
+
+    @Test("waits for the list's lock, as long as lock_timeout allows")
+    func waits() async throws {
+        let caller = try await prepared()
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'a'))")
+        try await caller.connection.execute(script: "SET lock_timeout = '50ms'")
+        let error = await #expect(throws: PostgresError.self) {
+            try await caller.connection.execute("SELECT brocot.move_now('a', '1', last => true)")
+        }
+        #expect(error?.sqlState == .lockNotAvailable)
+        try await caller.connection.execute(script: "SELECT brocot.move_now('b', '5', last => true)")
+        try await other.execute(script: "COMMIT")
+        try await caller.connection.execute(script: "SELECT brocot.move_now('a', '1', last => true)")
+        #expect(try await items("a", caller) == ["2", "3", "1"])
+    }
+
+    @Test("waits while the rows that were there are placed")
+    func beingFilled() async throws {
+        let caller = try await prepared()
+        try await caller.connection.execute(
+            "UPDATE brocot.ordered_tables SET being_filled = true WHERE name <> 'items'")
+        let error = await #expect(throws: PostgresError.self) {
+            try await caller.connection.execute(
+                "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
+        }
+        #expect(error?.sqlState?.rawValue == "55000")
+    }
+
+    @Test("is logged with its transaction, unless the table says otherwise")
+    func logged() async throws {
+        let caller = try await prepared()
+        let row = try await caller.connection.query(
+            """
+            SELECT logged.direct AND logged.outcome = 'applied' AND logged.xid::xid = stored.xmin
+                AND logged.placement = 'last' AND logged.id > 0
+            FROM brocot.move_log AS logged JOIN brocot.items AS stored ON logged.items = ARRAY[stored.item]
+            WHERE stored.item = '4'
+            """
+        ).single()
+        #expect(try row.decode(0, as: Bool.self))
+        let before = try await caller.connection.query("SELECT FROM brocot.move_log").count
+        try await caller.connection.execute(
+            script: """
+                UPDATE brocot.ordered_tables SET log_direct = false WHERE name = 'items';
+                SELECT brocot.move_now('a', '3', first => true);
+                """)
+        #expect(try await caller.connection.query("SELECT FROM brocot.move_log").count == before)
+        #expect(try await items("a", caller) == ["3", "1", "2"])
+    }
+
+    @Test("writes nothing where the order is as asked already")
+    func alreadyThere() async throws {
+        let caller = try await prepared()
+        let versions: SQL = "SELECT string_agg(item || ' ' || xmin || ' ' || ctid, ',' ORDER BY item) FROM brocot.items"
+        let before = try await caller.connection.query(versions)[0].decode(0, as: String.self)
+        try await caller.connection.execute(
+            script: """
+                SELECT brocot.move_now('a', '3', last => true), brocot.move_now('a', '2', after => '1'),
+                    brocot.move_now('a', '1', at => 0), brocot.move_items_now('a', '{2,3}', after => '1')
+                """)
+        #expect(try await caller.connection.query(versions)[0].decode(0, as: String.self) == before)
+    }
+
+    @Test("takes keys that are numbers and UUIDs")
+    func keys() async throws {
+        let caller = try await SQLCaller()
+        try await caller.connection.execute(
+            script: """
+                CREATE TABLE songs (playlist uuid, song bigint, rank numeric, rank_num bigint, rank_den bigint, PRIMARY KEY (playlist, song));
+                CREATE UNIQUE INDEX ON songs (playlist, rank);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.songs', 'public', 'songs', '{playlist}', 'song', true);
+                SELECT brocot.move_items_now(list, ARRAY[1, 2, 3], last => true, ordered_table => 'public.songs'),
+                    brocot.move_now(list, 3, before => 2::smallint, ordered_table => 'public.songs'),
+                    brocot.remove_now(list, 1, ordered_table => 'public.songs')
+                FROM (VALUES ('c0ffee00-0000-0000-0000-000000000001'::uuid)) AS chosen (list);
+                """)
+        let lists = try await caller.lists(of: "songs", list: "playlist", item: "song")
+        #expect(lists == ["c0ffee00-0000-0000-0000-000000000001": ["3", "2"]])
+    }
+
+    @Test("counts visible rows for positions, and goes between hidden ones")
+    func hiddenRows() async throws {
+        let caller = try await prepared()
+        try await caller.connection.execute(
+            script: """
+                ALTER TABLE tasks ADD hidden boolean NOT NULL DEFAULT false;
+                UPDATE brocot.ordered_tables SET visible = 'NOT hidden' WHERE name = 'public.tasks';
+                INSERT INTO tasks (id, board) SELECT number, 1 FROM generate_series(2, 6) AS number;
+                SELECT brocot.move_items_now(1, ARRAY[1, 2, 3, 4, 5], last => true, ordered_table => 'public.tasks');
+                UPDATE tasks SET hidden = id IN (1, 3);
+                """)
+        func order(after call: String) async throws -> [String] {
+            try await caller.connection.execute(
+                script: "SELECT brocot.move_now(1, 6, \(call), ordered_table => 'public.tasks')")
+            return try await caller.lists(of: "tasks", list: "board", item: "id")["1"] ?? []
+        }
+        #expect(try await order(after: "at => 1") == ["1", "2", "6", "3", "4", "5"])
+        #expect(try await order(after: "at => 0") == ["6", "1", "2", "3", "4", "5"])
+        #expect(try await order(after: "at => 2") == ["1", "2", "3", "4", "6", "5"])
+        #expect(try await order(after: "at => 9") == ["1", "2", "3", "4", "5", "6"])
+        #expect(try await order(after: "before => 3") == ["1", "2", "6", "3", "4", "5"])
+        #expect(try await order(after: "first => true") == ["6", "1", "2", "3", "4", "5"])
+    }
+}

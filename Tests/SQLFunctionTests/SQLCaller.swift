@@ -1,0 +1,109 @@
+import LibPQ
+import MoveQueue
+import Ordering
+import TestPostgres
+
+/// Calls Brocot's functions as a program in any language would.
+struct SQLCaller {
+    let connection: Connection
+
+    init() async throws {
+        connection = try await TestDatabase.current.connect()
+    }
+
+    /// Applies a move at once.
+    ///
+    /// - Returns: why it is rejected; nil: it is applied.
+    func apply(_ move: Move) async throws -> Rejection.Code? {
+        do throws(PostgresError) {
+            try await connection.execute(Self.call(move, suffix: "_now"))
+            return nil
+        } catch {
+            guard let code = Self.code(of: error) else { throw error }
+            return code
+        }
+    }
+
+    /// Asks the queue for a move.
+    ///
+    /// - Returns: the request's number.
+    @discardableResult
+    func enqueue(_ move: Move) async throws -> Int64 {
+        try await connection.query(Self.call(move, suffix: "")).single().decode(0, as: Int64.self)
+    }
+
+    /// The rejection that an error of `brocot.move_now` stands for.
+    static func code(of error: PostgresError) -> Rejection.Code? {
+        switch error.sqlState?.rawValue {
+        case "RK001": .unknownOrderedTable
+        case "RK002": .invalidKey
+        case "RK003": .anchorIsMoved
+        case "RK004": .anchorNotFound
+        case "RK005": .itemNotFound
+        case "RK006": .itemExists
+        default: nil
+        }
+    }
+
+    static func call(_ move: Move, suffix: String) -> SQL {
+        let (list, table) = (move.list.list, move.list.orderedTable)
+        guard let placement = move.placement else {
+            return
+                "SELECT brocot.remove_items\(unsafeRaw: suffix)(\(list), \(move.items), ordered_table => \(table))"
+        }
+        let place: SQL =
+            switch placement {
+            case .first: "first => true"
+            case .last: "last => true"
+            case .before(let anchor): "before => \(anchor)"
+            case .after(let anchor): "after => \(anchor)"
+            case .at(let position): "at => \(position)"
+            }
+        return """
+            SELECT brocot.move_items\(unsafeRaw: suffix)(\(list), \(move.items), \(place),
+                from_list => \(move.source?.list as String?), ordered_table => \(table), missing => \(move.missing.rawValue))
+            """
+    }
+
+    /// Decides every pending request as a daemon does.
+    func drain() async throws {
+        var worker = QueueWorker(QueueConfiguration())
+        while true {
+            switch try await worker.runBatch(on: connection) {
+            case .idle, .held: return
+            case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
+            case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
+            case .decided: break
+            }
+        }
+    }
+
+    /// The items of each list in order.
+    func lists(of table: SQL = "brocot.items", list: SQL = "list", item: SQL = "item") async throws -> [String:
+        [String]]
+    {
+        var lists: [String: [String]] = [:]
+        let rows = try await connection.query(
+            "SELECT \(list)::text, \(item)::text FROM \(table) WHERE rank IS NOT NULL ORDER BY \(list), rank")
+        for row in rows {
+            lists[try row.decode(0, as: String.self), default: []].append(try row.decode(1, as: String.self))
+        }
+        return lists
+    }
+
+    /// A table of the user's with an index that is checked row by row, and a row for each item, in turn in each list.
+    func createTasks(lists: [String], items: [String]) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (
+                    id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint, rank numeric);
+                CREATE UNIQUE INDEX tasks_by_rank ON tasks (board, rank);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
+                """)
+        for (offset, item) in items.enumerated() {
+            try await connection.execute(
+                script: "INSERT INTO tasks (id, board) VALUES (\(item), \(lists[offset % lists.count]))")
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("Two tenants of one table, whom a policy keeps apart", .database, .timeLimit(.minutes(10)))
+struct TenantTests {
+    /// Roles are the whole server's, so the tests' own have the database's name.
+    private var tenants: [String] { ["ada_of_\(TestDatabase.current.name)", "bob_of_\(TestDatabase.current.name)"] }
+
+    /// List 1 of the first tenant has items 1 and 2, list 2 of the second one 3 and 4.
+    private func prepared(_ body: (Connection, _ tenant: (Int) -> String) async throws -> Void) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    id integer PRIMARY KEY, board integer, tenant text, rank numeric, rank_num bigint, rank_den bigint);
+                CREATE UNIQUE INDEX ON cards (board, rank);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                INSERT INTO cards (id, board, tenant)
+                VALUES (1, 1, '\(tenants[0])'), (2, 1, '\(tenants[0])'), (3, 2, '\(tenants[1])'), (4, 2, '\(tenants[1])');
+                SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.cards'),
+                    brocot.move_items_now(2, ARRAY[3, 4], last => true, ordered_table => 'public.cards');
+                ALTER TABLE cards ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY own ON cards USING (tenant = current_user);
+                """)
+        for tenant in tenants {
+            try await connection.execute(
+                script: """
+                    CREATE ROLE \(tenant); GRANT USAGE ON SCHEMA brocot TO \(tenant);
+                    GRANT SELECT, UPDATE ON cards TO \(tenant); GRANT SELECT ON brocot.ordered_tables TO \(tenant);
+                    GRANT INSERT (ordered_table, list, items, placement, anchor, position, from_list, missing, rebalanced_rows)
+                        ON brocot.move_log TO \(tenant);
+                    GRANT USAGE ON SEQUENCE brocot.move_requests_id_seq TO \(tenant);
+                    """)
+        }
+        try await body(connection) { tenants[$0] }
+        for tenant in tenants {
+            try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(tenant); DROP ROLE \(tenant)")
+        }
+    }
+
+    private func order(_ connection: Connection) async throws -> String {
+        try await connection.execute(script: "RESET ROLE")
+        return try await connection.query("SELECT string_agg(id::text, ',' ORDER BY board, rank) FROM cards")[0].decode(
+            0, as: String.self)
+    }
+
+    @Test("each moves what is theirs")
+    func own() async throws {
+        try await prepared { connection, tenant in
+            try await connection.execute(
+                script: """
+                    SET ROLE \(tenant(0)); SELECT brocot.move_now(1, 2, first => true, ordered_table => 'public.cards');
+                    SET ROLE \(tenant(1)); SELECT brocot.move_items_now(2, ARRAY[4, 3], first => true, ordered_table => 'public.cards');
+                    """)
+            #expect(try await order(connection) == "2,1,4,3")
+        }
+    }
+
+    @Test(
+        "nothing of the other's is moved, and nothing is told of it: it is as if it were not there",
+        arguments: [
+            "move_now(2, 3, last => true, ordered_table => 'public.cards')",
+            "move_now(99, 3, last => true, ordered_table => 'public.cards')",
+            "move_now(1, 3, last => true, ordered_table => 'public.cards')",
+            "move_now(1, 3, last => true, from_list => 2, ordered_table => 'public.cards')",
+        ])
+    func others(call: String) async throws {
+        try await prepared { connection, tenant in
+            try await connection.execute(script: "SET ROLE \(tenant(0))")
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute("SELECT brocot.\(unsafeRaw: call)")
+            }
+            #expect(error?.sqlState?.rawValue == "RK005")
+            #expect(error?.message.hasPrefix("item '3' is not in list") == true)
+            #expect(try await order(connection) == "1,2,3,4")
+        }
+    }
+
+    @Test("an anchor of the other's is not found, and removing takes what is there: nothing")
+    func anchor() async throws {
+        try await prepared { connection, tenant in
+            try await connection.execute(script: "SET ROLE \(tenant(0))")
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute(
+                    "SELECT brocot.move_now(1, 1, after => 3, ordered_table => 'public.cards')")
+            }
+            #expect(error?.sqlState?.rawValue == "RK004")
+            try await connection.execute("SELECT brocot.remove_now(2, 3, ordered_table => 'public.cards')")
+            #expect(try await order(connection) == "1,2,3,4")
+        }
+    }
+}
