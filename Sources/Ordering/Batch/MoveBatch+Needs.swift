@@ -1,24 +1,25 @@
 /// What is read before the moves can be applied, besides what turns out to be missing on the way.
 extension MoveBatch {
-    /// What is read before the first move is applied; nothing where no list is worth reading from its beginning.
-    func firstNeeds() -> [ListNeed] {
-        let fromBeginning = needsOfWholeLists()
-        return fromBeginning.isEmpty ? [] : fromBeginning + needsOfPendingMoves(except: Set(fromBeginning.map(\.list)))
-    }
-
     /// Lists of which so many rows are needed that reading them from the beginning costs less than looking up each row.
-    private func needsOfWholeLists() -> [ListNeed] {
+    func needsOfWholeLists() -> [ListNeed] {
         guard reading.rowsPerLookup > 0 else { return [] }
         var lookups = [Int](repeating: 0, count: lists.count)
+        var bytes = lookups
         for index in pending {
             let move = moves[index]
+            let bytesOfMove = move.move.items.reduce(0) { $0 + ReadingPolicy.bytesPerRow + $1.utf8.count }
             lookups[move.list.offset] += move.move.items.count + 1
-            if let source = move.source { lookups[source.offset] += move.move.items.count }
+            bytes[move.list.offset] += bytesOfMove
+            if let source = move.source {
+                lookups[source.offset] += move.move.items.count
+                bytes[source.offset] += bytesOfMove
+            }
         }
         return lists.elementIndices.compactMap { list in
             let lookups = lookups[list.offset]
             guard lookups >= reading.fewestLookupsOfWholeList else { return nil }
-            let count = min(reading.rowsPerLookup * lookups, reading.longestFirstRun)
+            let affordable = reading.mostBytesOfFirstRun * lookups / bytes[list.offset]
+            let count = min(reading.rowsPerLookup * lookups, reading.longestFirstRun, affordable)
             return ListNeed(list: lists[list].identifier, need: .run(from: nil, .up, count: count))
         }
     }

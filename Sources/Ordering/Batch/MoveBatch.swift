@@ -14,6 +14,8 @@ package struct MoveBatch: Sendable {
     /// The moves without an outcome, in their order.
     private(set) var pending: [BatchMove.Index]
     private var isStarted = false
+    /// What is left of the reading that comes before the first move is applied.
+    private var firstRuns: FirstRuns
 
     /// - Parameters:
     ///   - moves: The moves, in the order in which they shall be applied.
@@ -26,6 +28,7 @@ package struct MoveBatch: Sendable {
     ) {
         self.policy = policy
         self.reading = reading
+        firstRuns = FirstRuns(reading: reading)
         var lists: [BatchList] = []
         var listIndices: [ListIdentifier: BatchList.Index] = [:]
         func index(of list: ListIdentifier) -> BatchList.Index {
@@ -73,9 +76,12 @@ package struct MoveBatch: Sendable {
     package mutating func advance() -> [ListNeed] {
         if !isStarted {
             isStarted = true
-            let needs = firstNeeds()
-            if !needs.isEmpty { return needs }
+            let runs = needsOfWholeLists()
+            firstRuns = FirstRuns(runs, reading: reading)
+            if !runs.isEmpty { return firstRuns.next() + needsOfPendingMoves(except: Set(runs.map(\.list))) }
         }
+        let runs = firstRuns.next()
+        if !runs.isEmpty { return runs }
         var needs: [ListNeed] = []
         var asked: Set<ListNeed> = []
         var waitingLists: Set<BatchList.Index> = []
@@ -110,6 +116,7 @@ package struct MoveBatch: Sendable {
     /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` where the answer contradicts an earlier one.
     package mutating func learn(_ finding: Finding, for need: ListNeed) throws(OrderingError) {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
+        firstRuns.note(finding)
         try lists[list].neighbourhood.learn(finding, for: need.need)
     }
 }

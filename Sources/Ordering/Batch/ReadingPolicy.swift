@@ -8,6 +8,15 @@ package struct ReadingPolicy: Sendable {
     package var fewestLookupsOfWholeList = 8
     /// At most so many rows are read from a list's beginning at once.
     package var longestFirstRun = 16_384
+    /// About so many bytes are read from a list's beginning at once, where its keys are as long as those that move.
+    package var mostBytesOfFirstRun = 4 << 20
+    /// At most so many rows are read from the beginnings of several lists at once, which bounds what is read before its bytes
+    /// are known.
+    package var mostRowsOfFirstRuns = 32_768
+    /// After so many bytes that were read from the beginnings of lists, rows of the others are looked up by their keys.
+    package var mostBytesOfFirstRuns = 16 << 20
+    /// What a row takes beside its key, in bytes, about.
+    static let bytesPerRow = 100
     /// So many neighbours of an anchor are read together with it: the moves before may place items beside it.
     package var neighboursOfAnchor = 3
     /// The least rows of a run. Most moves need one or two.
