@@ -30,6 +30,8 @@ struct CapacityReport: Encodable {
         let item: String
         let rank: String
         let problem: String
+        /// The statement that takes the rank away.
+        let repair: String
     }
 
     let list: String
@@ -60,8 +62,10 @@ struct CapacityReport: Encodable {
         rebalances = finding.rebalances.map { rebalance in
             Rebalance(appliedAt: "\(rebalance.appliedAt)", rows: rebalance.rows, request: rebalance.request)
         }
-        faults = capacity.faults.map { fault in
-            Fault(item: fault.key, rank: "\(fault.numerator)/\(fault.denominator)", problem: fault.problem)
+        faults = zip(capacity.faults, finding.repairs).map { fault, repair in
+            Fault(
+                item: fault.key, rank: "\(fault.numerator)/\(fault.denominator)", problem: fault.problem,
+                repair: repair)
         }
         faultCount = capacity.faultCount
     }
@@ -85,10 +89,6 @@ struct CapacityReport: Encodable {
         return (summary + (rebalances.isEmpty ? [] : [""] + table.lines)).joined(separator: "\n")
     }
 
-    private static let removal = "DELETE FROM brocot.items WHERE list = 'LIST' AND item = 'ITEM'"
-    private static let unplacing =
-        "UPDATE … SET rank_num = NULL, rank_den = NULL WHERE …, and rank too if it is a plain column"
-
     /// What is wrong with the ranks; nil where nothing is.
     var complaint: String? {
         guard faultCount > 0 else { return nil }
@@ -99,7 +99,7 @@ struct CapacityReport: Encodable {
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
             Requests for this list wait until that is mended. As the owner of the table, take the ranks away, and then place \
             the items anew with brocot.move:
-              \(table == "items" ? Self.removal : Self.unplacing)
+            \(faults.map { "  " + $0.repair.printable }.joined(separator: "\n"))
             Only Brocot should write ranks.
             """
     }

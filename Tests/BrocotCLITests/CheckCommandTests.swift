@@ -8,7 +8,8 @@ import Testing
         try await TestDatabase.current.connect().execute(script: script)
     }
 
-    private let groceries = """
+    private var groceries: String { Self.groceries }
+    private static let groceries = """
         INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
         VALUES ('groceries', 'milk', 0, 1, 0), ('groceries', 'eggs', 610, 987, brocot.rank_of(610, 987)),
             ('groceries', 'tea', 987, 1597, brocot.rank_of(987, 1597));
@@ -91,21 +92,40 @@ import Testing
         #expect(check.exitCode == 7)
         #expect(check.output.contains("items         4 placed, 0 unplaced"))
         #expect(check.errors.contains("\"rice\" at 6/4: not a fraction in lowest terms"))
-        #expect(check.errors.contains("DELETE FROM brocot.items WHERE list = 'LIST' AND item = 'ITEM'"))
     }
 
-    @Test func theAdviceForARowThatNeedsRepairMendsIt() async throws {
-        try await execute(
+    private struct Repairs: Decodable {
+        struct Fault: Decodable { let repair: String }
+        let faults: [Fault]
+    }
+
+    @Test(arguments: [
+        (
+            "items", "groceries",
             groceries + """
                 ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
-                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'rice', 6, 4, 1.5);
-                DELETE FROM brocot.items WHERE list = 'groceries' AND item = 'rice';
-                SELECT brocot.move('groceries', 'rice', first => true);
-                """)
-        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
-        let check = try await BrocotProcess.run("check", "groceries")
-        #expect(check.exitCode == 0, "\(check.errors)")
-        #expect(check.output.contains("items         4 placed, 0 unplaced"))
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'r''ice', 6, 4, 1.5);
+                """
+        ),
+        (
+            "public.cards", "42",
+            """
+            CREATE TABLE public.cards (
+                board bigint NOT NULL, "Card" integer PRIMARY KEY, rank_num bigint, rank_den bigint, rank numeric,
+                UNIQUE (board, rank));
+            INSERT INTO public.cards VALUES (42, 1, 0, 1, 0), (42, 2, 6, 4, 1.5);
+            INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'Card', false);
+            """
+        ),
+    ]) func printsTheStatementThatMendsARow(table: String, list: String, setUp: String) async throws {
+        try await execute(setUp)
+        let faulty = try await BrocotProcess.run("check", list, "--table", table, "--json")
+        let fault = try #require(try JSONDecoder().decode(Repairs.self, from: Data(faulty.output.utf8)).faults.first)
+        let told = try await BrocotProcess.run("check", list, "--table", table)
+        #expect(told.errors.contains("\n  \(fault.repair)\n"), "\(told.errors)")
+        try await execute(fault.repair)
+        let mended = try await BrocotProcess.run("check", list, "--table", table)
+        #expect(mended.exitCode == 0, "\(mended.errors)")
     }
 
     @Test func countsUnplacedRowsOfATableOfTheUsers() async throws {

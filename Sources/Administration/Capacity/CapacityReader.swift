@@ -14,6 +14,8 @@ package struct CapacityReader: Sendable {
     /// What was found of one list, all at one moment.
     package struct Finding: Sendable {
         package let capacity: ListCapacity
+        /// For each fault of the capacity, the statement that takes that item's rank away.
+        package let repairs: [String]
         /// The rows of the list without a rank.
         package let unplacedCount: Int
         /// The last that are still logged, newest first.
@@ -55,7 +57,9 @@ package struct CapacityReader: Sendable {
                         request: try row.decode(0), appliedAt: try row.decode(1),
                         rows: Int(try row.decode(2, as: Int32.self))))
             }
-            return Finding(capacity: capacity, unplacedCount: unplacedCount, rebalances: rebalances)
+            let repairs = capacity.faults.map { CapacityStatements.unplacing($0.key, in: list, of: table).text }
+            return Finding(
+                capacity: capacity, repairs: repairs, unplacedCount: unplacedCount, rebalances: rebalances)
         }
     }
 

@@ -38,6 +38,17 @@ struct CapacityStatements {
         """
     }
 
+    /// What takes an item's rank away, written out for a person to run: a row that belongs to Brocot is deleted.
+    static func unplacing(_ key: String, in list: String, of ordered: OrderedTable) -> SQL {
+        let table: SQL = "\(identifier: ordered.schema).\(identifier: ordered.table)"
+        let isItem: SQL = """
+            \(ordered.listColumns[0].identifier) = \(literal: list) AND \(ordered.itemColumn.identifier) = \(literal: key)
+            """
+        return ordered.ownsRows
+            ? "DELETE FROM \(table) WHERE \(isItem);"
+            : "UPDATE \(table) SET rank_num = NULL, rank_den = NULL, rank = NULL WHERE \(isItem);"
+    }
+
     /// The newest logged requests for whose items others were given new ranks, newest first. Along the partial index
     /// `move_log_rebalancing`.
     static func rebalances(of list: ListIdentifier, count: Int) -> SQL {
