@@ -23,9 +23,13 @@ struct LogPruner: Sendable {
     /// How far runs got. Ids rise with age all but exactly: a run begins where the one before it found only younger rows.
     /// What is old and elsewhere (ids that began again, rows of a held list or of a wrong clock that keep their
     /// age to themselves) is found by a sweep, which goes through all of the log little by little.
+    ///
+    /// A daemon that prunes has the lock for one short transaction after the other. Who has it in the same transaction at two
+    /// runs keeps it.
     struct Progress {
         fileprivate var front = Int64.min
         fileprivate var sweep = Int64.min
+        fileprivate var lockHolder: RetentionLock?
     }
 
     func run(keeping age: Duration) async {
@@ -36,6 +40,7 @@ struct LogPruner: Sendable {
             do {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 let pruned = try await prune(olderThan: age, &progress, on: connection)
+                try await checkLock(&progress, on: connection)
                 await connection.close()
                 failures.noteWork("the log can be pruned again")
                 if pruned > 0 {
@@ -69,6 +74,14 @@ struct LogPruner: Sendable {
             if step.deleted == 0 { vainSteps += 1 }
         }
         return pruned
+    }
+
+    /// - Throws: ``RetentionLockHeld`` where the same transaction has had the lock since the latest check; else what the
+    ///   server or the connection says.
+    func checkLock(_ progress: inout Progress, on connection: Connection) async throws {
+        let previous = progress.lockHolder
+        progress.lockHolder = try await RetentionLock.find(on: connection)
+        if let holder = progress.lockHolder, holder == previous { throw RetentionLockHeld(holder: holder) }
     }
 
     private struct Step {

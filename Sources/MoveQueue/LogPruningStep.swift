@@ -21,7 +21,7 @@ package struct LogPruningStep: Equatable, Sendable {
     ///   - age: older rows are deleted; counted in whole seconds.
     ///   - limit: at most so many rows are read.
     ///   - connection: not in a transaction.
-    /// - Returns: nil where another daemon prunes at the moment.
+    /// - Returns: nil where another session has the ``RetentionLock``, such as a daemon that prunes at the moment.
     /// - Throws: what the server or the connection says.
     package static func run(
         after id: Int64, olderThan age: Duration, limit: Int, on connection: Connection
@@ -45,8 +45,7 @@ package struct LogPruningStep: Equatable, Sendable {
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH turn AS MATERIALIZED (
-            SELECT pg_catalog.pg_try_advisory_xact_lock(
-                pg_catalog.hashtextextended('brocot.move_log retention', 0)) AS is_mine
+            SELECT pg_catalog.pg_try_advisory_xact_lock(\(RetentionLock.key)) AS is_mine
         ), next AS MATERIALIZED (
             SELECT log.id, log.applied_at
             FROM brocot.move_log AS log

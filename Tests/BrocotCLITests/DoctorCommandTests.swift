@@ -20,8 +20,7 @@ import Testing
             findings.map(\.check) == [
                 "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table", "schema",
                 "privileges", "grants", "tables", "keys", "duplicates", "ranks", "policies", "additions", "autovacuum",
-                "held lists",
-                "daemons", "queue", "horizon",
+                "retention", "held lists", "daemons", "queue", "horizon",
             ])
     }
 
@@ -100,6 +99,18 @@ import Testing
         #expect(exitCode == 0)
         let finding = try #require(findings.first { $0.check == "duplicates" })
         #expect(finding.level == "warn" && finding.message.hasSuffix("out of public.cards"))
+    }
+
+    @Test("names the session that keeps daemons from deleting old rows of the log", .database)
+    func retentionLock() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute("SELECT pg_advisory_lock(hashtextextended('brocot.move_log retention', 0))")
+        let (exitCode, findings) = try await examine()
+        #expect(exitCode == 0)
+        let finding = try #require(findings.first { $0.check == "retention" })
+        let process = holder.backendProcessIdentifier
+        #expect(finding.level == "warn" && finding.message.contains("process \(process) of user"))
+        #expect(finding.advice?.contains("pg_terminate_backend(\(process))") == true)
     }
 
     @Test("warns of a time-out that ends the sessions of a daemon that waits", .database)

@@ -1,5 +1,6 @@
 import LibPQ
 import Logging
+import MoveQueue
 import TestPostgres
 import Testing
 
@@ -34,6 +35,22 @@ struct LogPrunerOrderTests {
         #expect(pruned == 100)
         let left = try await connection.query("SELECT count(*) FROM brocot.move_log").single()
         #expect(try left.decode(0, as: Int.self) == 5_100)
+    }
+
+    @Test("and who keeps the lock for it in one transaction is named at the second check")
+    func lockHolder() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let holder = try await TestDatabase.current.connect()
+        let retention = try retention()
+        var progress = LogPruner.Progress()
+        try await holder.execute("SELECT pg_advisory_lock(hashtextextended('brocot.move_log retention', 0))")
+        try await retention.checkLock(&progress, on: connection)
+        let error = try await #require(throws: RetentionLockHeld.self) {
+            try await retention.checkLock(&progress, on: connection)
+        }
+        #expect("\(error)".contains("pg_terminate_backend(\(holder.backendProcessIdentifier))"))
+        try await holder.execute("SELECT pg_advisory_unlock_all()")
+        try await retention.checkLock(&progress, on: connection)
     }
 
     @Test("rows of lower ids that come to be old after higher ones") func lowerLater() async throws {

@@ -16,6 +16,20 @@ extension Doctor {
         }
     }
 
+    /// Any role of the database can take the lock.
+    func retention(_ connection: Connection) async -> Finding {
+        await attempt("retention", connection) { connection throws(PostgresError) in
+            guard let row = try connection.query(DoctorStatements.retentionLockHolder).first else {
+                return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
+            }
+            let (process, user) = (try row.decode(0, as: Int32.self), try row.decode(1, as: String.self))
+            return .warning(
+                "retention",
+                "process \(process) of user \(user) has the lock for deleting old rows of the log, which grows meanwhile",
+                advice: "See it in pg_stat_activity. End it: SELECT pg_terminate_backend(\(process));")
+        }
+    }
+
     /// Room for four workers, of which each locks up to 256 lists and some tables at once, and as much for everybody else.
     private static let fewestLocks = 2_400
 

@@ -60,8 +60,9 @@ package struct Doctor: Sendable {
         case .requester: [privileges, grants, tables, vacuum, heldLists, daemons, waiting]
         case .daemon:
             [
-                privileges, grants, tables, keys, duplicates, ranks, rowSecurity, additions, vacuum, heldLists, daemons,
-                waiting,
+                privileges, grants, tables, keys, duplicates, ranks, rowSecurity, additions, vacuum, retention,
+                heldLists,
+                daemons, waiting,
             ]
         }
     }

@@ -178,6 +178,21 @@ enum DoctorStatements {
         """
     }
 
+    /// The session that keeps the lock under which daemons delete old rows of the log. A daemon has it for moments only, and
+    /// how long another role's session has had it may not be shown.
+    static let retentionLockHolder: SQL = """
+        SELECT holder.pid, session.usename::text
+        FROM pg_catalog.pg_locks AS holder
+        JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
+        WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
+            AND ((holder.classid::bigint << 32) | holder.objid::bigint)
+                = pg_catalog.hashtextextended('brocot.move_log retention', 0)
+            AND holder.database = (
+                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+            AND (session.usename <> CURRENT_USER OR session.state = 'idle'
+                OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
+        """
+
     static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists"
 
     static let waiting: SQL = """
