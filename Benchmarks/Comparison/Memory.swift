@@ -7,6 +7,8 @@ struct Memory: AsyncParsableCommand {
 
     @Option(help: "Pending requests.") var pending = 5_000_000
     @Option(help: "Requests of 10,000 items each.") var long = 200
+    @Option(help: "Requests of 10,000 items with keys of 1,000 bytes each, the longest that there can be.")
+    var longest = 24
     @Option(help: "Seconds to look at each.") var seconds = 20
 
     func run() async throws {
@@ -25,6 +27,14 @@ struct Memory: AsyncParsableCommand {
                     FROM generate_series(1, \(long)) AS n, generate_series(1, 10000) AS item GROUP BY n;
                     """)
             try await report(server, "\(long) requests of 10,000 items")
+            try await server.psql(
+                statement: """
+                    TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;
+                    INSERT INTO brocot.move_requests (list, items, placement)
+                    SELECT 'l' || n, array_agg(lpad(n || '.' || item, 1000, 'x') ORDER BY item), 'first'
+                    FROM generate_series(1, \(longest)) AS n, generate_series(1, 10000) AS item GROUP BY n;
+                    """)
+            try await report(server, "\(longest) requests of 10,000 items, 10 MB each")
         }
     }
 

@@ -46,7 +46,7 @@ struct Worker: Sendable {
     /// What failures teach, whatever the connection.
     private struct Tries {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
-        var share = BatchShare()
+        var share = BatchShare.atStart
         var lostConnections: FailureLog
         var failedBatches: FailureLog
         private var latestFailure = ContinuousClock.now

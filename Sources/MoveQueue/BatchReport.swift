@@ -36,8 +36,8 @@ package struct BatchReport: Sendable {
     package var heldBack = 0
     /// Whether any of the requests that were read changes the list of items.
     package var hasChangesOfList = false
-    /// Whether requests were decided that only one worker at a time may read.
-    var hasLargeRequests = false
+    /// A locked list for which there was no room in the batch, any of them; nil: there was room for some of each.
+    var crowdedOut: ListIdentifier?
     package var rebalances: [Rebalance] = []
     /// Whether a transaction has ended that the reading of the queue had passed over. Then nothing was decided.
     package var hasLostProgress = false

@@ -11,6 +11,14 @@ package struct BatchShare: Equatable, Sendable {
 
     package init() {}
 
+    /// For a process that has just started. The one before it may have been killed for its memory, and the first batches
+    /// shall be decided even so.
+    package static var atStart: BatchShare {
+        var share = BatchShare()
+        share.divisor = 1 << 6
+        return share
+    }
+
     package mutating func noteFailure() { divisor = min(divisor * 2, Self.largestDivisor) }
 
     package mutating func noteSuccess() { divisor = max(divisor / 2, 1) }

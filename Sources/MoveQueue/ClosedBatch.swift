@@ -2,8 +2,8 @@ import Ordering
 
 /// The pending requests that can be decided together, because every earlier request of their lists is among them.
 ///
-/// Pure. A list is cut where reading stopped, and before the first request that is postponed, or whose other list isn't locked
-/// or was cut before. Going through the requests by id finds every cut at once: a cut only holds up later ones.
+/// Pure. A list is cut where reading stopped, and before the first request whose other list isn't locked or was cut
+/// before. Going through the requests by id finds every cut at once: a cut only holds up later ones.
 package struct ClosedBatch: Equatable, Sendable {
     /// By id.
     package private(set) var requests: [PendingRequest] = []
@@ -11,8 +11,7 @@ package struct ClosedBatch: Equatable, Sendable {
     package private(set) var heldBack = 0
     /// How many requests come after a held list's first one, and wait for a person.
     package private(set) var held = 0
-    /// Lists of which more requests had to be left than could be taken, because somebody else has a list that they
-    /// need, or the turn to read a large request.
+    /// Lists of which more requests had to be left than could be taken, because somebody else has a list that they need.
     package private(set) var obstructed: Set<ListIdentifier> = []
 
     /// - Parameters:
@@ -20,10 +19,11 @@ package struct ClosedBatch: Equatable, Sendable {
     ///   - locked: the lists whose locks are held.
     ///   - held: lists that wait for a person.
     ///   - taken: lists that somebody else has. None of them is in `locked`.
+    ///   - cuts: the ids from which on requests of lists were not read.
     ///   - limit: how many requests were read at the most, for each list as target and again as source.
     package init(
         _ pending: [PendingRequest], locked: Set<ListIdentifier>, held: Set<ListIdentifier> = [],
-        taken: Set<ListIdentifier> = [], limit: Int
+        taken: Set<ListIdentifier> = [], cuts: [ListIdentifier: Int64] = [:], limit: Int
     ) {
         let ordered = pending.sorted { $0.id < $1.id }
         let lastRead = Self.lastRead(ordered, limit: limit)
@@ -40,8 +40,8 @@ package struct ClosedBatch: Equatable, Sendable {
                 continue
             }
             let isClosed = lists.allSatisfy { list in
-                !request.isPostponed && locked.contains(list) && !cut.contains(list)
-                    && lastRead[list].map { request.id <= $0 } ?? true
+                locked.contains(list) && !cut.contains(list) && lastRead[list].map { request.id <= $0 } ?? true
+                    && cuts[list].map { request.id < $0 } ?? true
             }
             if isClosed {
                 requests.append(request)
@@ -49,7 +49,7 @@ package struct ClosedBatch: Equatable, Sendable {
             } else {
                 cut.formUnion(lists)
                 heldBack += 1
-                if request.isPostponed || !cutByOthers.isDisjoint(with: lists) { cutByOthers.formUnion(lists) }
+                if !cutByOthers.isDisjoint(with: lists) { cutByOthers.formUnion(lists) }
                 for list in lists { balance[list, default: 0] -= 1 }
             }
         }

@@ -10,13 +10,9 @@ package struct QueueConfiguration: Sendable {
     package var listsPerBatch = 256
     /// At most so many lists are locked at once, with those that changes of list lead to.
     var locksPerBatch = 256
-    /// About so many bytes of items are read at once, not compressed, and at least 100 for each. A single request may have
-    /// more.
+    /// At most so many bytes of names and keys are read at once, not compressed, and at least 100 for each item. A single
+    /// request may have more.
     package var bytesPerBatch = 4 << 20
-    /// Requests that may have more bytes of items than this are read by one worker at a time.
-    var largestSharedRequest = 1 << 20
-    /// Shared by the workers of a process.
-    let largeRequestTurn = LargeRequestTurn()
     package var rebalancing = RebalancingPolicy()
     /// Lists with no more rows than this for each row to look up are read whole; 0: none.
     package var rowsPerLookup = 24

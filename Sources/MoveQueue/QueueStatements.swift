@@ -5,19 +5,15 @@ import Ordering
 enum QueueStatements {
     /// The earliest requests of locked lists, and the time that is now, in one snapshot.
     ///
-    /// At most `limit` for each list as target and as source, and no more than `total` rows and so many bytes in all
-    /// of items (not compressed, and at least 100 for each), but at least one request: what is left out there is later
-    /// than all that is returned.
-    ///
-    /// To know the size of compressed items, the server has to decompress them. So a first bound goes by what they have at
-    /// the most, since no method of compression reaches 256 to 1, and only what is within 64 times the bytes is measured.
-    /// Requests that may have more than `largest` bytes are returned without their items, and count for none.
+    /// At most `limit` for each list as target and as source are considered. Where they are more than `total`, or have more
+    /// bytes, lists share the room: see ``sharedRoom(total:bytes:first:)``. A row without a placement says that requests of
+    /// a list from that id on were left out.
     ///
     /// `inOneGo` is for lists of one ordered table: all requests from the first of the lists to the last are visited, if
     /// they are fewer than so many, those of other lists in between as well. That is much cheaper than a probe for each
     /// list, where hardly any has a second request. 0: not tried.
     static func pending(
-        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, largest: Int, inOneGo: Int,
+        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, first: ListIdentifier? = nil, inOneGo: Int,
         _ progress: ReadProgress
     ) -> SQL {
         // Those of other lists are left out before anything is counted: they would take the room of what is asked for.
@@ -45,37 +41,96 @@ enum QueueStatements {
                 SELECT as_source.* FROM \(probed) CROSS JOIN LATERAL (
                     \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
                 ) AS as_source
-            ), estimated AS (
-                SELECT candidate.*,
-                    pg_catalog.pg_column_size(candidate.items) * CASE
-                        WHEN pg_catalog.pg_column_compression(candidate.items) IS NULL THEN 1::bigint ELSE 256 END
-                    AS most_bytes
-                FROM candidate
-            ), bounded AS (
-                SELECT estimated.*, estimated.most_bytes > \(largest)::bigint AS is_postponed,
-                    sum(CASE WHEN estimated.most_bytes > \(largest)::bigint THEN 0 ELSE estimated.most_bytes END)
-                        OVER earlier AS most_bytes_so_far,
-                    row_number() OVER earlier AS number
-                FROM estimated
-                WINDOW earlier AS (ORDER BY estimated.id ROWS UNBOUNDED PRECEDING)
-            ), weighed AS (
-                SELECT bounded.*,
-                    sum(CASE WHEN bounded.is_postponed THEN 0 ELSE greatest(
-                        CASE WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL
-                            THEN pg_catalog.pg_column_size(bounded.items)
-                            ELSE pg_catalog.octet_length(pg_catalog.array_send(bounded.items)) END,
-                        100 * pg_catalog.cardinality(bounded.items)
-                    ) END) OVER earlier AS bytes
-                FROM bounded
-                WHERE (bounded.most_bytes_so_far <= 64 * \(bytes)::bigint AND bounded.number <= \(total)::bigint)
-                    OR bounded.number = 1
-                WINDOW earlier AS (ORDER BY bounded.id ROWS UNBOUNDED PRECEDING)
+            ), \(sharedRoom(total: total, bytes: bytes, first: first)), result AS (
+                SELECT estimated.id, estimated.ordered_table, estimated.list, estimated.items, estimated.placement,
+                    estimated.anchor, estimated.position, estimated.from_list, estimated.location, estimated.missing
+                FROM estimated WHERE (SELECT is_enough FROM room)
+                UNION ALL
+                SELECT shared.id, shared.ordered_table, shared.list, shared.items, shared.placement,
+                    shared.anchor, shared.position, shared.from_list, shared.location, shared.missing
+                FROM shared WHERE shared.fits
+                UNION ALL
+                SELECT min(shared.id), shared.ordered_table, shared.list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+                FROM shared WHERE NOT shared.fits GROUP BY shared.ordered_table, shared.list
+                UNION ALL
+                SELECT min(shared.id), shared.ordered_table, shared.from_list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+                FROM shared WHERE NOT shared.fits AND shared.from_list IS NOT NULL
+                GROUP BY shared.ordered_table, shared.from_list
             )
-            SELECT weighed.id, weighed.ordered_table, weighed.list,
-                CASE WHEN NOT weighed.is_postponed THEN weighed.items END, weighed.placement, weighed.anchor,
-                weighed.position, weighed.from_list, moment.now, weighed.location::text, weighed.missing
-            FROM weighed CROSS JOIN moment
-            WHERE weighed.bytes <= \(bytes)::bigint OR weighed.number = 1
+            SELECT result.id, result.ordered_table, result.list, result.items, result.placement, result.anchor,
+                result.position, result.from_list, moment.now, result.location::text, result.missing
+            FROM result CROSS JOIN moment
+            """
+    }
+
+    /// Whether there is room for all candidates, and if not, for which.
+    ///
+    /// A list's requests are taken in their order, and of all lists first what has the fewest bytes, together with the
+    /// earlier ones of its list. So a list with little to do never waits for one with much. The requests of the list
+    /// `first` come before all others. At least one request is taken.
+    ///
+    /// The bytes are those of all names and keys, not compressed, and at least 100 for each item. To know the size of
+    /// compressed items, the server has to decompress them. So a first bound goes by what they have at the most, since no
+    /// method of compression reaches 256 to 1, and only what is within 64 times the room is measured.
+    private static func sharedRoom(total: Int, bytes: Int, first: ListIdentifier?) -> SQL {
+        let isFirst =
+            first.map { first -> SQL in
+                """
+                (estimated.ordered_table = \(first.orderedTable) AND (
+                    estimated.list = \(first.list) OR coalesce(estimated.from_list = \(first.list), false)))
+                """
+            } ?? "false"
+        return """
+            estimated AS MATERIALIZED (
+                SELECT candidate.*,
+                    pg_catalog.octet_length(candidate.list) + coalesce(pg_catalog.octet_length(candidate.anchor), 0)
+                        + coalesce(pg_catalog.octet_length(candidate.from_list), 0) AS name_bytes,
+                    CASE WHEN pg_catalog.pg_column_compression(candidate.items) IS NOT NULL
+                        THEN 256::bigint * pg_catalog.pg_column_size(candidate.items)
+                        -- An element has at least 8 bytes. To count those of a value that is stored elsewhere, it had to be read.
+                        WHEN pg_catalog.pg_column_size(candidate.items) > 2000
+                        THEN 13::bigint * pg_catalog.pg_column_size(candidate.items)
+                        ELSE greatest(
+                            pg_catalog.pg_column_size(candidate.items), 100 * pg_catalog.cardinality(candidate.items))
+                    END AS most_bytes
+                FROM candidate
+            ), room AS MATERIALIZED (
+                SELECT count(*) <= \(total)::bigint
+                    AND coalesce(sum(estimated.most_bytes + estimated.name_bytes), 0) <= \(bytes)::bigint AS is_enough
+                FROM estimated
+            ), once AS (
+                SELECT DISTINCT ON (estimated.id) estimated.*,
+                    \(isFirst) AS is_first
+                FROM estimated
+                WHERE NOT (SELECT is_enough FROM room)
+                ORDER BY estimated.id
+            ), queued AS (
+                SELECT once.*, sum(once.most_bytes) OVER (
+                        PARTITION BY once.ordered_table, once.list ORDER BY once.id ROWS UNBOUNDED PRECEDING
+                    ) AS bytes_of_list
+                FROM once
+            ), bounded AS (
+                SELECT queued.*, sum(queued.most_bytes) OVER in_turn AS most_bytes_so_far, row_number() OVER in_turn AS number
+                FROM queued
+                WINDOW in_turn AS (
+                    ORDER BY queued.is_first DESC, CASE WHEN queued.is_first THEN 0 ELSE queued.bytes_of_list END, queued.id
+                    ROWS UNBOUNDED PRECEDING)
+            ), measured AS (
+                SELECT bounded.*,
+                    sum(bounded.name_bytes + CASE
+                        WHEN bounded.number > 1 AND bounded.most_bytes_so_far > 64 * \(bytes)::bigint THEN bounded.most_bytes
+                        WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL
+                        THEN greatest(pg_catalog.pg_column_size(bounded.items), 100 * pg_catalog.cardinality(bounded.items))
+                        ELSE greatest(
+                            pg_catalog.octet_length(pg_catalog.array_send(bounded.items)),
+                            100 * pg_catalog.cardinality(bounded.items))
+                    END) OVER (ORDER BY bounded.number ROWS UNBOUNDED PRECEDING) AS bytes_so_far
+                FROM bounded
+            ), shared AS MATERIALIZED (
+                SELECT measured.*, measured.number = 1 OR (
+                    measured.number <= \(total)::bigint AND measured.bytes_so_far <= \(bytes)::bigint) AS fits
+                FROM measured
+            )
             """
     }
 

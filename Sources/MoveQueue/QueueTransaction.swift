@@ -11,6 +11,12 @@ package struct QueueTransaction: Sendable {
         /// changes of list lead to or come from, without which such changes have to wait.
         case next(from: Place, lists: Int, readingAhead: Int, withPartners: Bool)
         case lists([ListIdentifier])
+
+        /// The list whose requests come before those of all others; nil: all lists are equal.
+        var first: ListIdentifier? {
+            guard case .lists(let lists) = self, lists.count == 1 else { return nil }
+            return lists[0]
+        }
     }
 
     private let configuration: QueueConfiguration
@@ -29,24 +35,10 @@ package struct QueueTransaction: Sendable {
     func run(
         _ scope: Scope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
-        let hasTurn = configuration.largeRequestTurn.take()
-        // Also after a failure, others come first.
-        var wasUsed = true
-        defer { if hasTurn { configuration.largeRequestTurn.giveBack(wasUsed: wasUsed) } }
-        let largest = hasTurn ? Int.max : configuration.largestSharedRequest
-        let report = try attempts(scope, largest, progress, postponed, on: connection)
-        wasUsed = report.hasLargeRequests
-        return report
-    }
-
-    private func attempts(
-        _ scope: Scope, _ largest: Int, _ progress: ReadProgress, _ postponed: [ListIdentifier],
-        on connection: isolated Connection
-    ) throws(BatchFailure) -> BatchReport {
         var course = Course()
         func inParts(_ lists: [ListIdentifier]) -> Attempt {
             Attempt(
-                scope: .lists(lists), isInParts: true, rowLocks: .refusedAlsoInOwnTable, largest: largest,
+                scope: .lists(lists), isInParts: true, rowLocks: .refusedAlsoInOwnTable, first: scope.first,
                 progress: progress, postponed: [])
         }
         let last: Attempt
@@ -55,7 +47,7 @@ package struct QueueTransaction: Sendable {
             last = inParts(lists)
         case .next:
             let together = Attempt(
-                scope: scope, isInParts: false, rowLocks: .refused, largest: largest, progress: progress,
+                scope: scope, isInParts: false, rowLocks: .refused, first: scope.first, progress: progress,
                 postponed: postponed)
             do throws(QueueError) {
                 return try run(together, &course, on: connection)
@@ -76,8 +68,8 @@ package struct QueueTransaction: Sendable {
         let scope: Scope
         let isInParts: Bool
         let rowLocks: MoveApplication.RowLocks
-        /// Larger requests are not read, in bytes.
-        let largest: Int
+        /// The list whose requests come before those of all others; nil: all lists are equal.
+        let first: ListIdentifier?
         let progress: ReadProgress
         let postponed: [ListIdentifier]
     }
@@ -105,16 +97,15 @@ package struct QueueTransaction: Sendable {
         let claim = try claim(attempt, on: connection)
         course.locked = claim.locked
         report.note(claim)
-        let (pending, time) = try read(
-            claim.locked, inOneGo: rowsInOneGo(attempt.scope, claim), attempt.largest, attempt.progress, on: connection)
+        let (pending, cuts, time) = try read(
+            claim.locked, inOneGo: rowsInOneGo(attempt.scope, claim), attempt.first, attempt.progress, on: connection)
         report.hasLostProgress = try !holds(attempt.progress, on: connection)
         guard !report.hasLostProgress else { return report }
         let batch = ClosedBatch(
             pending, locked: Set(claim.locked), held: Set(claim.held),
-            taken: Set(claim.unavailable + attempt.postponed),
-            limit: configuration.requestsPerList)
+            taken: Set(claim.unavailable + attempt.postponed), cuts: cuts, limit: configuration.requestsPerList)
         report.note(batch)
-        report.hasLargeRequests = batch.requests.contains { $0.bytesOfItems > configuration.largestSharedRequest }
+        if !cuts.isEmpty { report.crowdedOut = crowdedOut(of: claim.locked, cuts, batch) }
         report.hasChangesOfList = pending.contains { $0.move.source != nil }
         guard let time, !batch.requests.isEmpty else { return report }
         course.step = .applying
@@ -179,22 +170,35 @@ package struct QueueTransaction: Sendable {
     private static let fewestListsInOneGo = 16
 
     private func read(
-        _ lists: [ListIdentifier], inOneGo: Int, _ largest: Int, _ progress: ReadProgress,
+        _ lists: [ListIdentifier], inOneGo: Int, _ first: ListIdentifier?, _ progress: ReadProgress,
         on connection: isolated Connection
-    ) throws -> ([PendingRequest], Timestamp?) {
-        guard !lists.isEmpty else { return ([], nil) }
+    ) throws -> (requests: [PendingRequest], cuts: [ListIdentifier: Int64], time: Timestamp?) {
+        guard !lists.isEmpty else { return ([], [:], nil) }
         let rows = try connection.query(
             QueueStatements.pending(
                 in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,
-                bytes: configuration.bytesPerBatch, largest: largest, inOneGo: inOneGo, progress),
+                bytes: configuration.bytesPerBatch, first: first, inOneGo: inOneGo, progress),
             prepared: true)
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
+        var cuts: [ListIdentifier: Int64] = [:]
         for row in rows {
-            let request = try PendingRequest(row)
-            requests[request.id] = request
+            if try row.decode(4, as: String?.self) == nil {
+                let list = ListIdentifier(orderedTable: try row.decode(1), list: try row.decode(2))
+                cuts[list] = min(try row.decode(0), cuts[list] ?? .max)
+            } else {
+                let request = try PendingRequest(row)
+                requests[request.id] = request
+            }
         }
-        return (Array(requests.values), try rows.first?.decode(8, as: Timestamp.self))
+        return (Array(requests.values), cuts, try rows.first?.decode(8, as: Timestamp.self))
+    }
+
+    private func crowdedOut(
+        of lists: [ListIdentifier], _ cuts: [ListIdentifier: Int64], _ batch: ClosedBatch
+    ) -> ListIdentifier? {
+        let served = Set(batch.requests.flatMap(\.move.lists))
+        return lists.filter { cuts[$0] != nil && !served.contains($0) }.randomElement()
     }
 
     /// Applies requests, but those of lists of which somebody else has rows locked.
@@ -315,11 +319,9 @@ package struct QueueTransaction: Sendable {
 }
 
 extension PendingRequest {
-    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:largest:inOneGo:_:)``.
+    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:first:inOneGo:_:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
-        let items = try row.decode(3, as: [String]?.self)
-        isPostponed = items == nil
         location = try row.decode(9, as: String.self)
         let orderedTable = try row.decode(1, as: String.self)
         let anchor = try row.decode(5, as: String?.self)
@@ -340,6 +342,6 @@ extension PendingRequest {
         }
         move = Move(
             list: ListIdentifier(orderedTable: orderedTable, list: try row.decode(2, as: String.self)),
-            items: items ?? [], action: action, missing: missing)
+            items: try row.decode(3, as: [String].self), action: action, missing: missing)
     }
 }

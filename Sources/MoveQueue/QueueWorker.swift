@@ -35,6 +35,8 @@ package struct QueueWorker: Sendable {
     private var postponed = PostponedLists()
     /// Whether those that were postponed are next. They take turns with all others, so that nobody waits for long.
     private var isPostponedTurn = false
+    /// A list that is next, alone, since the latest batch had no room for it.
+    private var crowdedOut: ListIdentifier?
     /// What was found since the round began; nil: it began somewhere in the middle.
     private var round: Round? = Round()
     /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
@@ -103,7 +105,10 @@ package struct QueueWorker: Sendable {
         let isWoken = wasIdle
         if reading.isDue, !isWoken || wasWokenInVain { try await look(on: connection) }
         (wasIdle, wasWokenInVain) = (false, false)
+        if let report = try await runCrowdedOut(on: connection) { return .decided(report) }
         while true {
+            // A small batch, such as the first ones, has fewer of each list, and not only one list: a round would take long.
+            let depth = min(depth, max(1, Double(configuration.requestsPerList) / 2))
             let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
             let withPartners = seesChangesOfList
             let scope = QueueTransaction.Scope.next(
@@ -113,8 +118,11 @@ package struct QueueWorker: Sendable {
                 reading.fallBack()
                 continue
             }
+            crowdedOut = report.crowdedOut
             if report.decided > 0 {
-                depth = max(1, (depth + Double(report.decided + report.heldBack) / Double(report.locked)) / 2)
+                let found = Double(report.decided + report.heldBack) / Double(report.locked)
+                // Where bytes are what bounds a batch, more lists make it no larger, and those with little to do come sooner.
+                self.depth = max(1, report.crowdedOut == nil ? (self.depth + found) / 2 : found)
             }
             if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
             postponed.noteTaken(report.unavailable, at: .now)
@@ -128,6 +136,18 @@ package struct QueueWorker: Sendable {
             wasWokenInVain = isWoken && wasIdle
             return end
         }
+    }
+
+    /// Decides requests of the list for which the latest batch had no room: not together with others, which would wait.
+    ///
+    /// - Returns: nil if there is no such list, or nothing of it could be decided.
+    private mutating func runCrowdedOut(on connection: Connection) async throws(BatchFailure) -> BatchReport? {
+        guard let list = crowdedOut else { return nil }
+        crowdedOut = nil
+        let report = try await run(transaction, .lists([list]), postponed: [], on: connection)
+        if report.hasLostProgress { reading.fallBack() }
+        postponed.noteTaken(report.obstructed.union(report.unavailable), at: .now)
+        return report.hasDecisions ? report : nil
     }
 
     /// Tries lists that were postponed.

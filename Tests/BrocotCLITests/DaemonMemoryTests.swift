@@ -52,7 +52,7 @@ import Testing
         let id = try await connection.query(
             "SELECT brocot.move('small', 'item', first => true)"
         ).single().decode(0, as: Int64.self)
-        try await eventually("request \(id) is applied") {
+        try await eventually("request \(id) is applied", within: .seconds(180)) {
             try await !connection.query("SELECT FROM brocot.move_log WHERE id = \(id)").isEmpty
         }
     }

@@ -12,6 +12,14 @@ import Testing
         #expect(share.divisor == 4)
     }
 
+    @Test("is small after a start, and whole after a few successes")
+    func start() {
+        var share = BatchShare.atStart
+        #expect(share.divisor == 64)
+        for _ in 0..<6 { share.noteSuccess() }
+        #expect(share.divisor == 1)
+    }
+
     @Test("stays within a whole batch and a single request")
     func bounds() {
         var share = BatchShare()

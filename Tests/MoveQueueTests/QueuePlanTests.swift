@@ -121,7 +121,7 @@ struct QueuePlanTests {
             try await expect(
                 ["move_requests_by_list", "move_requests_by_from_list"],
                 in: QueueStatements.pending(
-                    in: lists, limit: 10, total: 100, bytes: 1_000_000, largest: 1_000_000, inOneGo: inOneGo, progress))
+                    in: lists, limit: 10, total: 100, bytes: 1_000_000, inOneGo: inOneGo, progress))
         }
     }
 
@@ -130,7 +130,7 @@ struct QueuePlanTests {
         let connection = try await TestDatabase.current.connect()
         let plan = try await connection.genericPlan(
             of: QueueStatements.pending(
-                in: lists, limit: 10, total: 100, bytes: 1_000_000, largest: 1_000_000, inOneGo: 100, progress),
+                in: lists, limit: 10, total: 100, bytes: 1_000_000, inOneGo: 100, progress),
             settings: QueueConfiguration().settings)
         for role in ["list", "from_list"] {
             #expect(plan.contains("AND (\(role) >= bounds.first) AND (\(role) <= bounds.last) AND (id >"), "\(plan)")

@@ -1,0 +1,97 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import MoveQueue
+
+@Suite("Where a batch has no room for all requests", .database, .timeLimit(.minutes(5)))
+struct SharedRoomTests {
+    private static let roomForFifty: QueueConfiguration = {
+        var configuration = QueueConfiguration()
+        configuration.bytesPerBatch = 5_500
+        return configuration
+    }()
+
+    private func move(_ list: String, items: Int = 1) -> Move {
+        Move(list: ListIdentifier(list), items: (1...items).map(String.init), action: .place(.last, from: nil))
+    }
+
+    private func pendingLists(_ fixture: QueueFixture) async throws -> [String] {
+        let rows = try await fixture.connection.query("SELECT list FROM brocot.move_requests ORDER BY list")
+        return try rows.map { try $0.decode(0) }
+    }
+
+    @Test("a small request is decided before older large ones of other lists")
+    func smallBeforeLarge() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue([move("large 1", items: 60), move("large 2", items: 60), move("small")])
+        var worker = QueueWorker(Self.roomForFifty)
+        _ = try await worker.runBatch(on: fixture.connection)
+        #expect(try await pendingLists(fixture) == ["large 1", "large 2"])
+    }
+
+    @Test("each request that is larger than the room is decided alone")
+    func largeAlone() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue((1...4).map { move("large \($0)", items: 60) })
+        var worker = QueueWorker(Self.roomForFifty)
+        for left in [3, 2, 1, 0] {
+            _ = try await worker.runBatch(on: fixture.connection)
+            #expect(try await pendingLists(fixture).count == left)
+        }
+    }
+
+    @Test("large requests are decided though small ones of other lists keep coming")
+    func largeBesideSmall() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue((1...3).map { move("large \($0)", items: 60) })
+        var worker = QueueWorker(Self.roomForFifty)
+        for _ in 1...6 {
+            try await fixture.enqueue([move("small 1"), move("small 2")])
+            _ = try await worker.runBatch(on: fixture.connection)
+        }
+        #expect(try await pendingLists(fixture).allSatisfy { $0.hasPrefix("small") })
+    }
+
+    @Test("a small request among many lists with large ones waits for few of these, also after a start")
+    func smallAmongMany() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue((100..<140).map { move("\($0)", items: 60) } + [move("099")])
+        var worker = QueueWorker(Self.roomForFifty)
+        var share = BatchShare.atStart
+        var batches = 0
+        while try await pendingLists(fixture).contains("099"), batches < 100 {
+            worker.take(share)
+            _ = try await worker.runBatch(on: fixture.connection)
+            share.noteSuccess()
+            batches += 1
+        }
+        #expect(batches <= 6, "\(batches) batches")
+    }
+
+    @Test("a list with many requests leaves room for the one request of another")
+    func deepList() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue((1...100).map { _ in move("deep", items: 5) } + [move("shallow")])
+        var worker = QueueWorker(Self.roomForFifty)
+        _ = try await worker.runBatch(on: fixture.connection)
+        let pending = try await pendingLists(fixture)
+        #expect(!pending.contains("shallow") && (1..<100).contains(pending.count), "\(pending.count)")
+    }
+
+    @Test("the names of lists and anchors count")
+    func names() async throws {
+        let fixture = try await QueueFixture()
+        let long = String(repeating: "n", count: 900)
+        let anchored = Move(
+            list: ListIdentifier(long), items: ["x"], action: .place(.before(long), from: long + "2"))
+        try await fixture.enqueue((1...10).map { _ in anchored })
+        var worker = QueueWorker(Self.roomForFifty)
+        guard case .decided(let report) = try await worker.runBatch(on: fixture.connection) else {
+            Issue.record("nothing was decided")
+            return
+        }
+        #expect(report.decided == 1)
+    }
+}
