@@ -11,9 +11,7 @@ struct AttachCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES:
               brocot attach public.tasks --item id --list project_id --order-by 'position, created_at'
-              brocot attach public.tasks --item id --list project_id --visible 'deleted_at IS NULL'
               brocot attach public.tasks --item id --list assignee_id --rank assignee_rank
-              brocot attach public.playlist_songs --item song_id --list playlist_id --owns-rows
               brocot attach public.menu --item id
               brocot attach public.tasks --item id --list project_id --dry-run
 
@@ -45,12 +43,12 @@ struct AttachCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            A condition on the row, such as 'deleted_at IS NULL'. Rows that fail it keep their place and count for no \
-            position.
+            Not in this version: a condition on the row, such as 'deleted_at IS NULL'. Rows that fail it keep their place \
+            and count for no position.
             """)
     var visible: String?
 
-    @Flag(help: "The rows are Brocot's: placing a missing item inserts a row, removing an item deletes its row.")
+    @Flag(help: "Not in this version: placing a missing item inserts a row, removing an item deletes its row.")
     var ownsRows = false
 
     @Option(help: "Where rows are placed that are inserted: first, last or none.")
@@ -66,6 +64,12 @@ struct AttachCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !sql || !dryRun else { throw ValidationError("Give --sql or --dry-run, not both.") }
+        guard visible == nil else {
+            throw ValidationError("--visible does not work yet: this version counts every row of a list.")
+        }
+        guard !ownsRows else {
+            throw ValidationError("--owns-rows does not work yet: insert and delete the rows yourself.")
+        }
     }
 
     func run() async throws {

@@ -70,7 +70,7 @@ enum ExitStatus: Int32, Sendable {
         switch error {
         case .database(let error): status(of: error)
         case .invalidStoredRank, .missingColumn: .needsRepair
-        case .unsupportedKeyType, .unsupportedListColumns: .usage
+        case .unsupportedKeyType: .usage
         case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .readingDoesNotSettle: .failed
         }
     }

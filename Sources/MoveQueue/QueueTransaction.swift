@@ -335,6 +335,7 @@ extension PendingRequest {
             case ("after", let anchor?, nil): .place(.after(anchor), from: source)
             case ("at", nil, let position?): .place(.at(position), from: source)
             case ("remove", nil, nil): .remove
+            case ("arrive", nil, nil): .arrive
             default: nil
             }
         guard let action, let missing = MissingItems(rawValue: try row.decode(10, as: String.self)) else {

@@ -6,6 +6,9 @@ package struct Move: Hashable, Sendable {
         case place(Placement, from: String? = nil)
         /// Takes those of the items that are there out of the list's order.
         case remove
+        /// Places those of the items that are in the list and unplaced, side by side, at the end that the table has for rows
+        /// that arrive. The others are passed over.
+        case arrive
     }
 
     package let list: ListIdentifier

@@ -1,20 +1,38 @@
-/// A table whose rows carry a rank in `rank_num`, `rank_den` and `rank`.
+/// A table whose rows carry a rank in three columns: the sort key, and the exact fraction.
 package struct OrderedTable: Hashable, Sendable {
     /// What move requests call it: `items`, else `schema.table`.
     package let name: String
     package let schema: String
     package let table: String
-    /// The columns that together say which list a row is in.
+    /// The columns that together say which list a row is in. None: the whole table is one list.
     package let listColumns: [KeyColumn]
     /// The column that identifies a row within its list.
     package let itemColumn: KeyColumn
     /// Whether placing a missing item inserts a row and removing an item deletes its row. Else removing sets the rank to
     /// NULL.
     package let ownsRows: Bool
+    /// The column of the sort key; the columns of the fraction are named after it.
+    package let rankColumn: String
+    /// The end at which rows that arrive are placed.
+    package let arrivalEnd: ArrivalEnd
+
+    /// An end of a list.
+    package enum ArrivalEnd: String, Sendable {
+        case first, last
+    }
+
+    /// The names of what belongs to the order.
+    package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }
+
+    /// Whether this is `brocot.items`: its key on ranks is deferrable, and no trigger of attach keeps its ranks.
+    var isBuiltIn: Bool { name == "items" }
 
     package init(
-        name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool
+        name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
+        rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ArrivalEnd = .last
     ) {
+        self.rankColumn = rankColumn
+        self.arrivalEnd = arrivalEnd
         self.name = name
         self.schema = schema
         self.table = table
@@ -35,9 +53,30 @@ package struct OrderedTable: Hashable, Sendable {
         return nil
     }
 
-    /// A list's key that names no value of the table's list column, as a rejection.
+    /// A list's key that names no values of the table's list columns, as a rejection.
     package func rejection(ofList key: String) -> Rejection? {
-        listColumns[0].type.isCanonical(key) ? nil : invalidKey(key, of: listColumns[0])
+        guard let values = listValues(of: key) else {
+            let form =
+                listColumns.isEmpty
+                ? "empty: the whole table is one list"
+                : "a JSON array of the \(listColumns.count) texts, as brocot.list_key gives it"
+            return Rejection(.invalidKey, "'\(key)' is no list of \(schema).\(table), whose key is \(form)")
+        }
+        for (column, value) in zip(listColumns, values) where !column.type.isCanonical(value) {
+            return invalidKey(value, of: column)
+        }
+        return nil
+    }
+
+    /// The text of each list column that a list's key is made of; nil where the key doesn't have the form of one.
+    package func listValues(of key: String) -> [String]? {
+        switch listColumns.count {
+        case 0: return key.isEmpty ? [] : nil
+        case 1: return [key]
+        default:
+            guard let parts = ListKey.parts(of: key), parts.count == listColumns.count else { return nil }
+            return parts
+        }
     }
 
     private func invalidKey(_ key: String, of column: KeyColumn) -> Rejection {

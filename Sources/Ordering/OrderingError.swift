@@ -16,8 +16,6 @@ package enum OrderingError: Error, Sendable {
     case readingDoesNotSettle(list: ListIdentifier)
     /// A key column of the registered table has a type that can't be a key.
     case unsupportedKeyType(table: String, column: String, type: String)
-    /// The lists of the registered table do not have one column.
-    case unsupportedListColumns(table: String, count: Int)
     /// The table is registered, but it or one of its key columns does not exist.
     case missingColumn(table: String, relation: String, column: String)
 }
@@ -42,8 +40,6 @@ extension OrderingError: CustomStringConvertible {
             "reading list \(list) does not settle; please report this with what was asked for"
         case .unsupportedKeyType(let table, let column, let type):
             "column \(column) of \(table) has type \(type); keys are \(KeyType.names)"
-        case .unsupportedListColumns(let table, let count):
-            "\(table) has \(count) list columns; this version can only order a table that has one"
         case .missingColumn(let table, let relation, let column):
             "ordered table \(table) is registered, but there is no table \(relation) with a column "
                 + "\(column); restore it, or correct the row in brocot.ordered_tables"

@@ -223,6 +223,7 @@ extension BrocotTransaction {
         case .place(let placement, let source):
             try place(move.items, placement, in: move.list, from: source, missing: move.missing)
         case .remove: try remove(move.items, from: move.list)
+        case .arrive: preconditionFailure("only triggers ask for rows to arrive")
         }
     }
 
@@ -232,6 +233,7 @@ extension BrocotTransaction {
             _ = try enqueuePlace(move.items, placement, in: move.list, from: source, missing: move.missing)
         case .remove:
             _ = try enqueueRemove(move.items, from: move.list)
+        case .arrive: preconditionFailure("only triggers ask for rows to arrive")
         }
     }
 }

@@ -35,6 +35,10 @@ package struct ListModel: Sendable {
                 target.placed.removeAll { $0 == item }
                 if !ownsRows { target.unplaced.insert(item) }
             }
+        case .arrive:
+            let arriving = move.items.filter(target.unplaced.contains)
+            target.unplaced.subtract(arriving)
+            target.placed += arriving
         case .place(let placement, let source):
             if let rejection = rejection(of: move, placement, from: source, target: target) { return rejection }
             target.placed.removeAll { move.items.contains($0) }

@@ -13,11 +13,14 @@ package struct RandomMoves {
     let changesOfList: Int
     /// Of a hundred moves, how many insert no item that is missing.
     let rejectingMissing: Int
+    /// Of a hundred moves, how many place rows that have no rank: at most 12.
+    let arriving: Int
 
     package init(
         generator: SeededGenerator, orderedTable: String, lists: [String], items: [String], longestBlock: Int,
-        changesOfList: Int = 30, rejectingMissing: Int = 0
+        changesOfList: Int = 30, rejectingMissing: Int = 0, arriving: Int = 0
     ) {
+        self.arriving = arriving
         self.generator = generator
         self.orderedTable = orderedTable
         self.lists = lists
@@ -44,6 +47,7 @@ package struct RandomMoves {
 
     private mutating func action(in list: String) -> Move.Action {
         let kind = Int.random(in: 0..<100, using: &generator)
+        guard kind >= arriving else { return .arrive }
         guard kind >= 12 else { return .remove }
         let anchor = items.randomElement(using: &generator) ?? ""
         let placement: Placement =

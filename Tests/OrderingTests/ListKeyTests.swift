@@ -2,6 +2,8 @@ import LibPQ
 import TestPostgres
 import Testing
 
+@testable import Ordering
+
 @Suite("brocot.list_key names a list by the texts of its columns", .database, .timeLimit(.minutes(10)))
 struct ListKeyTests {
     @Test(
@@ -14,5 +16,36 @@ struct ListKeyTests {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query("SELECT brocot.list_key(\(unsafeRaw: arguments))").single()
         #expect(try row.decode(0, as: String?.self) == expected)
+    }
+
+    @Test("which is read back from nothing but what jsonb prints")
+    func readBack() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for parts in [["7", "todo"], ["a\"b\\", "é\u{1}\u{8}\t\n\u{7f}/\u{1f}", "e\u{301}"], ["", ""]] {
+            let row = try await connection.query("SELECT brocot.list_key(VARIADIC \(parts))").single()
+            let key = try row.decode(0, as: String.self)
+            #expect(ListKey.parts(of: key) == parts)
+        }
+        for key in [
+            "", "7", "[\"7\",\"todo\"]", "[\"7\", \"\\u0074\"]", "[7, \"todo\"]", "[\"7\", \"todo\"] ", "[\"7\", null]",
+        ] {
+            #expect(ListKey.parts(of: key) == nil, "\(key)")
+        }
+    }
+
+    @Test("so that a table's list has one name only")
+    func oneName() {
+        func table(_ columns: [KeyColumn]) -> OrderedTable {
+            OrderedTable(
+                name: "t", schema: "public", table: "t", listColumns: columns, itemColumn: KeyColumn("id", .bigint),
+                ownsRows: false)
+        }
+        let two = table([KeyColumn("team", .bigint), KeyColumn("state", .text)])
+        #expect(two.rejection(ofList: #"["7", "todo"]"#) == nil)
+        for key in [#"["07", "todo"]"#, #"["7","todo"]"#, "7", #"["7", "todo", "x"]"#] {
+            #expect(two.rejection(ofList: key)?.code == .invalidKey, "\(key)")
+        }
+        #expect(table([]).rejection(ofList: "") == nil)
+        #expect(table([]).rejection(ofList: "7")?.code == .invalidKey)
     }
 }

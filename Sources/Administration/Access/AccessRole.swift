@@ -1,3 +1,4 @@
+import Ordering
 import LibPQ
 
 /// What a database role has to do with Brocot: the least that it needs.
@@ -17,8 +18,13 @@ package enum AccessRole: String, CaseIterable, Sendable {
         package let name: String
         package let listColumns: [String]
         package let itemColumn: String
+        package let rankColumn: String
 
-        package init(schema: String, name: String, listColumns: [String], itemColumn: String) {
+        package init(
+            schema: String, name: String, listColumns: [String], itemColumn: String,
+            rankColumn: String = OrderNames.usualRankColumn
+        ) {
+            self.rankColumn = rankColumn
             self.schema = schema
             self.name = name
             self.listColumns = listColumns
@@ -129,7 +135,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
     }
 
     private func rights(on table: OwnTable) -> [AccessRight] {
-        let ranks = ["rank_num", "rank_den", "rank"]
+        let names = OrderNames(schema: table.schema, table: table.name, rank: table.rankColumn)
+        let ranks = [names.numerator, names.denominator, names.rank]
         // Writers go to a row by its place, in system columns; a mover names the partition too.
         let places = self == .daemon ? ["ctid"] : ["ctid", "tableoid"]
         let readable = table.listColumns + [table.itemColumn] + ranks

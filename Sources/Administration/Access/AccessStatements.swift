@@ -4,7 +4,8 @@ import LibPQ
 enum AccessStatements {
     /// The registered tables of the user's own, as far as they exist.
     static let ownTables: SQL = """
-        SELECT registered.schema_name, registered.table_name, registered.list_columns, registered.item_column
+        SELECT registered.schema_name, registered.table_name, registered.list_columns, registered.item_column,
+            registered.rank_column
         FROM brocot.ordered_tables AS registered
         WHERE NOT registered.owns_rows
             AND pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name)) IS NOT NULL

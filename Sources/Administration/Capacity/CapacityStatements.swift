@@ -6,13 +6,19 @@ struct CapacityStatements {
     private let table: SQL
     private let item: SQL
     private let isInList: SQL
+    private let rank: SQL
+    private let num: SQL
+    private let den: SQL
 
     init(_ ordered: OrderedTable, list: String) {
         table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
         item = ordered.itemColumn.type.text(of: "stored.\(ordered.itemColumn.identifier)")
-        isInList = """
-            stored.\(ordered.listColumns[0].identifier) = \(list)::text::\(ordered.listColumns[0].type.sql)
-            """
+        let parts = zip(ordered.listColumns, ordered.listValues(of: list) ?? []).map { column, value -> SQL in
+            "stored.\(column.identifier) = \(value)::text::\(column.type.sql)"
+        }
+        isInList = parts.isEmpty ? "true" : parts.joined(separator: " AND ")
+        rank = "\(identifier: ordered.names.rank)"
+        (num, den) = ("\(identifier: ordered.names.numerator)", "\(identifier: ordered.names.denominator)")
     }
 
     /// What ``page(after:count:)`` begins after.
@@ -21,10 +27,10 @@ struct CapacityStatements {
     /// The next placed rows, in order, after this value of the sort key.
     func page(after rank: String, count: Int) -> SQL {
         """
-        SELECT \(item), stored.rank_num, stored.rank_den, stored.rank::text
+        SELECT \(item), stored.\(num), stored.\(den), stored.\(rank)::text
         FROM \(table) AS stored
-        WHERE \(isInList) AND stored.rank > \(rank)::text::numeric
-        ORDER BY stored.rank
+        WHERE \(isInList) AND stored.\(rank) > \(rank)::text::numeric
+        ORDER BY stored.\(rank)
         LIMIT \(count)
         """
     }
@@ -33,7 +39,7 @@ struct CapacityStatements {
     var unplacedCount: SQL {
         """
         SELECT count(*) FROM (
-            SELECT FROM \(table) AS stored WHERE \(isInList) AND stored.rank IS NULL ORDER BY stored.rank
+            SELECT FROM \(table) AS stored WHERE \(isInList) AND stored.\(rank) IS NULL ORDER BY stored.\(rank)
         ) AS unplaced
         """
     }

@@ -5,9 +5,14 @@ struct BatchList: Sendable {
     let identifier: ListIdentifier
     /// Whether Brocot owns the list's rows: it inserts and deletes them then, and each has a place.
     let ownsRows: Bool
+    /// The end at which rows that arrive are placed.
+    let arrivalEnd: OrderedTable.ArrivalEnd
     var neighbourhood: Neighbourhood
 
-    init(_ identifier: ListIdentifier, ownsRows: Bool, reading: ReadingPolicy) {
+    init(
+        _ identifier: ListIdentifier, ownsRows: Bool, arrivalEnd: OrderedTable.ArrivalEnd, reading: ReadingPolicy
+    ) {
+        self.arrivalEnd = arrivalEnd
         self.identifier = identifier
         self.ownsRows = ownsRows
         neighbourhood = Neighbourhood(reading)

@@ -16,7 +16,16 @@ extension MoveBatch {
         switch move.move.action {
         case .remove: return remove(move)
         case .place(let placement, _): return place(move, placement)
+        case .arrive: return arrive(move)
         }
+    }
+
+    private mutating func arrive(_ move: BatchMove) -> Application {
+        let (found, needs) = members(move.move.items, in: move.list)
+        guard needs.isEmpty else { return .needs(needs) }
+        let arriving = found.filter { lists[move.list].neighbourhood.members[$0].current == .unplaced }
+        guard !arriving.isEmpty else { return .applied(rebalancedRows: 0, window: nil) }
+        return settle(arriving, of: move, lists[move.list].arrivalEnd == .first ? .first : .last, sources: [])
     }
 
     private mutating func remove(_ move: BatchMove) -> Application {
@@ -38,6 +47,13 @@ extension MoveBatch {
         if let rejection = rejection(of: move, targets: targets, sources: sources, anchor: anchors.first) {
             return .rejected(rejection)
         }
+        return settle(targets, of: move, placement, sources: sources)
+    }
+
+    /// Puts members of the move's list where a placement says, if there is room.
+    private mutating func settle(
+        _ targets: [ListMember.Index], of move: BatchMove, _ placement: Placement, sources: [ListMember.Index]
+    ) -> Application {
         let before = lists[move.list].neighbourhood.takeOut(targets)
         let room = room(for: targets.count, before: before, placement, in: lists[move.list].neighbourhood)
         guard case .window(let window, let index) = room else {

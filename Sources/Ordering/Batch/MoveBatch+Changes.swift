@@ -18,13 +18,18 @@ extension MoveBatch {
             guard member.stored != member.current else { return nil }
             return RowChange(
                 key: member.key, storedList: member.stored == .absent ? nil : here,
-                list: member.current == .absent ? nil : here, rank: rank)
+                list: member.current == .absent ? nil : here, rank: rank, storedRank: member.stored.rank)
         }
         // A row that is gone from here is a change of the list where it is now.
         guard member.current != .absent else { return nil }
         // Another list's row with the same key may have taken the place of the one that is stored here.
         let origin = member.origin ?? list
         guard origin != list || member.stored != member.current else { return nil }
-        return RowChange(key: member.key, storedList: lists[origin].identifier.list, list: here, rank: rank)
+        let stored = lists[origin].neighbourhood.member(member.key).map {
+            lists[origin].neighbourhood.members[$0].stored
+        }
+        return RowChange(
+            key: member.key, storedList: lists[origin].identifier.list, list: here, rank: rank, storedRank: stored?.rank
+        )
     }
 }

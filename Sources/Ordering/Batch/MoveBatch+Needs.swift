@@ -39,7 +39,9 @@ extension MoveBatch {
             case .at(let position): collected.position(position, in: lists[move.list])
             case .first: collected.end(.down, of: lists[move.list])
             case .last: collected.end(.up, of: lists[move.list])
-            case nil: break
+            case nil:
+                guard case .arrive = move.move.action else { break }
+                collected.end(lists[move.list].arrivalEnd == .first ? .down : .up, of: lists[move.list])
             }
         }
         return collected.needs

@@ -33,8 +33,10 @@ package struct MoveBatch: Sendable {
         var listIndices: [ListIdentifier: BatchList.Index] = [:]
         func index(of list: ListIdentifier) -> BatchList.Index {
             if let known = listIndices[list] { return known }
-            let ownsRows = tables[ExactText(list.orderedTable)]?.ownsRows == true
-            let index = lists.add(BatchList(list, ownsRows: ownsRows, reading: reading))
+            let table = tables[ExactText(list.orderedTable)]
+            let index = lists.add(
+                BatchList(
+                    list, ownsRows: table?.ownsRows == true, arrivalEnd: table?.arrivalEnd ?? .last, reading: reading))
             listIndices[list] = index
             return index
         }

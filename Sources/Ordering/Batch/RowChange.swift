@@ -9,4 +9,6 @@ package struct RowChange: Equatable, Sendable {
     package let list: String?
     /// The rank that the row shall have; nil: none.
     package let rank: Rank?
+    /// The rank with which the row is stored; nil: none.
+    package var storedRank: Rank?
 }

@@ -101,7 +101,7 @@ struct OrderedTableRepository {
     private func findRunsUp(
         _ needs: [ListNeed], on connection: isolated Connection
     ) throws(OrderingError) -> [(ListNeed, Finding)] {
-        guard let sizes else { return try findRuns(needs, .up, on: connection) }
+        guard let sizes, table.listColumns.count == 1 else { return try findRuns(needs, .up, on: connection) }
         let areShort = sizes.areShorter(needs.map { ($0.list, $0.need.rowsFromBeginning ?? 0) })
         let short = zip(needs, areShort).filter(\.1).map(\.0)
         var found: [(ListNeed, Finding)] = []
@@ -241,13 +241,31 @@ struct OrderedTableRepository {
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         let new = changes.filter { $0.storedList == nil }
         let changesLists = stored.contains { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
+        guard !changes.isEmpty else { return }
         if locksRows, !table.ownsRows, !stored.isEmpty { try lock(stored, on: connection) }
+        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing(table.name)) }
         if !gone.isEmpty { try execute(statements.delete(gone), rows: gone.count, on: connection) }
+        let holders = table.isBuiltIn ? [] : holders(among: stored)
+        if !holders.isEmpty { try execute(statements.takeRanks(holders), rows: holders.count, on: connection) }
         if !stored.isEmpty {
             let update = changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored)
             try execute(update, rows: stored.count, on: connection)
         }
         if !new.isEmpty { try execute(statements.insert(new), rows: new.count, on: connection) }
+        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
+    }
+
+    /// The rows whose stored place another of the rows gets. The index of a table of the user's looks at each row at once.
+    private func holders(among changes: [RowChange]) -> [RowChange] {
+        var wanted: [ExactText: Set<Rank>] = [:]
+        for change in changes {
+            guard let list = change.list, let rank = change.rank else { continue }
+            wanted[ExactText(list), default: []].insert(rank)
+        }
+        return changes.filter { change in
+            guard let list = change.storedList, let rank = change.storedRank else { return false }
+            return wanted[ExactText(list)]?.contains(rank) == true
+        }
     }
 
     /// Waits for applications that change the same rows.

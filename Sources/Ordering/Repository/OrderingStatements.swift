@@ -22,28 +22,36 @@ struct OrderingStatements {
     )
 
     private let table: SQL
-    private let listColumn: SQL
+    private let listColumns: ListColumns
     private let itemColumn: SQL
-    private let listType: KeyType
     private let itemType: KeyType
+    private let rank: SQL
+    private let num: SQL
+    private let den: SQL
 
     init(_ ordered: OrderedTable) {
         table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
-        listColumn = ordered.listColumns[0].identifier
+        listColumns = ListColumns(ordered)
         itemColumn = ordered.itemColumn.identifier
-        listType = ordered.listColumns[0].type
         itemType = ordered.itemColumn.type
+        rank = "\(identifier: ordered.names.rank)"
+        num = "\(identifier: ordered.names.numerator)"
+        den = "\(identifier: ordered.names.denominator)"
     }
 
-    private func lists(_ keys: [String]) -> SQL { "\(keys)::text[]::\(listType.sql)[]" }
     private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemType.sql)[]" }
+
+    /// For SET LOCAL: tells the triggers of this order that what is written now is Brocot's. An empty name: no longer.
+    static func writing(_ name: String) -> SQL {
+        "SELECT pg_catalog.set_config('brocot.writing', \(name), true)"
+    }
 
     /// The key columns of the registered tables of these names, the item's last. The type of a column that does not exist
     /// is NULL.
     static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
-            pg_catalog.cardinality(registered.list_columns), wanted.name, \(KeyType.columns(of: "stored"))
+            registered.rank_column, registered.arrive, wanted.name, \(KeyType.columns(of: "stored"))
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL pg_catalog.unnest(registered.list_columns || registered.item_column)
             WITH ORDINALITY AS wanted (name, number)
@@ -67,7 +75,7 @@ struct OrderingStatements {
     private func lookUp(_ columns: SQL, of key: SQL) -> SQL {
         """
         SELECT \(columns) FROM \(table) AS named
-        WHERE named.\(listColumn) = \(key).list AND named.\(itemColumn) >= \(key).item AND named.\(itemColumn) <= \(key).item
+        WHERE \(listColumns.equal("named", key)) AND named.\(itemColumn) >= \(key).item AND named.\(itemColumn) <= \(key).item
         ORDER BY named.\(itemColumn) LIMIT 1
         """
     }
@@ -83,7 +91,7 @@ struct OrderingStatements {
     private func isFound(by key: SQL) -> SQL {
         """
         stored.ctid = found.place
-            AND stored.\(listColumn) IS NOT DISTINCT FROM \(key).list
+            AND \(listColumns.equal("stored", key, by: "IS NOT DISTINCT FROM"))
             AND stored.\(itemColumn) IS NOT DISTINCT FROM \(key).item
         """
     }
@@ -93,24 +101,24 @@ struct OrderingStatements {
     /// The rows with these keys (side 0), and up to so many placed neighbours below (-1) and above (1) of each.
     func rows(_ wanted: RowsWanted) -> SQL {
         """
-        SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.rank_num, found.rank_den
-        FROM unnest(\(lists(wanted.lists)), \(items(wanted.keys)), \(wanted.below), \(wanted.above))
-            WITH ORDINALITY AS wanted (list, item, below, above, number)
+        SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.num, found.den
+        FROM unnest(\(listColumns.arrays(wanted.lists))\(items(wanted.keys)), \(wanted.below), \(wanted.above))
+            WITH ORDINALITY AS wanted (\(listColumns.names())item, below, above, number)
         CROSS JOIN LATERAL (
-            \(lookUp("named.\(itemColumn) AS item, named.rank, named.rank_num, named.rank_den", of: "wanted"))
+            \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den", of: "wanted"))
         ) AS anchor
         CROSS JOIN LATERAL (
-            SELECT 0 AS side, anchor.item, anchor.rank_num, anchor.rank_den
+            SELECT 0 AS side, anchor.item, anchor.num, anchor.den
             UNION ALL
-            (SELECT -1, lower.\(itemColumn), lower.rank_num, lower.rank_den
+            (SELECT -1, lower.\(itemColumn), lower.\(num), lower.\(den)
             FROM \(table) AS lower
-            WHERE wanted.below > 0 AND lower.\(listColumn) = wanted.list AND lower.rank < anchor.rank
-            ORDER BY lower.rank DESC LIMIT wanted.below)
+            WHERE wanted.below > 0 AND \(listColumns.equal("lower", "wanted")) AND lower.\(rank) < anchor.rank
+            ORDER BY lower.\(rank) DESC LIMIT wanted.below)
             UNION ALL
-            (SELECT 1, upper.\(itemColumn), upper.rank_num, upper.rank_den
+            (SELECT 1, upper.\(itemColumn), upper.\(num), upper.\(den)
             FROM \(table) AS upper
-            WHERE wanted.above > 0 AND upper.\(listColumn) = wanted.list AND upper.rank > anchor.rank
-            ORDER BY upper.rank LIMIT wanted.above)
+            WHERE wanted.above > 0 AND \(listColumns.equal("upper", "wanted")) AND upper.\(rank) > anchor.rank
+            ORDER BY upper.\(rank) LIMIT wanted.above)
         ) AS found
         """
     }
@@ -119,18 +127,18 @@ struct OrderingStatements {
     func runs(_ wanted: RunsWanted, _ direction: Need.Direction) -> SQL {
         let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
         return """
-            SELECT wanted.number, \(itemType.text(of: "found.\(itemColumn)")), found.rank_num, found.rank_den
-            FROM unnest(\(lists(wanted.lists)), \(wanted.numerators), \(wanted.denominators), \(wanted.counts))
-                WITH ORDINALITY AS wanted (list, num, den, count, number)
+            SELECT wanted.number, \(itemType.text(of: "found.\(itemColumn)")), found.\(num), found.\(den)
+            FROM unnest(\(listColumns.arrays(wanted.lists))\(wanted.numerators), \(wanted.denominators), \(wanted.counts))
+                WITH ORDINALITY AS wanted (\(listColumns.names())num, den, count, number)
             CROSS JOIN LATERAL (
-                SELECT run.\(itemColumn), run.rank_num, run.rank_den
+                SELECT run.\(itemColumn), run.\(num), run.\(den)
                 FROM \(table) AS run
-                WHERE run.\(listColumn) = wanted.list
-                    AND run.rank \(comparison) CASE
+                WHERE \(listColumns.equal("run", "wanted"))
+                    AND run.\(rank) \(comparison) CASE
                         WHEN wanted.den > 0 THEN wanted.num::numeric(57, 38) / wanted.den
                         WHEN wanted.num > 0 THEN 'Infinity'::numeric
                         ELSE '-Infinity'::numeric END
-                ORDER BY run.rank \(order)
+                ORDER BY run.\(rank) \(order)
                 LIMIT wanted.count
             ) AS found
             """
@@ -145,9 +153,9 @@ struct OrderingStatements {
     /// the rank leaves more out than one without: the unplaced rows.
     func placedRows(of keys: [String], limit: Int) -> SQL {
         """
-        SELECT \(listType.text(of: "placed.\(listColumn)")), \(itemType.text(of: "placed.\(itemColumn)")), placed.rank_num, placed.rank_den
+        SELECT \(listColumns.text(of: "placed")), \(itemType.text(of: "placed.\(itemColumn)")), placed.\(num), placed.\(den)
         FROM \(table) AS placed
-        WHERE placed.\(listColumn) = ANY (\(lists(keys))) AND placed.rank > '-Infinity'::numeric
+        WHERE \(listColumns.isAny(of: keys, "placed")) AND placed.\(rank) > '-Infinity'::numeric
         LIMIT \(limit)
         """
     }
@@ -157,31 +165,31 @@ struct OrderingStatements {
     /// The list is counted through once, from each offset to the next, and in the index alone as far as its pages are
     /// known to be visible to all.
     func rows(of list: String, at offsets: AscendingOffsets, count: Int) -> SQL {
-        let list: SQL = "(\(lists([list])))[1]"
+        let isInList = listColumns.isIn(list, "placed")
         return """
             WITH RECURSIVE counted (number, rank) AS (
-                (SELECT 1::bigint, placed.rank
+                (SELECT 1::bigint, placed.\(rank)
                 FROM \(table) AS placed
-                WHERE placed.\(listColumn) = \(list) AND placed.rank IS NOT NULL
-                ORDER BY placed.rank OFFSET \(offsets.steps[0]) LIMIT 1)
+                WHERE \(isInList) AND placed.\(rank) IS NOT NULL
+                ORDER BY placed.\(rank) OFFSET \(offsets.steps[0]) LIMIT 1)
                 UNION ALL
                 SELECT counted.number + 1, next.rank
                 FROM counted
                 CROSS JOIN LATERAL (
-                    SELECT placed.rank
+                    SELECT placed.\(rank) AS rank
                     FROM \(table) AS placed
-                    WHERE placed.\(listColumn) = \(list) AND placed.rank >= counted.rank
-                    ORDER BY placed.rank OFFSET (\(offsets.steps))[counted.number + 1] LIMIT 1
+                    WHERE \(isInList) AND placed.\(rank) >= counted.rank
+                    ORDER BY placed.\(rank) OFFSET (\(offsets.steps))[counted.number + 1] LIMIT 1
                 ) AS next
                 WHERE counted.number < \(offsets.steps.count)
             )
-            SELECT counted.number, \(itemType.text(of: "found.\(itemColumn)")), found.rank_num, found.rank_den
+            SELECT counted.number, \(itemType.text(of: "found.\(itemColumn)")), found.\(num), found.\(den)
             FROM counted
             CROSS JOIN LATERAL (
-                SELECT placed.\(itemColumn), placed.rank_num, placed.rank_den
+                SELECT placed.\(itemColumn), placed.\(num), placed.\(den)
                 FROM \(table) AS placed
-                WHERE placed.\(listColumn) = \(list) AND placed.rank >= counted.rank
-                ORDER BY placed.rank
+                WHERE \(isInList) AND placed.\(rank) >= counted.rank
+                ORDER BY placed.\(rank)
                 LIMIT \(count)
             ) AS found
             """
@@ -190,11 +198,11 @@ struct OrderingStatements {
     /// The keys, sort keys and exact ranks of the first placed rows beyond a rank.
     func items(of list: String, after rank: PostgresNumeric?, limit: Int) -> SQL {
         """
-        SELECT \(itemType.text(of: "placed.\(itemColumn)")), placed.rank, placed.rank_num, placed.rank_den
+        SELECT \(itemType.text(of: "placed.\(itemColumn)")), placed.\(self.rank), placed.\(num), placed.\(den)
         FROM \(table) AS placed
-        WHERE placed.\(listColumn) = (\(lists([list])))[1]
-            AND \(rank.map { "placed.rank > \($0)" as SQL } ?? "placed.rank IS NOT NULL")
-        ORDER BY placed.rank
+        WHERE \(listColumns.isIn(list, "placed"))
+            AND \(rank.map { "placed.\(self.rank) > \($0)" as SQL } ?? "placed.\(self.rank) IS NOT NULL")
+        ORDER BY placed.\(self.rank)
         LIMIT \(limit)
         """
     }
@@ -204,8 +212,8 @@ struct OrderingStatements {
         """
         SELECT count(*) FROM (
             SELECT FROM \(table) AS placed
-            WHERE placed.\(listColumn) = (\(lists([list])))[1] AND placed.rank IS NOT NULL
-            ORDER BY placed.rank
+            WHERE \(listColumns.isIn(list, "placed")) AND placed.\(rank) IS NOT NULL
+            ORDER BY placed.\(rank)
         ) AS counted
         """
     }
@@ -219,7 +227,7 @@ struct OrderingStatements {
     func lock(_ changes: some Collection<RowChange>) -> SQL {
         """
         SELECT count(*)
-        FROM unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key)))) AS moved (list, item)
+        FROM unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key)))) AS moved (\(listColumns.names())item)
         CROSS JOIN LATERAL (\(lookUp("", of: "moved")) FOR NO KEY UPDATE) AS found
         """
     }
@@ -237,8 +245,8 @@ struct OrderingStatements {
     func lockFree(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
         """
         SELECT wanted.number
-        FROM unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))))
-            WITH ORDINALITY AS wanted (list, item, number)
+        FROM unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))))
+            WITH ORDINALITY AS wanted (\(listColumns.names())item, number)
         CROSS JOIN LATERAL (\(lookUp("", of: "wanted")) \(unsafeRaw: lock.rawValue) SKIP LOCKED) AS found
         """
     }
@@ -255,10 +263,10 @@ struct OrderingStatements {
         """
     }
 
-    private func isAsAsked(list: SQL) -> SQL {
+    private func isAsAsked(list: String) -> SQL {
         """
-        stored.\(listColumn) = moved.\(list)
-            AND (stored.rank_num, stored.rank_den) IS NOT DISTINCT FROM (moved.num, moved.den)
+        \(listColumns.equal("stored", "moved", named: list))
+            AND (stored.\(num), stored.\(den)) IS NOT DISTINCT FROM (moved.num, moved.den)
         """
     }
 
@@ -266,7 +274,7 @@ struct OrderingStatements {
         countAsAsked(
             """
             DELETE FROM \(table) AS stored
-            USING unnest(\(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key)))) AS gone (list, item)
+            USING unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key)))) AS gone (\(listColumns.names())item)
             \(place(of: "gone"))
             WHERE \(isFound(by: "gone"))
             """, "true")
@@ -276,14 +284,27 @@ struct OrderingStatements {
         countAsAsked(
             """
             UPDATE \(table) AS stored
-            SET rank_num = moved.num, rank_den = moved.den, rank = \(sortKey(of: "moved"))
+            SET \(num) = moved.num, \(den) = moved.den, \(rank) = \(sortKey(of: "moved"))
             FROM unnest(
-                \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
+                \(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))),
                 \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
-            ) AS moved (list, item, num, den)
+            ) AS moved (\(listColumns.names())item, num, den)
             \(place(of: "moved"))
             WHERE \(isFound(by: "moved"))
             """, isAsAsked(list: "list"))
+    }
+
+    /// Takes the ranks from rows, so that others may have them.
+    func takeRanks(_ changes: some Collection<RowChange>) -> SQL {
+        countAsAsked(
+            """
+            UPDATE \(table) AS stored
+            SET \(num) = NULL, \(den) = NULL, \(rank) = NULL
+            FROM unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))))
+                AS moved (\(listColumns.names())item)
+            \(place(of: "moved"))
+            WHERE \(isFound(by: "moved"))
+            """, "\(listColumns.equal("stored", "moved")) AND stored.\(rank) IS NULL")
     }
 
     /// Ranks and lists at once: in between, a row would stand on the rank of one that has yet to leave.
@@ -291,13 +312,13 @@ struct OrderingStatements {
         countAsAsked(
             """
             UPDATE \(table) AS stored
-            SET \(listColumn) = moved.new_list, rank_num = moved.num, rank_den = moved.den,
-                rank = \(sortKey(of: "moved"))
+            SET \(listColumns.assignments(from: "moved", "new_list"))\(num) = moved.num, \(den) = moved.den,
+                \(rank) = \(sortKey(of: "moved"))
             FROM unnest(
-                \(lists(changes.compactMap(\.storedList))), \(items(changes.map(\.key))),
-                \(lists(changes.compactMap(\.list))),
+                \(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))),
+                \(listColumns.arrays(changes.compactMap(\.list)))
                 \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
-            ) AS moved (list, item, new_list, num, den)
+            ) AS moved (\(listColumns.names())item, \(listColumns.names("new_list"))num, den)
             \(place(of: "moved"))
             WHERE \(isFound(by: "moved"))
             """, isAsAsked(list: "new_list"))
@@ -309,17 +330,17 @@ struct OrderingStatements {
         """
         WITH asked AS MATERIALIZED (
             SELECT * FROM unnest(
-                \(lists(changes.compactMap(\.list))), \(items(changes.map(\.key))),
+                \(listColumns.arrays(changes.compactMap(\.list)))\(items(changes.map(\.key))),
                 \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator })
-            ) AS asked (list, item, num, den)
+            ) AS asked (\(listColumns.names())item, num, den)
         ), written AS (
-            INSERT INTO \(table) (\(listColumn), \(itemColumn), rank_num, rank_den, rank)
+            INSERT INTO \(table) (\(listColumns.columns())\(itemColumn), \(num), \(den), \(rank))
             SELECT asked.*, \(sortKey(of: "asked")) FROM asked
-            RETURNING \(listColumn) AS list, \(itemColumn) AS item, rank_num AS num, rank_den AS den
+            RETURNING \(listColumns.columns(named: "list"))\(itemColumn) AS item, \(num) AS num, \(den) AS den
         )
         SELECT count(*) FILTER (
-            WHERE (written.list, written.item, written.num, written.den) IN (
-                SELECT asked.list, asked.item, asked.num, asked.den FROM asked))
+            WHERE (\(listColumns.names(of: "written"))written.item, written.num, written.den) IN (
+                SELECT \(listColumns.names(of: "asked"))asked.item, asked.num, asked.den FROM asked))
         FROM written
         """
     }

@@ -6,7 +6,8 @@ struct RegisteredColumn {
     let schema: String
     let table: String
     let ownsRows: Bool
-    let listColumnCount: Int
+    let rankColumn: String
+    let arrivalEnd: OrderedTable.ArrivalEnd
     let name: String
     private let type: KeyType?
     /// What people call the type; nil where the column does not exist.
@@ -17,9 +18,10 @@ struct RegisteredColumn {
         schema = try row.decode(1)
         table = try row.decode(2)
         ownsRows = try row.decode(3)
-        listColumnCount = Int(try row.decode(4, as: Int32.self))
-        name = try row.decode(5)
-        (type, displayedType) = try KeyType.read(row, from: 6)
+        rankColumn = try row.decode(4)
+        arrivalEnd = OrderedTable.ArrivalEnd(rawValue: try row.decode(5)) ?? .last
+        name = try row.decode(6)
+        (type, displayedType) = try KeyType.read(row, from: 7)
     }
 
     var column: KeyColumn {
@@ -38,15 +40,13 @@ struct RegisteredColumn {
 extension OrderedTable {
     /// - Parameter columns: all of one table, the item's last.
     /// - Throws: ``OrderingError/unsupportedKeyType(table:column:type:)``;
-    ///   ``OrderingError/unsupportedListColumns(table:count:)`` where lists do not have one column.
+    ///   ``OrderingError/missingColumn(table:relation:column:)``.
     init(_ columns: [RegisteredColumn]) throws(OrderingError) {
         var keys: [KeyColumn] = []
         for column in columns { keys.append(try column.column) }
-        guard keys.count == 2 else {
-            throw .unsupportedListColumns(table: columns[0].orderedTable, count: keys.count - 1)
-        }
         self.init(
             name: columns[0].orderedTable, schema: columns[0].schema, table: columns[0].table,
-            listColumns: keys.dropLast(), itemColumn: keys[keys.count - 1], ownsRows: columns[0].ownsRows)
+            listColumns: keys.dropLast(), itemColumn: keys[keys.count - 1], ownsRows: columns[0].ownsRows,
+            rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd)
     }
 }

@@ -62,12 +62,12 @@ struct QueueFixture {
     }
 
     /// The items of each list of `brocot.items` in order.
-    func lists(of relation: SQL = "brocot.items", list: SQL = "list", item: SQL = "item") async throws -> [String:
-        [String]]
-    {
+    func lists(
+        of relation: SQL = "brocot.items", list: SQL = "list", item: SQL = "item", rank: SQL = "rank"
+    ) async throws -> [String: [String]] {
         var lists: [String: [String]] = [:]
         let rows = try await connection.query(
-            "SELECT \(list)::text, \(item)::text FROM \(relation) WHERE rank IS NOT NULL ORDER BY \(list), rank")
+            "SELECT \(list)::text, \(item)::text FROM \(relation) WHERE \(rank) IS NOT NULL ORDER BY \(list), \(rank)")
         for row in rows {
             lists[try row.decode(0, as: String.self), default: []].append(try row.decode(1, as: String.self))
         }
@@ -92,7 +92,7 @@ extension Move {
         }
         let (name, anchor, position): (String, String?, String?) =
             switch placement {
-            case nil: ("remove", nil, nil)
+            case nil: (action == .arrive ? "arrive" : "remove", nil, nil)
             case .first: ("first", nil, nil)
             case .last: ("last", nil, nil)
             case .before(let anchor): ("before", anchor, nil)

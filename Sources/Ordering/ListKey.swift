@@ -1,0 +1,37 @@
+import FoundationEssentials
+
+/// Keys of lists of several columns: a JSON array of texts as jsonb prints it, which is what `brocot.list_key` gives.
+enum ListKey {
+    /// The texts; nil where the key is anything but what jsonb prints of them.
+    static func parts(of key: String) -> [String]? {
+        guard let parts = try? JSONDecoder().decode([String].self, from: Data(key.utf8)),
+            ExactText(self.key(of: parts)) == ExactText(key)
+        else { return nil }
+        return parts
+    }
+
+    /// The key of the list with these texts.
+    static func key(of parts: [String]) -> String {
+        "[" + parts.map { "\"" + escaped($0) + "\"" }.joined(separator: ", ") + "]"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": escaped += "\\\""
+            case "\\": escaped += "\\\\"
+            case "\u{8}": escaped += "\\b"
+            case "\u{C}": escaped += "\\f"
+            case "\n": escaped += "\\n"
+            case "\r": escaped += "\\r"
+            case "\t": escaped += "\\t"
+            case ..<" ":
+                let digits = String(scalar.value, radix: 16)
+                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

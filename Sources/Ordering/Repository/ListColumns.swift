@@ -1,0 +1,85 @@
+import LibPQ
+
+/// How statements name lists: by one column for each part of the list's key, or by none where the table is one list.
+///
+/// What stands before something else ends in a comma, so that nothing stands there where there are no list columns.
+struct ListColumns {
+    private let table: OrderedTable
+    private var columns: [KeyColumn] { table.listColumns }
+
+    init(_ table: OrderedTable) { self.table = table }
+
+    /// For `unnest`: an array for each column, with an element for each list. The keys name lists of the table.
+    func arrays(_ lists: [String]) -> SQL {
+        var known: [ExactText: [String]] = [:]
+        let values = lists.map { list in
+            if let values = known[ExactText(list)] { return values }
+            let parts = self.values(of: list)
+            known[ExactText(list)] = parts
+            return parts
+        }
+        return columns.enumerated().map { index, column in
+            "\(values.map { $0[index] })::text[]::\(column.type.sql)[], " as SQL
+        }.joined(separator: "")
+    }
+
+    private func values(of list: String) -> [String] {
+        guard let values = table.listValues(of: list) else {
+            preconditionFailure("the list's key was looked at before")
+        }
+        return values
+    }
+
+    private func name(_ index: Int, _ prefix: String = "list") -> SQL { SQL(unsafeRaw: "\(prefix)_\(index + 1)") }
+
+    /// The names of what ``arrays(_:)`` gives, of a relation where one is named.
+    func names(_ prefix: String = "list", of relation: SQL? = nil) -> SQL {
+        columns.indices.map { index in
+            "\(relation.map { "\($0)." as SQL } ?? "")\(name(index, prefix)), " as SQL
+        }.joined(separator: "")
+    }
+
+    /// The columns of the table, by the names of ``names(_:of:)`` where a prefix is given.
+    func columns(named prefix: String? = nil) -> SQL {
+        columns.enumerated().map { index, column in
+            "\(column.identifier)\(prefix.map { " AS \(name(index, $0))" as SQL } ?? ""), " as SQL
+        }.joined(separator: "")
+    }
+
+    /// Whether a row is in the list of another relation's row.
+    func equal(
+        _ row: SQL, _ key: SQL, named prefix: String = "list", by comparison: SQL = "="
+    ) -> SQL {
+        conjunction(
+            columns.enumerated().map { index, column in
+                "\(row).\(column.identifier) \(comparison) \(key).\(name(index, prefix))"
+            })
+    }
+
+    /// Whether a row is in this list.
+    func isIn(_ list: String, _ row: SQL) -> SQL {
+        conjunction(
+            zip(columns, values(of: list)).map { column, value in
+                "\(row).\(column.identifier) = (\([value])::text[]::\(column.type.sql)[])[1]"
+            })
+    }
+
+    /// Whether a row is in one of these lists, each of one column.
+    func isAny(of lists: [String], _ row: SQL) -> SQL {
+        "\(row).\(columns[0].identifier) = ANY (\(lists)::text[]::\(columns[0].type.sql)[])"
+    }
+
+    /// The text of a list of one column.
+    func text(of row: SQL) -> SQL { columns[0].type.text(of: "\(row).\(columns[0].identifier)") }
+
+    /// For SET.
+    func assignments(from row: SQL, _ prefix: String) -> SQL {
+        columns.enumerated().map { index, column in
+            "\(column.identifier) = \(row).\(name(index, prefix)), " as SQL
+        }.joined(separator: "")
+    }
+
+    private func conjunction(_ conditions: [SQL]) -> SQL {
+        conditions.isEmpty ? "true" : conditions.joined(separator: " AND ")
+    }
+}
