@@ -24,7 +24,8 @@ import Testing
             .begin: "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 1",
             .lock: "SELECT pg_try_advisory_xact_lock(1)",
             .readRequests: "SELECT FROM brocot.move_requests", .readTables: "SELECT FROM brocot.ordered_tables",
-            .readItems: "SELECT FROM brocot.items", .writeItems: "UPDATE brocot.items", .set: "SET LOCAL a = b",
+            .readItems: "SELECT FROM brocot.items", .writeItems: "UPDATE brocot.items RETURNING true",
+            .set: "SET LOCAL a = b",
             .finish: "WITH decided AS (DELETE FROM brocot.move_requests) INSERT INTO brocot.move_log",
             .commit: "COMMIT",
         ]

@@ -25,11 +25,11 @@ struct CapacityStatements {
     static let beginning = "-Infinity"
 
     /// The next placed rows, in order, after this value of the sort key.
-    func page(after rank: String, count: Int) -> SQL {
+    func page(after last: String, count: Int) -> SQL {
         """
         SELECT \(item), stored.\(num), stored.\(den), stored.\(rank)::text
         FROM \(table) AS stored
-        WHERE \(isInList) AND stored.\(rank) > \(rank)::text::numeric
+        WHERE \(isInList) AND stored.\(rank) > \(last)::text::numeric
         ORDER BY stored.\(rank)
         LIMIT \(count)
         """
@@ -47,12 +47,17 @@ struct CapacityStatements {
     /// What takes an item's rank away, written out for a person to run: a row that belongs to Brocot is deleted.
     static func unplacing(_ key: String, in list: String, of ordered: OrderedTable) -> SQL {
         let table: SQL = "\(identifier: ordered.schema).\(identifier: ordered.table)"
-        let isItem: SQL = """
-            \(ordered.listColumns[0].identifier) = \(literal: list) AND \(ordered.itemColumn.identifier) = \(literal: key)
-            """
+        let columns = ordered.listColumns + [ordered.itemColumn]
+        let isItem = zip(columns, (ordered.listValues(of: list) ?? []) + [key]).map { column, value -> SQL in
+            "\(column.identifier) = \(literal: value)"
+        }.joined(separator: " AND ")
+        let names = ordered.names
         return ordered.ownsRows
             ? "DELETE FROM \(table) WHERE \(isItem);"
-            : "UPDATE \(table) SET rank_num = NULL, rank_den = NULL, rank = NULL WHERE \(isItem);"
+            : """
+            UPDATE \(table) SET \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL, \
+            \(identifier: names.rank) = NULL WHERE \(isItem);
+            """
     }
 
     /// The newest logged requests for whose items others were given new ranks, newest first. Along the partial index
