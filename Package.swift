@@ -3,7 +3,7 @@ import PackageDescription
 
 // A newer compiler may warn where today's does not, so only CI turns warnings into errors.
 let strict: [SwiftSetting] =
-    Context.environment["BROCOT_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
+    Context.environment["SWIFT_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
