@@ -51,7 +51,9 @@ struct QueueFixture {
     private static func work(_ configuration: QueueConfiguration, on connection: Connection) async throws {
         var worker = QueueWorker(configuration)
         try await worker.wander(on: connection)
+        let deadline = ContinuousClock.now + .seconds(300)
         while true {
+            precondition(.now < deadline, "waited 300 s until a worker finds nothing pending")
             switch try await worker.runBatch(on: connection) {
             case .idle, .held: return
             case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
