@@ -67,7 +67,7 @@ struct Worker: Sendable {
 
         /// That one batch was decided says nothing of those that failed: theirs are other lists perhaps. That nothing is
         /// pending does, or that none has failed for long.
-        mutating func noteBatch(_ progress: QueueWorker.Progress) {
+        mutating func noteBatch(_ progress: WorkerRound.Progress) {
             lostConnections.noteWork("connected again")
             switch progress {
             case .decided where .now - latestFailure < Worker.calm, .contended, .postponed: break
@@ -143,7 +143,7 @@ struct Worker: Sendable {
     }
 
     private func react(
-        to progress: QueueWorker.Progress, after duration: Duration, _ memory: inout Memory, _ tries: inout Tries,
+        to progress: WorkerRound.Progress, after duration: Duration, _ memory: inout Memory, _ tries: inout Tries,
         on connection: Connection
     ) async throws -> End? {
         switch progress {

@@ -1,20 +1,5 @@
 import Ordering
 
-/// A list that has to wait for a person, because the database refused its first request.
-package struct HeldList: Sendable {
-    package let list: ListIdentifier
-    package let request: Int64
-    package let error: Refusal
-}
-
-/// What was refused when a request was tried alone.
-package struct Refusal: Sendable, CustomStringConvertible {
-    package let message: String
-    package let sqlState: String?
-
-    package var description: String { message + (sqlState.map { " (SQLSTATE \($0))" } ?? "") }
-}
-
 /// What a transaction has decided so far, where requests are tried in parts. Pure.
 struct BatchDecisions {
     private(set) var decided: [(PendingRequest, MoveOutcome)] = []

@@ -1,0 +1,8 @@
+import Ordering
+
+/// A list that has to wait for a person, because the database refused its first request.
+package struct HeldList: Sendable {
+    package let list: ListIdentifier
+    package let request: Int64
+    package let error: Refusal
+}

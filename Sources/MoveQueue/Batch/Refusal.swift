@@ -1,0 +1,7 @@
+/// What was refused when a request was tried alone.
+package struct Refusal: Sendable, CustomStringConvertible {
+    package let message: String
+    package let sqlState: String?
+
+    package var description: String { message + (sqlState.map { " (SQLSTATE \($0))" } ?? "") }
+}

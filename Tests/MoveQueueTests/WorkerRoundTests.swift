@@ -1,0 +1,268 @@
+import LibPQ
+import Ordering
+import Testing
+
+@testable import MoveQueue
+
+@Suite("A worker's round", .timeLimit(.minutes(10))) struct WorkerRoundTests {
+    private let now = ContinuousClock.now
+
+    private func lists(_ names: String...) -> [ListIdentifier] { names.map { ListIdentifier($0) } }
+
+    /// What a batch reports that found these lists, in the order of the round, and decided a request of each.
+    private func decided(_ lists: [ListIdentifier], found: Int? = nil) -> BatchReport {
+        var report = BatchReport()
+        (report.found, report.lastFound) = (found ?? lists.count, lists.last)
+        (report.locked, report.worked, report.applied) = (lists.count, lists, lists.count)
+        return report
+    }
+
+    private func unavailable(_ lists: [ListIdentifier]) -> BatchReport {
+        var report = BatchReport()
+        (report.found, report.lastFound, report.unavailable) = (lists.count, lists.last, lists)
+        return report
+    }
+
+    private func failed(_ list: ListIdentifier, among others: [ListIdentifier]) -> BatchReport {
+        var report = decided(others)
+        report.failures = [BatchFailure(.settingsChanged, lists: [list])]
+        return report
+    }
+
+    // MARK: The first action of a turn
+
+    @Test("begins with a batch of the next lists")
+    func beginsWithLists() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        #expect(batch.scope.isNext(from: nil))
+        #expect(batch.postponed.isEmpty)
+    }
+
+    @Test("begins with a reading of the queue where one is due")
+    func beginsWithReading() {
+        var round = WorkerRound(QueueConfiguration())
+        guard case .read = round.beginTurn(isReadingDue: true, at: now) else {
+            Issue.record("no reading")
+            return
+        }
+        #expect(round.noteReading().batch?.scope.isNext(from: nil) == true)
+    }
+
+    @Test("leaves the reading for later where the worker was just woken, and not twice")
+    func readingAfterWakingUp() {
+        var round = WorkerRound(QueueConfiguration())
+        for turn in 1...4 {
+            var action = round.beginTurn(isReadingDue: true, at: now)
+            let reads = if case .read = action { true } else { false }
+            // The first turn wasn't woken, the second was, and in vain, so the third reads, as the first one did.
+            #expect(reads == (turn != 2), "turn \(turn)")
+            if reads { action = round.noteReading() }
+            #expect(round.note(BatchReport(), at: now).end?.isIdle == true)
+        }
+    }
+
+    @Test("begins at the list that it was sent to, and counts as ended only after a whole round from the first list")
+    func beginsElsewhere() throws {
+        var round = WorkerRound(QueueConfiguration())
+        round.go(to: ListIdentifier("m"))
+        let first = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        #expect(first.scope.isNext(from: "m"))
+        let second = try #require(round.note(BatchReport(), at: now).batch, "the lists before it are still to come")
+        #expect(second.scope.isNext(from: nil))
+        #expect(round.note(BatchReport(), at: now).end?.isIdle == true)
+    }
+
+    // MARK: What a batch of the next lists reports
+
+    @Test("goes on behind the last list that it found, and from the beginning after the last one")
+    func goesOn() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
+        #expect(round.note(decided(lists("z", "y"), found: asked), at: now).end?.isDecided == true)
+        let second = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        #expect(second.scope.isNext(from: "y"))
+        #expect(round.note(decided(lists("b", "a")), at: now).end?.isDecided == true)
+        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: nil) == true)
+    }
+
+    @Test("reads the same lists again where a transaction ended that the reading had passed over")
+    func lostProgress() throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        var report = BatchReport()
+        report.hasLostProgress = true
+        #expect(try #require(round.note(report, at: now).batch).scope.isNext(from: nil))
+    }
+
+    @Test("reads the same lists again, with partners, where they turn out to have changes of list")
+    func partners() throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(decided(lists("a")), at: now)
+        let plain = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        #expect(!plain.scope.isWithPartners)
+        var report = decided(lists("a"))
+        (report.hasChangesOfList, report.applied, report.heldBack) = (true, 0, 1)
+        let again = try #require(round.note(report, at: now).batch)
+        #expect(again.scope.isWithPartners)
+        #expect(again.scope.isNext(from: nil))
+    }
+
+    @Test("is contended where other sessions have the locks, and those lists are left out then until they are due")
+    func contended() throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        #expect(round.note(unavailable(lists("a")), at: now).end?.isContended == true)
+        let next = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        #expect(next.postponed == lists("a"))
+        guard case .postponed(let due) = round.note(BatchReport(), at: now).end else {
+            Issue.record("the round is not postponed")
+            return
+        }
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(BatchReport(), at: now)
+        #expect(try #require(round.beginTurn(isReadingDue: false, at: due).batch).scope.named == lists("a"))
+    }
+
+    @Test("is held where all that is pending waits for a person")
+    func held() {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        var report = BatchReport()
+        (report.found, report.lastFound, report.held) = (1, ListIdentifier("a"), 1)
+        #expect(round.note(report, at: now).end?.isHeld == true)
+    }
+
+    // MARK: The list for which there was no room
+
+    @Test("serves a list alone for which the latest batch had no room, and then goes on")
+    func crowdedOut() throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        var report = decided(lists("a", "b"))
+        report.crowdedOut = ListIdentifier("b")
+        _ = round.note(report, at: now)
+        let alone = try #require(round.beginTurn(isReadingDue: true, at: now).afterReading(&round).batch)
+        #expect(alone.scope.named == lists("b"))
+        let next = try #require(round.note(BatchReport(), at: now).batch, "nothing of it was decided")
+        #expect(next.scope.isNext(from: nil))
+    }
+
+    // MARK: Lists that are retried
+
+    @Test("retries a list that failed alone, in smaller batches each time, in turn with the others")
+    func retries() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(failed(bad, among: lists("a")), at: now)
+        var sizes: [Int] = []
+        for _ in 1...3 {
+            let retry = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            #expect(retry.scope.named == [bad])
+            sizes.append(retry.configuration.requestsPerBatch)
+            round.noteFailure(of: [bad], at: now)
+            let other = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            #expect(other.scope.isNext(from: nil))
+            #expect(other.postponed == [bad])
+            _ = round.note(decided(lists("a")), at: now)
+        }
+        #expect(sizes == [2_000, 1_000, 500])
+    }
+
+    @Test("forgets a list that was decided when it was retried")
+    func forgets() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(failed(bad, among: lists("a")), at: now)
+        _ = round.beginTurn(isReadingDue: false, at: later)
+        #expect(round.note(decided([bad]), at: later).end?.isDecided == true)
+        _ = round.beginTurn(isReadingDue: false, at: later)
+        _ = round.note(decided(lists("a")), at: later)
+        #expect(round.beginTurn(isReadingDue: false, at: later).batch?.scope.isNext(from: nil) == true)
+    }
+
+    @Test("keeps a list that is retried where its progress was lost")
+    func retryWithLostProgress() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(failed(bad, among: lists("a")), at: now)
+        _ = round.beginTurn(isReadingDue: false, at: later)
+        var report = BatchReport()
+        report.hasLostProgress = true
+        #expect(round.note(report, at: later).end?.isContended == true)
+        #expect(try #require(round.beginTurn(isReadingDue: false, at: later).batch).postponed == [bad])
+    }
+
+    // MARK: Failures
+
+    @Test("begins a new turn after a failure in whatever state", arguments: [true, false])
+    func failures(whileReading: Bool) throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: whileReading, at: now)
+        round.noteFailure(of: [], at: now)
+        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.postponed == [])
+        round.noteFailure(of: lists("a", "b"), at: now)
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(BatchReport(), at: now)
+        // Of two lists, either may be to blame: they are tried one by one.
+        let retry = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        #expect(retry.scope.named?.count == 1)
+    }
+
+    @Test("stops the program where an event comes that no action asked for")
+    func unexpectedEvents() async {
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.noteReading()
+        }
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.note(BatchReport(), at: .now)
+        }
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.beginTurn(isReadingDue: true, at: .now)
+            _ = round.note(BatchReport(), at: .now)
+        }
+    }
+}
+
+extension WorkerRound.Action {
+    fileprivate var batch: WorkerRound.Batch? { if case .decide(let batch) = self { batch } else { nil } }
+    fileprivate var end: WorkerRound.Progress? { if case .end(let progress) = self { progress } else { nil } }
+
+    /// The action after this one, if this one is a reading.
+    fileprivate func afterReading(_ round: inout WorkerRound) -> WorkerRound.Action {
+        if case .read = self { round.noteReading() } else { self }
+    }
+}
+
+extension WorkerRound.Progress {
+    fileprivate var isIdle: Bool { if case .idle = self { true } else { false } }
+    fileprivate var isHeld: Bool { if case .held = self { true } else { false } }
+    fileprivate var isContended: Bool { if case .contended = self { true } else { false } }
+    fileprivate var isDecided: Bool { if case .decided = self { true } else { false } }
+}
+
+extension QueueTransaction.Scope {
+    /// The lists that it names; nil: it asks for the next ones.
+    fileprivate var named: [ListIdentifier]? { if case .lists(let lists) = self { lists } else { nil } }
+
+    /// How many of the next lists it asks for.
+    fileprivate var lists: Int? { if case .next(_, let lists, _, _) = self { lists } else { nil } }
+
+    fileprivate var isWithPartners: Bool { if case .next(_, _, _, true) = self { true } else { false } }
+
+    /// Whether it asks for the next lists from this one on, or behind it; nil: from the beginning.
+    fileprivate func isNext(from list: String?) -> Bool {
+        switch self {
+        case .lists: false
+        case .next(.beginning, _, _, _): list == nil
+        case .next(.at(let place), _, _, _), .next(.behind(let place), _, _, _): place.list == list
+        }
+    }
+}
