@@ -109,6 +109,9 @@ let package = Package(
                 subprocess,
             ],
             path: "Tests/FaultHarness", swiftSettings: strict),
+        .target(
+            name: "SupervisionHarness", dependencies: ["TestPostgres"], path: "Tests/SupervisionHarness",
+            swiftSettings: strict),
         .testTarget(
             name: "LocalPostgresTests", dependencies: ["LibPQ", "LocalPostgres", "TestPostgres", subprocess, logging],
             swiftSettings: strict),
@@ -127,6 +130,8 @@ let package = Package(
             name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "SeededRandom", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "TestPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "SchemaTests", dependencies: ["LibPQ", "Migrations", "TestPostgres"], swiftSettings: strict),
         .testTarget(
             name: "OrderingTests",
             dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
@@ -166,10 +171,14 @@ let package = Package(
         .testTarget(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),
         .testTarget(
+            name: "SupervisionTests",
+            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestPostgres", logging],
+            swiftSettings: strict),
+        .testTarget(
             name: "BrocotCLITests",
             dependencies: [
-                "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "Supervision", "TestPostgres",
-                subprocess, logging, serviceLifecycle,
+                "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "SupervisionHarness",
+                "TestPostgres", subprocess, logging, serviceLifecycle,
             ],
             swiftSettings: strict),
     ]

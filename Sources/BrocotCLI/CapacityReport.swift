@@ -19,7 +19,7 @@ struct CapacityReport: Encodable {
         let insertsLeft: Int
     }
 
-    struct Rebalance: Encodable {
+    struct RebalanceEntry: Encodable {
         /// ISO 8601.
         let appliedAt: String
         let rows: Int
@@ -40,12 +40,12 @@ struct CapacityReport: Encodable {
     let unplacedRows: Int
     let largestTerm: LargestTerm?
     let tightestGap: TightestGap?
-    let rebalances: [Rebalance]
+    let rebalances: [RebalanceEntry]
     /// The first ones.
     let faults: [Fault]
     let faultCount: Int
 
-    init(list: String, table: String, _ finding: CapacityReader.Finding) {
+    init(list: String, table: String, _ finding: CapacityReader.MeasuredList) {
         let capacity = finding.capacity
         self.list = list
         self.table = table
@@ -60,7 +60,7 @@ struct CapacityReport: Encodable {
             TightestGap(after: gap.lower?.key, before: gap.upper?.key, insertsLeft: gap.insertsLeft)
         }
         rebalances = finding.rebalances.map { rebalance in
-            Rebalance(appliedAt: "\(rebalance.appliedAt)", rows: rebalance.rows, request: rebalance.request)
+            RebalanceEntry(appliedAt: "\(rebalance.appliedAt)", rows: rebalance.rows, request: rebalance.request)
         }
         faults = zip(capacity.faults, finding.repairs).map { fault, repair in
             Fault(

@@ -94,7 +94,7 @@ struct DaemonCommand: AsyncParsableCommand {
         }
         let parameters = try settings.connection.parameters(logger: logger)
         let signals = DaemonSignals.prepare()
-        let supervision = try await DaemonSupervision.start(
+        let probes = try await DaemonProbes.start(
             http: settings.http.value, stallAfter: .seconds(settings.stallAfter.value), logger: logger)
         var configuration = settings.configuration(parameters)
         configuration.drains = drain
@@ -108,11 +108,11 @@ struct DaemonCommand: AsyncParsableCommand {
         }
         let connectWait = Duration.seconds(settings.connectWait.value)
         let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
-        let daemon = StartingDaemon(daemon: Daemon(configuration, health: supervision.health, logger: logger)) {
+        let daemon = StartingDaemon(daemon: Daemon(configuration, health: probes.health, logger: logger)) {
             try await Self.waitForSchema(parameters, naming: poisonTables, atMost: connectWait, logger: logger)
         }
         try await ServiceRunner.run(
-            supervision.services(around: daemon), alsoOn: signals, logger: logger)
+            probes.services(around: daemon), alsoOn: signals, logger: logger)
     }
 
     private static func fitness(

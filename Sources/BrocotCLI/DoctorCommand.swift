@@ -47,7 +47,7 @@ struct DoctorCommand: AsyncParsableCommand {
             ExitStatus(of: first), "\(faults.count == 1 ? "1 check fails" : "\(faults.count) checks fail"), see above.")
     }
 
-    private func text(of findings: [Finding]) -> String {
+    private func text(of findings: [CheckResult]) -> String {
         findings.map { finding in
             let line =
                 "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(indented(finding.message))"
@@ -60,7 +60,7 @@ struct DoctorCommand: AsyncParsableCommand {
 }
 
 extension ExitStatus {
-    fileprivate init(of fault: Finding.Fault) {
+    fileprivate init(of fault: CheckResult.Fault) {
         self =
             switch fault {
             case .cannotConnect: .cannotConnect

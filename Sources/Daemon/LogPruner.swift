@@ -61,13 +61,13 @@ struct LogPruner: Sendable {
         olderThan age: Duration, _ progress: inout Progress, on connection: Connection
     ) async throws(PostgresError) -> Int {
         var pruned = 0
-        while let step = try await step(after: progress.front, age, on: connection) {
+        while let step = try await pruneStep(after: progress.front, age, on: connection) {
             pruned += step.deleted
             guard step.deleted > 0, let last = step.last else { break }
             progress.front = last
         }
         var vainSteps = 0
-        while vainSteps < Self.vainSteps, let step = try await step(after: progress.sweep, age, on: connection) {
+        while vainSteps < Self.vainSteps, let step = try await pruneStep(after: progress.sweep, age, on: connection) {
             pruned += step.deleted
             progress.sweep = step.last ?? .min
             guard step.last != nil else { break }
@@ -84,22 +84,22 @@ struct LogPruner: Sendable {
         if let holder = progress.lockHolder, holder == previous { throw RetentionLockHeld(holder: holder) }
     }
 
-    private struct Step {
+    private struct PrunedRows {
         let deleted: Int
         /// The last id read; nil at the end of the log.
         let last: Int64?
     }
 
     /// Nil: the daemon has to stop, or another daemon prunes at the moment.
-    private func step(
+    private func pruneStep(
         after id: Int64, _ age: Duration, on connection: Connection
-    ) async throws(PostgresError) -> Step? {
+    ) async throws(PostgresError) -> PrunedRows? {
         guard !isStopping.isSet, !Task.isCancelled,
             let step = try await LogPruningStep.run(
                 after: id, olderThan: age, limit: Self.rowsPerStep, on: connection)
         else { return nil }
         let isFull = step.read == Self.rowsPerStep
         if isFull { try? await Task.sleep(for: Self.pause) }
-        return Step(deleted: step.deleted, last: isFull ? step.lastID : nil)
+        return PrunedRows(deleted: step.deleted, last: isFull ? step.lastID : nil)
     }
 }

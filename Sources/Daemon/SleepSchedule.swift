@@ -1,6 +1,6 @@
 /// When a listener does what: decides by the clock and by whether all workers wait. Pure.
 struct SleepSchedule {
-    enum Step: Equatable {
+    enum Action: Equatable {
         /// Say that the daemon sleeps; then look once more.
         case fallAsleep
         /// Say that it sleeps no more, so that enqueuers need not ring.
@@ -25,7 +25,7 @@ struct SleepSchedule {
     private var pollInterval = firstPoll
     private var nextPoll: ContinuousClock.Instant?
 
-    mutating func next(areAllWaiting: Bool, at now: ContinuousClock.Instant) -> Step {
+    mutating func next(areAllWaiting: Bool, at now: ContinuousClock.Instant) -> Action {
         areAllWaiting ? nextIdle(at: now) : nextBusy(at: now)
     }
 
@@ -34,7 +34,7 @@ struct SleepSchedule {
         said = nil
     }
 
-    private mutating func nextIdle(at now: ContinuousClock.Instant) -> Step {
+    private mutating func nextIdle(at now: ContinuousClock.Instant) -> Action {
         let wasBusy = busySince != nil
         busySince = nil
         guard said?.isAsleep == true else {
@@ -51,7 +51,7 @@ struct SleepSchedule {
         return .wait(due - now)
     }
 
-    private mutating func nextBusy(at now: ContinuousClock.Instant) -> Step {
+    private mutating func nextBusy(at now: ContinuousClock.Instant) -> Action {
         let since = busySince ?? now
         busySince = since
         if let said, !said.isAsleep, now - said.at < Self.confirmation { return .wait(Self.longestPoll) }

@@ -57,7 +57,7 @@ package actor LocalCluster {
     private let configuration: Configuration
     private let password: String
     private var port: UInt16
-    private var supervisor: ServerSupervisor?
+    private var server: ServerProcess?
     private var lock: FileLock?
     /// Whether somebody may hold a URL with the port: then a restart must not change it.
     private var isPortPublished = false
@@ -101,7 +101,7 @@ package actor LocalCluster {
     package nonisolated var logFile: String { files.log }
 
     /// The process of the running server (the postmaster), or nil.
-    package var serverProcess: Int32? { supervisor?.serverProcess }
+    package var serverProcess: Int32? { server?.serverProcess }
 
     /// The address of a database over the Unix socket. It holds no secret.
     package func url(database: String) -> String {
@@ -118,23 +118,23 @@ package actor LocalCluster {
     /// - Throws: ``LocalPostgresError`` `.alreadyRunning` if another process runs it, `.startFailed` if it ends or is not
     ///   ready in time.
     package func start() async throws(LocalPostgresError) {
-        guard supervisor == nil else { throw .alreadyRunning(directory: files.path) }
+        guard server == nil else { throw .alreadyRunning(directory: files.path) }
         let lock = try files.lock()
-        let supervisor = try await startOnFreePort()
-        self.supervisor = supervisor
+        let server = try await startOnFreePort()
+        self.server = server
         self.lock = lock
         // Also where it ends by itself or is killed: its process's number may soon be another's.
         Task {
-            await supervisor.termination.value
-            forget(supervisor)
+            await server.termination.value
+            forget(server)
         }
     }
 
     /// Stops the server, and returns when it has ended. Does nothing if it isn't running.
     package func stop(_ mode: StopMode = .fast) async {
-        guard let supervisor else { return }
-        await end(supervisor, mode)
-        forget(supervisor)
+        guard let server else { return }
+        await end(server, mode)
+        forget(server)
     }
 
     /// Stops the server and starts it again, at the same address.
@@ -145,7 +145,7 @@ package actor LocalCluster {
 
     /// Returns when the server has ended, whoever ended it.
     package func waitUntilStopped() async {
-        await supervisor?.termination.value
+        await server?.termination.value
     }
 
     /// Stops the server, and deletes a throwaway cluster.
@@ -155,24 +155,24 @@ package actor LocalCluster {
         if socketDirectory != files.path { try? FileManager.default.removeItem(atPath: socketDirectory) }
     }
 
-    private func forget(_ ended: ServerSupervisor) {
-        guard supervisor?.serverProcess == ended.serverProcess else { return }
-        supervisor = nil
+    private func forget(_ ended: ServerProcess) {
+        guard server?.serverProcess == ended.serverProcess else { return }
+        server = nil
         lock = nil
     }
 
-    private func startOnFreePort() async throws(LocalPostgresError) -> ServerSupervisor {
+    private func startOnFreePort() async throws(LocalPostgresError) -> ServerProcess {
         let mayChoose = configuration.port == nil && !isPortPublished
         for _ in 0..<5 {
             if port == 0 || (mayChoose && !LoopbackPort.isFree(port)) { port = try LoopbackPort.free() }
-            let supervisor = try await ServerSupervisor.start(launch())
+            let server = try await ServerProcess.start(launch())
             do {
-                try await waitUntilReady(supervisor)
+                try await waitUntilReady(server)
                 try files.remember(port: port)
                 isPortPublished = true
-                return supervisor
+                return server
             } catch {
-                await end(supervisor, .immediate)
+                await end(server, .immediate)
                 // Between the choice of a port and its use, another process can take it.
                 guard mayChoose, !LoopbackPort.isFree(port) else { throw error }
                 port = 0
@@ -181,7 +181,7 @@ package actor LocalCluster {
         throw .startFailed(reason: "no port of 127.0.0.1 stayed free", log: files.logTail())
     }
 
-    private func launch() -> ServerSupervisor.Launch {
+    private func launch() -> ServerProcess.Launch {
         var settings = configuration.settings
         settings["port"] = String(port)
         settings["listen_addresses"] = "127.0.0.1"
@@ -193,13 +193,13 @@ package actor LocalCluster {
             serverArguments: arguments)
     }
 
-    private func waitUntilReady(_ supervisor: ServerSupervisor) async throws(LocalPostgresError) {
+    private func waitUntilReady(_ server: ServerProcess) async throws(LocalPostgresError) {
         let deadline = ContinuousClock.now + configuration.startTimeout
         while ContinuousClock.now < deadline {
-            if let postmaster = files.postmaster(), postmaster.process == supervisor.serverProcess, postmaster.isReady {
+            if let postmaster = files.postmaster(), postmaster.process == server.serverProcess, postmaster.isReady {
                 return
             }
-            guard isAlive(supervisor.serverProcess) else {
+            guard isAlive(server.serverProcess) else {
                 throw .startFailed(reason: "it ended at once", log: files.logTail())
             }
             await pause()
@@ -208,13 +208,13 @@ package actor LocalCluster {
             reason: "it was not ready within \(configuration.startTimeout.components.seconds) s", log: files.logTail())
     }
 
-    private func end(_ supervisor: ServerSupervisor, _ mode: StopMode) async {
+    private func end(_ server: ServerProcess, _ mode: StopMode) async {
         let ending = Task {
             try await Task.sleep(for: .seconds(30))
-            kill(supervisor.serverProcess, SIGQUIT)
+            kill(server.serverProcess, SIGQUIT)
         }
-        kill(supervisor.serverProcess, mode == .fast ? SIGINT : SIGQUIT)
-        await supervisor.termination.value
+        kill(server.serverProcess, mode == .fast ? SIGINT : SIGQUIT)
+        await server.termination.value
         ending.cancel()
     }
 

@@ -11,7 +11,7 @@ package struct QueueReading: Sendable {
     /// Whether the latest look got on, or has to begin anew: then another one soon is worth it.
     private var getsOn = false
     /// How far the floor may rise by the latest look, which found no request at all.
-    private var empty: ReadProgress.Step?
+    private var empty: ReadProgress.FloorRaise?
 
     package init(_ configuration: QueueConfiguration) {
         self.configuration = configuration
@@ -74,7 +74,8 @@ package struct QueueReading: Sendable {
     /// More requests than this are not read at once only to get on.
     private static let longestStep = 2_000
 
-    private mutating func readOn(_ step: ReadProgress.Step, on connection: Connection) async throws(PostgresError) {
+    private mutating func readOn(_ step: ReadProgress.FloorRaise, on connection: Connection) async throws(PostgresError)
+    {
         let settings = configuration.settings
         let rows = try await connection.run { [progress] connection throws(PostgresError) in
             try connection.transaction(settings: settings) { connection throws(PostgresError) in

@@ -27,7 +27,7 @@ package struct ReadProgress: Sendable {
     }
 
     /// An id up to which no request can newly appear, unless one of these transactions ends.
-    package struct Step: Equatable, Sendable {
+    package struct FloorRaise: Equatable, Sendable {
         package let id: Int64
         package let open: Set<Int64>
     }
@@ -63,7 +63,7 @@ package struct ReadProgress: Sendable {
     /// Takes in a look at the server.
     ///
     /// - Returns: how far the floor may rise, if that is beyond it.
-    package mutating func observe(_ observation: Observation) -> Step? {
+    package mutating func observe(_ observation: Observation) -> FloorRaise? {
         if observation.lastID < floor {
             // Somebody restarted the ids.
             self = ReadProgress()
@@ -73,7 +73,7 @@ package struct ReadProgress: Sendable {
         for name in observation.writers.keys { looks[name, default: 0] += 1 }
         defer { previous = observation }
         guard let previous, previous.lastID > floor, let open = passedOver(previous, observation) else { return nil }
-        return Step(id: previous.lastID, open: self.open.union(open))
+        return FloorRaise(id: previous.lastID, open: self.open.union(open))
     }
 
     /// The transactions that were there at both looks; nil: one of them not for long.

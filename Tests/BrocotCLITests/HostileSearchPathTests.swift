@@ -1,4 +1,5 @@
 import LibPQ
+import SupervisionHarness
 import TestPostgres
 import Testing
 

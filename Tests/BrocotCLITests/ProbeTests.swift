@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LibPQ
+import SupervisionHarness
 import TestPostgres
 import Testing
 

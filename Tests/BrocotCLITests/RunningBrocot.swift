@@ -25,6 +25,11 @@ struct RunningBrocot {
     /// What it has printed to standard output, up to the text that was waited for.
     let output: String
 
+    /// Where a daemon answers HTTP that was told to take any port, and to log as JSON.
+    var probePort: UInt16 {
+        get throws { try #require(output.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.1) }) }
+    }
+
     func send(_ signal: Int32) {
         kill(processIdentifier, signal)
     }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LibPQ
 import Subprocess
+import SupervisionHarness
 import TestPostgres
 import Testing
 

@@ -54,8 +54,8 @@ struct ReadProgressTests {
     }
 
     /// Lets a transaction stay until it is passed over.
-    private func passOver(_ writers: [String: Int64?], _ progress: inout ReadProgress) -> ReadProgress.Step? {
-        var step: ReadProgress.Step?
+    private func passOver(_ writers: [String: Int64?], _ progress: inout ReadProgress) -> ReadProgress.FloorRaise? {
+        var step: ReadProgress.FloorRaise?
         for look in 1...Int64(ReadProgress.looksOfLongWriters) {
             #expect(step == nil)
             step = progress.observe(.init(lastID: 100 * look, writers: writers))
@@ -67,10 +67,10 @@ struct ReadProgressTests {
     func longWriter() {
         var progress = ReadProgress()
         let step = passOver(["3/1": 700], &progress)
-        #expect(step == ReadProgress.Step(id: 400, open: [700]))
+        #expect(step == ReadProgress.FloorRaise(id: 400, open: [700]))
         progress.raise(to: 400, passingOver: [700], firstPending: [list: 350])
         #expect((progress.floor, progress.floor(of: list), progress.open) == (400, 349, [700]))
-        #expect(progress.observe(.init(lastID: 600, writers: [:])) == ReadProgress.Step(id: 500, open: []))
+        #expect(progress.observe(.init(lastID: 600, writers: [:])) == ReadProgress.FloorRaise(id: 500, open: []))
         #expect(
             (progress.floor, progress.floor(of: list), progress.open) == (
                 ReadProgress.beginning, ReadProgress.beginning, []
@@ -93,10 +93,11 @@ struct ReadProgressTests {
         #expect(passOver(["3/1": 700], &progress)?.id == 400)
         progress.raise(to: 400, passingOver: [700], firstPending: [:])
         let both: [String: Int64?] = ["3/1": 700, "4/1": 800]
-        #expect(progress.observe(.init(lastID: 600, writers: both)) == ReadProgress.Step(id: 500, open: [700]))
+        #expect(progress.observe(.init(lastID: 600, writers: both)) == ReadProgress.FloorRaise(id: 500, open: [700]))
         #expect(progress.observe(.init(lastID: 700, writers: both)) == nil, "the second one may end soon")
         for _ in 3...ReadProgress.looksOfLongWriters { _ = progress.observe(.init(lastID: 800, writers: both)) }
-        #expect(progress.observe(.init(lastID: 900, writers: both)) == ReadProgress.Step(id: 800, open: [700, 800]))
+        #expect(
+            progress.observe(.init(lastID: 900, writers: both)) == ReadProgress.FloorRaise(id: 800, open: [700, 800]))
         progress.raise(to: 800, passingOver: [700, 800], firstPending: [:])
         _ = progress.observe(.init(lastID: 900, writers: ["4/1": 800]))
         #expect((progress.floor, progress.open) == (ReadProgress.beginning, []))

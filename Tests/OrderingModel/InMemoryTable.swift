@@ -53,7 +53,7 @@ package struct InMemoryTable: Sendable {
     // MARK: Reading
 
     /// What a query would find.
-    package func find(_ need: ListNeed) -> Finding {
+    package func find(_ need: ListNeed) -> ReadResult {
         let rows = lists[need.list.list] ?? Rows()
         let placed = rows.placed
         switch need.need {

@@ -4,7 +4,7 @@ import Ordering
 /// Reads how much room the lists of an ordered table have.
 package struct CapacityReader: Sendable {
     /// One request for whose items others were given new ranks.
-    package struct Rebalance: Hashable, Sendable {
+    package struct LoggedRebalance: Hashable, Sendable {
         package let request: Int64
         package let appliedAt: Timestamp
         /// How many other rows were rewritten.
@@ -12,14 +12,14 @@ package struct CapacityReader: Sendable {
     }
 
     /// What was found of one list, all at one moment.
-    package struct Finding: Sendable {
+    package struct MeasuredList: Sendable {
         package let capacity: ListCapacity
         /// For each fault of the capacity, the statement that takes that item's rank away.
         package let repairs: [String]
         /// The rows of the list without a rank.
         package let unplacedCount: Int
         /// The last that are still logged, newest first.
-        package let rebalances: [Rebalance]
+        package let rebalances: [LoggedRebalance]
     }
 
     private static let rebalanceCount = 5
@@ -41,24 +41,24 @@ package struct CapacityReader: Sendable {
     ///   - connection: Not in a transaction.
     /// - Returns: What was found; no items where there is no such list.
     /// - Throws: What the server or the connection says.
-    package func read(_ list: String, on connection: isolated Connection) throws(PostgresError) -> Finding {
+    package func read(_ list: String, on connection: isolated Connection) throws(PostgresError) -> MeasuredList {
         try connection.transaction(.repeatableReadOnly, settings: MoveApplication.plannerSettings) {
             connection throws(PostgresError) in
             let statements = CapacityStatements(table, list: list)
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
             let identifier = ListIdentifier(orderedTable: table.name, list: list)
-            var rebalances: [Rebalance] = []
+            var rebalances: [LoggedRebalance] = []
             for row in try connection.query(
                 CapacityStatements.rebalances(of: identifier, count: Self.rebalanceCount))
             {
                 rebalances.append(
-                    Rebalance(
+                    LoggedRebalance(
                         request: try row.decode(0), appliedAt: try row.decode(1),
                         rows: Int(try row.decode(2, as: Int32.self))))
             }
             let repairs = capacity.faults.map { CapacityStatements.unplacing($0.key, in: list, of: table).text }
-            return Finding(
+            return MeasuredList(
                 capacity: capacity, repairs: repairs, unplacedCount: unplacedCount, rebalances: rebalances)
         }
     }

@@ -2,7 +2,7 @@ import LibPQ
 
 extension Doctor {
     /// What runs whenever somebody uses a table of Brocot's, and no migration made. It may well be wanted.
-    func additions(_ connection: Connection) async -> Finding {
+    func additions(_ connection: Connection) async -> CheckResult {
         await attempt("additions", connection) { connection throws(PostgresError) in
             var (names, areAllTrusted): ([String], Bool) = ([], true)
             for row in try connection.query(DoctorStatements.additions) {

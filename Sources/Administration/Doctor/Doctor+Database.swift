@@ -2,7 +2,7 @@ import LibPQ
 
 /// The checks that need Brocot's schema, and those of what the whole server does.
 extension Doctor {
-    func privileges(_ connection: Connection) async -> Finding {
+    func privileges(_ connection: Connection) async -> CheckResult {
         await attempt("privileges", connection) { [role] connection throws(PostgresError) in
             let missing = try AccessGrants.missing(role, for: nil, on: connection)
             guard !missing.isEmpty else { return .ok("privileges", "all that a \(role.rawValue) needs") }
@@ -16,7 +16,7 @@ extension Doctor {
     }
 
     /// What others were given, and what is missing: by hand without all of it, or since a table was registered.
-    func grants(_ connection: Connection) async -> Finding {
+    func grants(_ connection: Connection) async -> CheckResult {
         await attempt("grants", connection) { connection throws(PostgresError) in
             let incomplete = try AccessGrants.incomplete(on: connection)
             guard !incomplete.isEmpty else { return .ok("grants", "no role that was given rights lacks one") }
@@ -29,7 +29,7 @@ extension Doctor {
         }
     }
 
-    func rowSecurity(_ connection: Connection) async -> Finding {
+    func rowSecurity(_ connection: Connection) async -> CheckResult {
         await attempt("policies", connection) { connection throws(PostgresError) in
             let hidden = try RowSecurity.hidden(.all, on: connection)
             guard !hidden.isEmpty else { return .ok("policies", "no policy applies to this role") }
@@ -40,7 +40,7 @@ extension Doctor {
     /// More dead rows than this, in a queue that is vacuumed after 2,000, say that it isn't.
     private static let tooManyDeadRows = 200_000
 
-    func vacuum(_ connection: Connection) async -> Finding {
+    func vacuum(_ connection: Connection) async -> CheckResult {
         await attempt("autovacuum", connection) { connection throws(PostgresError) in
             var off: [String] = []
             for row in try connection.query(DoctorStatements.vacuumSettings) { off.append(try row.decode(0)) }
@@ -71,7 +71,7 @@ extension Doctor {
         }
     }
 
-    func heldLists(_ connection: Connection) async -> Finding {
+    func heldLists(_ connection: Connection) async -> CheckResult {
         await attempt("held lists", connection) { connection throws(PostgresError) in
             let count = try connection.query(DoctorStatements.heldLists).single().decode(0, as: Int.self)
             guard count > 0 else { return .ok("held lists", "none") }
@@ -86,7 +86,7 @@ extension Doctor {
     /// A daemon that runs leaves nothing this old, in seconds.
     private static let longWait = 60
 
-    func waiting(_ connection: Connection) async -> Finding {
+    func waiting(_ connection: Connection) async -> CheckResult {
         await attempt("queue", connection) { connection throws(PostgresError) in
             let row = try connection.query(DoctorStatements.waiting).single()
             let (pending, age) = (try row.decode(0, as: Int.self), try row.decode(1, as: Int?.self) ?? 0)
@@ -97,7 +97,7 @@ extension Doctor {
         }
     }
 
-    func daemons(_ connection: Connection) async -> Finding {
+    func daemons(_ connection: Connection) async -> CheckResult {
         await attempt("daemons", connection) { connection throws(PostgresError) in
             let daemons = try LiveDaemon.all(on: connection)
             guard daemons.isEmpty else { return .ok("daemons", LiveDaemon.summary(of: daemons)) }
@@ -111,7 +111,7 @@ extension Doctor {
         }
     }
 
-    func horizon(_ connection: Connection) async -> Finding {
+    func horizon(_ connection: Connection) async -> CheckResult {
         await attempt("horizon", connection) { [oldTransaction, farBehind] connection throws(PostgresError) in
             var holders: [String] = []
             for row in try connection.query(

@@ -3,7 +3,7 @@ import LibPQ
 /// The checks of the server's and the role's settings.
 extension Doctor {
     /// A daemon's sessions idle for as long as nothing is pending.
-    func sessionTimeout(_ connection: Connection) async -> Finding {
+    func sessionTimeout(_ connection: Connection) async -> CheckResult {
         await attempt("time-outs", connection) { connection throws(PostgresError) in
             let milliseconds = try connection.query(DoctorStatements.idleSessionTimeout).single().decode(
                 0, as: Int.self)
@@ -17,7 +17,7 @@ extension Doctor {
     }
 
     /// Any role of the database can take the lock.
-    func retention(_ connection: Connection) async -> Finding {
+    func retention(_ connection: Connection) async -> CheckResult {
         await attempt("retention", connection) { connection throws(PostgresError) in
             guard let row = try connection.query(DoctorStatements.retentionLockHolder).first else {
                 return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
@@ -33,7 +33,7 @@ extension Doctor {
     /// Room for four workers, of which each locks up to 256 lists and some tables at once, and as much for everybody else.
     private static let fewestLocks = 2_400
 
-    func lockTable(_ connection: Connection) async -> Finding {
+    func lockTable(_ connection: Connection) async -> CheckResult {
         await attempt("lock table", connection) { connection throws(PostgresError) in
             let room = try connection.query(DoctorStatements.lockTableSize).single().decode(0, as: Int.self)
             guard room < Self.fewestLocks else { return .ok("lock table", "has room for \(room) locks") }

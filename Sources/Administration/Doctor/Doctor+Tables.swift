@@ -3,7 +3,7 @@ import Ordering
 
 /// The checks of ordered tables: that each can be one, and that what only Brocot should write is right.
 extension Doctor {
-    func tables(_ connection: Connection) async -> Finding {
+    func tables(_ connection: Connection) async -> CheckResult {
         await attempt("tables", connection) { connection throws(PostgresError) in
             var missing: [String] = []
             for row in try connection.query(DoctorStatements.missingTables) { missing.append(try row.decode(0)) }
@@ -17,7 +17,7 @@ extension Doctor {
     }
 
     /// Keys are compared as text, so a type has to write equal values alike.
-    func keys(_ connection: Connection) async -> Finding {
+    func keys(_ connection: Connection) async -> CheckResult {
         await attempt("keys", connection) { connection throws(PostgresError) in
             var faults: [String] = []
             for row in try connection.query(DoctorStatements.keyedTables) {
@@ -47,7 +47,7 @@ extension Doctor {
     }
 
     /// Two rows of one item: Brocot would have to give both the same place.
-    func duplicates(_ connection: Connection) async -> Finding {
+    func duplicates(_ connection: Connection) async -> CheckResult {
         await attempt("duplicates", connection) { connection throws(PostgresError) in
             var (found, possible): ([String], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.tablesWithoutUniqueKey) {
@@ -90,7 +90,7 @@ extension Doctor {
     }
 
     /// The sort key beside the exact fraction: where nothing writes it, `ORDER BY rank` is not the order.
-    func ranks(_ connection: Connection) async -> Finding {
+    func ranks(_ connection: Connection) async -> CheckResult {
         await attempt("ranks", connection) { connection throws(PostgresError) in
             var wrong: [String] = []
             for row in try connection.query(DoctorStatements.keyedTables) {

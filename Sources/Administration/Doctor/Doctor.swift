@@ -25,7 +25,7 @@ package struct Doctor: Sendable {
     }
 
     /// Checks everything that can be checked: what depends on something that fails is left out.
-    package func examine() async -> [Finding] {
+    package func examine() async -> [CheckResult] {
         do throws(PostgresError) {
             let connection = try await Connection.connect(parameters, logger: logger)
             return [.ok("connection", connection.summary)] + (await examine(connection))
@@ -36,7 +36,7 @@ package struct Doctor: Sendable {
 
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
-    private func examine(_ connection: Connection) async -> [Finding] {
+    private func examine(_ connection: Connection) async -> [CheckResult] {
         var findings = [
             version(connection), await encoding(connection), await replica(connection), await pooler(connection),
         ]
@@ -51,7 +51,7 @@ package struct Doctor: Sendable {
         return findings
     }
 
-    private typealias Check = (Connection) async -> Finding
+    private typealias Check = (Connection) async -> CheckResult
 
     /// Readers and movers have no rights on the queue, and only a daemon has to see every row.
     private var checksOfSchema: [Check] {
@@ -70,8 +70,8 @@ package struct Doctor: Sendable {
     /// Runs the queries of one check in a transaction. What the server refuses is no reason to leave out the others.
     func attempt(
         _ check: String, _ connection: Connection,
-        _ body: @Sendable (isolated Connection) throws(PostgresError) -> Finding
-    ) async -> Finding {
+        _ body: @Sendable (isolated Connection) throws(PostgresError) -> CheckResult
+    ) async -> CheckResult {
         do throws(PostgresError) {
             return try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(.repeatableReadOnly, body)
@@ -83,14 +83,14 @@ package struct Doctor: Sendable {
 
     // MARK: The server
 
-    private func version(_ connection: Connection) -> Finding {
+    private func version(_ connection: Connection) -> CheckResult {
         let major = connection.serverVersion / 10_000
         return major >= 14
             ? .ok("version", "PostgreSQL \(major)")
             : .failure("version", "PostgreSQL \(major) is too old", advice: "Update it to 14 or newer.")
     }
 
-    private func encoding(_ connection: Connection) async -> Finding {
+    private func encoding(_ connection: Connection) async -> CheckResult {
         let encoding = await connection.parameterStatus("server_encoding") ?? "unknown"
         guard encoding == "SQL_ASCII" else { return .ok("encoding", encoding) }
         return .warning(
@@ -99,7 +99,7 @@ package struct Doctor: Sendable {
             advice: "Use a database in UTF8, or have every client send UTF-8.")
     }
 
-    private func replica(_ connection: Connection) async -> Finding {
+    private func replica(_ connection: Connection) async -> CheckResult {
         guard await connection.parameterStatus("in_hot_standby") == "on" else {
             return .ok("replica", "this is a primary")
         }
@@ -108,7 +108,7 @@ package struct Doctor: Sendable {
             advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write.", .cannotConnect)
     }
 
-    private func pooler(_ connection: Connection) async -> Finding {
+    private func pooler(_ connection: Connection) async -> CheckResult {
         await attempt("pooler", connection) { connection throws(PostgresError) in
             let process = try connection.query(DoctorStatements.session).single().decode(0, as: Int32.self)
             // A pooler makes up the process that a client could cancel.
@@ -118,7 +118,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    private func delivery(_ connection: Connection) async -> Finding {
+    private func delivery(_ connection: Connection) async -> CheckResult {
         let channel = "brocot_doctor_\(UInt32.random(in: 0 ... .max))"
         do throws(PostgresError) {
             try await connection.execute(DoctorStatements.listen(channel))
@@ -140,7 +140,7 @@ package struct Doctor: Sendable {
 
     // MARK: The schema
 
-    private func schema(_ connection: Connection) async -> Finding {
+    private func schema(_ connection: Connection) async -> CheckResult {
         do throws(MigrationError) {
             return Self.finding(of: try await Migrator(connection: connection).status())
         } catch {
@@ -151,7 +151,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    private static func finding(of status: MigrationStatus) -> Finding {
+    private static func finding(of status: MigrationStatus) -> CheckResult {
         switch status.state {
         case .current: .ok("schema", "version \(status.databaseVersion)")
         case .missing: .failure("schema", "there is no schema brocot", advice: "Run brocot migrate up.", .schemaMissing)

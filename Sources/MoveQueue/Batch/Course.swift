@@ -3,11 +3,11 @@ import Ordering
 
 /// How far a batch came before it failed. Pure.
 struct Course {
-    enum Step {
+    enum Stage {
         case claiming, applying, finishing
     }
 
-    var step = Step.claiming
+    var stage = Stage.claiming
     /// The lists whose locks were got.
     var locked: [ListIdentifier] = []
 
@@ -15,14 +15,16 @@ struct Course {
     ///
     /// What a trigger left behind, such as another role, shows when the batch is finished.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
-        step != .claiming && !locked.isEmpty && !error.mayPassWithSmallerBatch
+        stage != .claiming && !locked.isEmpty && !error.mayPassWithSmallerBatch
     }
 
     /// The failure, with the lists among which the cause is to be sought.
     func failure(_ error: QueueError) -> BatchFailure {
         if case .unreadableRequest = error { return BatchFailure(error, lists: locked) }
         // With one list only, that is to be passed over at least.
-        guard step == .applying, !error.mayPassWithSmallerBatch || locked.count == 1 else { return BatchFailure(error) }
+        guard stage == .applying, !error.mayPassWithSmallerBatch || locked.count == 1 else {
+            return BatchFailure(error)
+        }
         return BatchFailure(error, lists: locked)
     }
 }

@@ -108,7 +108,7 @@ package struct QueueTransaction: Sendable {
         if !cuts.isEmpty { report.crowdedOut = crowdedOut(of: claim.locked, cuts, batch) }
         report.hasChangesOfList = pending.contains { $0.move.source != nil }
         guard let time, !batch.requests.isEmpty else { return report }
-        course.step = .applying
+        course.stage = .applying
         var decisions = BatchDecisions()
         if attempt.isInParts {
             let settings = try transactionSettings(on: connection)
@@ -117,7 +117,7 @@ package struct QueueTransaction: Sendable {
         } else {
             try apply(batch.requests, attempt, &decisions, on: connection)
         }
-        course.step = .finishing
+        course.stage = .finishing
         try finish(decisions, at: time, on: connection)
         report.note(decisions)
         return report

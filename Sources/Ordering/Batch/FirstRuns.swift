@@ -24,7 +24,7 @@ struct FirstRuns: Sendable {
     }
 
     /// Counts what was read, as long as more is to be read.
-    mutating func note(_ finding: Finding) {
+    mutating func note(_ finding: ReadResult) {
         guard !needs.isEmpty, case .run(let rows) = finding else { return }
         bytesRead += rows.reduce(0) { $0 + ReadingPolicy.bytesPerRow + $1.key.utf8.count }
     }

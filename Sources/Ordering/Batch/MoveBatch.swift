@@ -116,7 +116,7 @@ package struct MoveBatch: Sendable {
     ///   - finding: The answer, of the kind that the need has.
     ///   - need: One that ``advance()`` returned.
     /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` where the answer contradicts an earlier one.
-    package mutating func learn(_ finding: Finding, for need: ListNeed) throws(OrderingError) {
+    package mutating func learn(_ finding: ReadResult, for need: ListNeed) throws(OrderingError) {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
         firstRuns.note(finding)
         try lists[list].neighbourhood.learn(finding, for: need.need)

@@ -38,7 +38,7 @@ struct Neighbourhood: Sendable {
     /// Takes in what the database answered.
     ///
     /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` where it contradicts what was read before under the same lock.
-    mutating func learn(_ finding: Finding, for need: Need) throws(OrderingError) {
+    mutating func learn(_ finding: ReadResult, for need: Need) throws(OrderingError) {
         switch (need, finding) {
         case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let below, let above)):
             try learn(key: key.text, presence)

@@ -42,10 +42,10 @@ struct OrderedTableRepository {
     /// Answers needs, in their order.
     func find(
         _ needs: [ListNeed], on connection: isolated Connection
-    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+    ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
         var (rows, up, down): ([ListNeed], [ListNeed], [ListNeed]) = ([], [], [])
         var positions: [ListIdentifier: [Int]] = [:]
-        var found: [(ListNeed, Finding)] = []
+        var found: [(ListNeed, ReadResult)] = []
         for need in needs {
             switch need.need {
             case .row: rows.append(need)
@@ -64,7 +64,7 @@ struct OrderedTableRepository {
 
     private func findRows(
         _ needs: [ListNeed], on connection: isolated Connection
-    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+    ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
         guard !needs.isEmpty else { return [] }
         var wanted = RowsWanted()
         for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.need) }) {
@@ -100,11 +100,11 @@ struct OrderedTableRepository {
     /// Those of lists that seem to be short, in whole, at once.
     private func findRunsUp(
         _ needs: [ListNeed], on connection: isolated Connection
-    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+    ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
         guard let sizes, table.listColumns.count == 1 else { return try findRuns(needs, .up, on: connection) }
         let areShort = sizes.areShorter(needs.map { ($0.list, $0.need.rowsFromBeginning ?? 0) })
         let short = zip(needs, areShort).filter(\.1).map(\.0)
-        var found: [(ListNeed, Finding)] = []
+        var found: [(ListNeed, ReadResult)] = []
         if short.count < Self.fewestListsAtOnce {
             found = try findRuns(needs, .up, on: connection)
         } else {
@@ -124,7 +124,7 @@ struct OrderedTableRepository {
     /// read in vain than was asked for.
     private func findWhole(
         _ needs: [ListNeed], on connection: isolated Connection
-    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+    ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
         let limit = needs.reduce(0) { $0 + ($1.need.rowsFromBeginning ?? 0) }
         try connection.run(script: OrderingStatements.heapOrder)
         let rows = try connection.rows(statements.placedRows(of: needs.map(\.list.list), limit: limit))
@@ -147,7 +147,7 @@ struct OrderedTableRepository {
 
     private func findRuns(
         _ needs: [ListNeed], _ direction: Need.Direction, on connection: isolated Connection
-    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+    ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
         guard !needs.isEmpty else { return [] }
         var wanted = RunsWanted()
         for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.need) }) {
@@ -166,7 +166,7 @@ struct OrderedTableRepository {
 
     private func findPositions(
         _ positions: [Int], in list: ListIdentifier, on connection: isolated Connection
-    ) throws(OrderingError) -> [(ListNeed, Finding)] {
+    ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
         let margin = Self.rowsAroundPosition / 2
         let offsets = AscendingOffsets(positions.map { max(0, $0 - margin) })
         var rows: [Int: [StoredRow]] = [:]

@@ -1,6 +1,7 @@
 import FaultHarness
 import Logging
 import Supervision
+import SupervisionHarness
 import TestPostgres
 import Testing
 

@@ -1,5 +1,5 @@
 /// What one check of `brocot doctor` found.
-package struct Finding: Sendable, Encodable {
+package struct CheckResult: Sendable, Encodable {
     package enum Level: String, Sendable, Encodable {
         case ok
         /// Works, but not as well as it could, or not for long.
@@ -34,17 +34,17 @@ package struct Finding: Sendable, Encodable {
         self.fault = fault
     }
 
-    package static func ok(_ check: String, _ message: String) -> Finding {
-        Finding(check, .ok, message, advice: nil, fault: nil)
+    package static func ok(_ check: String, _ message: String) -> CheckResult {
+        CheckResult(check, .ok, message, advice: nil, fault: nil)
     }
 
-    package static func warning(_ check: String, _ message: String, advice: String) -> Finding {
-        Finding(check, .warn, message, advice: advice, fault: nil)
+    package static func warning(_ check: String, _ message: String, advice: String) -> CheckResult {
+        CheckResult(check, .warn, message, advice: advice, fault: nil)
     }
 
     package static func failure(
         _ check: String, _ message: String, advice: String, _ fault: Fault = .needsRepair
-    ) -> Finding {
-        Finding(check, .fail, message, advice: advice, fault: fault)
+    ) -> CheckResult {
+        CheckResult(check, .fail, message, advice: advice, fault: fault)
     }
 }

@@ -7,15 +7,15 @@ import TestPostgres
 #endif
 
 /// A stand-in for systemd's end of the notify socket.
-final class NotifyReceiver: Sendable {
+package final class NotifyReceiver: Sendable {
     /// For `NOTIFY_SOCKET`.
-    let address: String
+    package let address: String
     private let descriptor: Int32
 
     struct Failure: Error {}
 
     /// Listens at a path, or at a name in the abstract namespace after an `@`.
-    init(at address: String) throws {
+    package init(at address: String) throws {
         self.address = address
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var local = sockaddr_un()
@@ -33,7 +33,7 @@ final class NotifyReceiver: Sendable {
     deinit { close(descriptor) }
 
     /// The assignments that have arrived since the last call, such as `READY=1`.
-    func received() -> [String] {
+    package func received() -> [String] {
         var lines: [String] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {
@@ -44,7 +44,7 @@ final class NotifyReceiver: Sendable {
     }
 
     /// Waits until an assignment has arrived, and returns all those up to then.
-    func wait(for assignment: String) async throws -> [String] {
+    package func wait(for assignment: String) async throws -> [String] {
         var all: [String] = []
         return try await eventually(
             "systemd is told \(assignment)", within: .seconds(120),

@@ -7,15 +7,15 @@ import ServiceLifecycle
 import Supervision
 
 /// What tells others how a daemon fares: HTTP probes, metrics, systemd.
-struct DaemonSupervision {
+struct DaemonProbes {
     let health: DaemonHealth
     private let stallAfter: Duration
     private let server: ProbeServer?
 
     /// Answers HTTP from now on, where an address is given: also while the daemon waits for its database.
-    static func start(http: ProbeAddress?, stallAfter: Duration, logger: Logger) async throws -> DaemonSupervision {
+    static func start(http: ProbeAddress?, stallAfter: Duration, logger: Logger) async throws -> DaemonProbes {
         let health = DaemonHealth()
-        guard let http else { return DaemonSupervision(health: health, stallAfter: stallAfter, server: nil) }
+        guard let http else { return DaemonProbes(health: health, stallAfter: stallAfter, server: nil) }
         let metrics = PrometheusMetrics(help: Daemon.metricsHelp)
         MetricsSystem.bootstrap(metrics)
         let server = try await ProbeServer.start(
@@ -34,7 +34,7 @@ struct DaemonSupervision {
                 },
             ], logger: logger)
         logger.info("answering HTTP", metadata: ["address": "\(http.host)", "port": .stringConvertible(server.port)])
-        return DaemonSupervision(health: health, stallAfter: stallAfter, server: server)
+        return DaemonProbes(health: health, stallAfter: stallAfter, server: server)
     }
 
     /// The daemon and what supervises it, in the order in which they are started. They stop in the opposite one: systemd

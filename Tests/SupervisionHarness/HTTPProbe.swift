@@ -1,5 +1,4 @@
 import TestPostgres
-import Testing
 
 #if canImport(Glibc)
     import Glibc
@@ -8,13 +7,13 @@ import Testing
 #endif
 
 /// One HTTP request to a port of 127.0.0.1.
-struct HTTPProbe {
-    let status: Int
-    let body: String
+package struct HTTPProbe: Sendable {
+    package let status: Int
+    package let body: String
 
     struct Failure: Error {}
 
-    static func get(_ path: String, port: UInt16, method: String = "GET") async throws -> HTTPProbe {
+    package static func get(_ path: String, port: UInt16, method: String = "GET") async throws -> HTTPProbe {
         // Blocks for moments: a thread of its own, since the tests share few.
         let answer = try await withCheckedThrowingContinuation { continuation in
             let exchange = Exchange(port: port, request: "\(method) \(path) HTTP/1.0\r\nHost: localhost\r\n\r\n") {
@@ -30,7 +29,7 @@ struct HTTPProbe {
     }
 
     /// Asks until the answer is as expected, for two minutes at most.
-    static func wait(
+    package static func wait(
         for path: String, port: UInt16, until isExpected: (HTTPProbe) -> Bool
     ) async throws -> HTTPProbe {
         try await eventually(
@@ -39,10 +38,12 @@ struct HTTPProbe {
     }
 
     /// The value of a metric without labels.
-    static func metric(_ name: String, port: UInt16) async throws -> Double {
+    package static func metric(_ name: String, port: UInt16) async throws -> Double {
         let lines = try await get("/metrics", port: port).body.split(separator: "\n")
-        let line = try #require(lines.first { $0.hasPrefix("\(name) ") }, "there is no metric \(name)")
-        return try #require(Double(line.dropFirst(name.count + 1)))
+        guard let line = lines.first(where: { $0.hasPrefix("\(name) ") }),
+            let value = Double(line.dropFirst(name.count + 1))
+        else { throw Failure() }
+        return value
     }
 
     private struct Exchange: Sendable {
@@ -93,12 +94,5 @@ struct HTTPProbe {
     private final class Box: Sendable {
         let exchange: Exchange
         init(_ exchange: Exchange) { self.exchange = exchange }
-    }
-}
-
-extension RunningBrocot {
-    /// Where a daemon answers HTTP that was told to take any port, and to log as JSON.
-    var probePort: UInt16 {
-        get throws { try #require(output.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.1) }) }
     }
 }

@@ -10,7 +10,7 @@ import Subprocess
 ///
 /// The shell holds the reading end of a pipe whose writing end only this process has. Whatever ends this process, be it
 /// SIGKILL, the pipe closes, and the shell stops the server.
-struct ServerSupervisor: Sendable {
+struct ServerProcess: Sendable {
     /// The process of the server itself (the postmaster).
     let serverProcess: pid_t
     /// Ends when the server has ended and the shell too.
@@ -30,7 +30,7 @@ struct ServerSupervisor: Sendable {
     }
 
     /// Creates the data where there is none, and starts the server. Returns once its process exists.
-    static func start(_ launch: Launch) async throws(LocalPostgresError) -> ServerSupervisor {
+    static func start(_ launch: Launch) async throws(LocalPostgresError) -> ServerProcess {
         let (announcements, announce) = AsyncThrowingStream.makeStream(of: pid_t.self)
         let termination = Task {
             do {
@@ -42,7 +42,7 @@ struct ServerSupervisor: Sendable {
         }
         do {
             for try await process in announcements {
-                return ServerSupervisor(serverProcess: process, termination: termination)
+                return ServerProcess(serverProcess: process, termination: termination)
             }
         } catch {
             throw .startFailed(reason: "\(error)", log: launch.directory.logTail())

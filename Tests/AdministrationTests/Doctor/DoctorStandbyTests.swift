@@ -1,6 +1,5 @@
-import LibPQ
-import Logging
 import Administration
+import LibPQ
 import TestPostgres
 import Testing
 
@@ -29,10 +28,7 @@ import Testing
         }
     }
 
-    private func horizon() async throws -> Finding {
-        let doctor = Doctor(
-            parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon, oldTransaction: 900,
-            farBehind: 20, logger: Logger(label: "DoctorStandbyTests") { _ in SwiftLogNoOpLogHandler() })
-        return try #require(await doctor.examine().first { $0.check == "horizon" })
+    private func horizon() async throws -> CheckResult {
+        try #require(await examination(farBehind: 20).first { $0.check == "horizon" })
     }
 }

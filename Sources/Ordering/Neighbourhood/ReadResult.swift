@@ -1,5 +1,5 @@
 /// What the database answers to a need.
-package enum Finding: Sendable {
+package enum ReadResult: Sendable {
     /// The row itself; `below` and `above` are its neighbours, nearest first, up to as many as were asked for.
     case row(Presence, below: [StoredRow], above: [StoredRow])
     /// The rows of a run, nearest first: fewer than asked for only if the list ends there.

@@ -1,0 +1,95 @@
+import Administration
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("The doctor's checks of rights", .timeLimit(.minutes(10))) struct DoctorRightsTests {
+    @Test("names the rights that a role lacks, and tables whose rows are hidden from it", .database)
+    func rights() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "doctored_of_\(TestDatabase.current.name)"
+        let url = TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
+        try await owner.execute(
+            script: """
+                CREATE ROLE \(role) LOGIN;
+                CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
+                ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                """)
+        try await grant(.daemon, to: role)
+        try await owner.execute(script: "REVOKE DELETE ON brocot.move_requests FROM \(role)")
+        let results = try await examination(url: url)
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect(results.compactMap(\.fault).allSatisfy { $0 == .needsRepair })
+        let failures = results.filter { $0.level == .fail }
+        #expect(failures.map(\.check) == ["privileges", "policies"])
+        #expect(failures[0].message == #"a daemon also needs DELETE on "brocot"."move_requests""#)
+        #expect(failures[0].advice?.contains("brocot grant daemon \(role).") == true)
+        #expect(failures[1].message.hasPrefix("row-level security applies to this role on public.cards"))
+    }
+
+    @Test("tells what roles lack on a table that was registered after they were granted their rights", .database)
+    func grants() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let names = [AccessRole.daemon, .requester, .reader].map {
+            ($0, "\($0.rawValue) o'f \(TestDatabase.current.name)")
+        }
+        for (kind, name) in names {
+            try await owner.execute("CREATE ROLE \(identifier: name)")
+            try await grant(kind, to: name)
+        }
+        try await owner.execute(
+            script: """
+                CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                """)
+        let results = try await examination()
+        for (kind, name) in names { try await grant(kind, to: name) }
+        let repaired = try await examination().first { $0.check == "grants" }
+        for (_, name) in names { try await owner.execute("DROP OWNED BY \(identifier: name)") }
+        for (_, name) in names { try await owner.execute("DROP ROLE \(identifier: name)") }
+        #expect(results.allSatisfy { $0.fault == nil })
+        let grants = try #require(results.first { $0.check == "grants" })
+        #expect(grants.level == .warn)
+        #expect(grants.message.contains(#"daemon \#(names[0].1) lacks SELECT (board) on "public"."cards""#))
+        for (kind, name) in names {
+            #expect(grants.message.contains("\(kind.rawValue) \(name) lacks "))
+            #expect(
+                grants.advice?.contains("brocot grant \(kind.rawValue) '\(name.replacing("'", with: #"'\''"#))'")
+                    == true)
+        }
+        #expect(repaired?.level == .ok)
+    }
+
+    @Test(
+        "tells what a role lacks that was given by hand to ask for moves, whichever columns, and how to give it",
+        .database, arguments: ["INSERT", "INSERT (items, placement)"])
+    func grantedByHand(insert: String) async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "by_hand_of_\(TestDatabase.current.name)"
+        try await owner.execute(
+            script: """
+                CREATE ROLE \(role);
+                GRANT USAGE ON SCHEMA brocot TO \(role);
+                GRANT \(insert) ON brocot.move_requests TO \(role);
+                """)
+        let results = try await examination()
+        try await grant(.requester, to: role)
+        let repaired = try await examination().first { $0.check == "grants" }
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect(results.allSatisfy { $0.fault == nil })
+        let grants = try #require(results.first { $0.check == "grants" })
+        #expect(grants.level == .warn)
+        #expect(grants.message.hasPrefix("requester \(role) lacks "))
+        #expect(grants.message.contains(#"SELECT on "brocot"."sleepers""#))
+        #expect(grants.advice?.contains("brocot grant requester \(role)") == true)
+        #expect(repaired?.level == .ok)
+    }
+
+    private func grant(_ kind: AccessRole, to name: String) async throws {
+        let missing = try await TestDatabase.current.connect().run { connection throws in
+            try AccessGrants.grant(kind, to: [name], on: connection)
+        }
+        #expect(missing == [])
+    }
+}

@@ -1,0 +1,114 @@
+import Administration
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("The doctor's checks of the schema and its tables", .timeLimit(.minutes(10))) struct DoctorSchemaTests {
+    @Test(
+        "says what is wrong, and what to do", .database,
+        arguments: [
+            (held, "held lists", "brocot release"),
+            (
+                "ALTER TABLE brocot.move_requests SET (autovacuum_enabled = off)", "autovacuum",
+                "RESET (autovacuum_enabled)"
+            ),
+            (
+                "INSERT INTO brocot.ordered_tables VALUES ('a.b', 'a', 'b', '{c}', 'd', false)", "tables",
+                "ordered_tables"
+            ),
+            (cards(keys: "UNIQUE (board, id)") + "ALTER TABLE public.cards RENAME board TO list", "tables", "column"),
+            (
+                "CREATE DOMAIN public.key AS numeric;" + cards(board: "public.key", keys: "UNIQUE (board, id)"), "keys",
+                "ALTER COLUMN"
+            ),
+            (cards(board: "char(3)", keys: "UNIQUE (board, id)"), "keys", "ALTER COLUMN"),
+            (
+                cards(keys: "UNIQUE (board, rank)") + "INSERT INTO public.cards (board, id) VALUES (7, 3), (7, 3)",
+                "duplicates", "CREATE UNIQUE INDEX"
+            ),
+            (
+                cards(keys: "UNIQUE (board, id)")
+                    + "INSERT INTO public.cards (board, id, rank_num, rank_den) VALUES (7, 3, 1, 2)", "ranks",
+                "Only Brocot may write"
+            ),
+        ])
+    func repair(change: String, check: String, advice: String) async throws {
+        try await TestDatabase.current.connect().execute(script: change)
+        let results = try await examination()
+        #expect(results.compactMap(\.fault).allSatisfy { $0 == .needsRepair })
+        let failures = results.filter { $0.level == .fail }
+        #expect(failures.map(\.check) == [check])
+        #expect(failures.first?.advice?.contains(advice) == true)
+    }
+
+    /// An ordered table of the user's, whose `rank` is a plain column.
+    private static func cards(board: String = "bigint", keys: String) -> String {
+        """
+        CREATE TABLE public.cards (
+            id bigint, board \(board), rank_num bigint, rank_den bigint, rank numeric, \(keys));
+        INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+        """
+    }
+
+    @Test("warns of a table in which an item could have several rows", .database)
+    func noUniqueKey() async throws {
+        try await TestDatabase.current.connect().execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
+        let results = try await examination()
+        #expect(results.allSatisfy { $0.fault == nil })
+        let result = try #require(results.first { $0.check == "duplicates" })
+        #expect(result.level == .warn && result.message.hasSuffix("out of public.cards"))
+    }
+
+    @Test("names the session that keeps daemons from deleting old rows of the log", .database)
+    func retentionLock() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute("SELECT pg_advisory_lock(hashtextextended('brocot.move_log retention', 0))")
+        let results = try await examination()
+        #expect(results.allSatisfy { $0.fault == nil })
+        let result = try #require(results.first { $0.check == "retention" })
+        let process = holder.backendProcessIdentifier
+        #expect(result.level == .warn && result.message.contains("process \(process) of user"))
+        #expect(result.advice?.contains("pg_terminate_backend(\(process))") == true)
+    }
+
+    @Test("lists triggers, rules and policies of other people's, and warns where another role's code runs", .database)
+    func additions() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE POLICY tenants ON brocot.move_requests USING (list = current_user);
+                CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING;
+                """)
+        let own = try await examination().first { $0.check == "additions" }
+        #expect(own?.level == .ok)
+        #expect(
+            own?.message == "rule keep on brocot.move_log (postgres), policy tenants on brocot.move_requests (postgres)"
+        )
+        let role = "auditor_of_\(TestDatabase.current.name)"
+        try await owner.execute(
+            script: """
+                CREATE ROLE \(role);
+                CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+                ALTER FUNCTION audit() OWNER TO \(role);
+                CREATE TRIGGER audit AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION audit();
+                """)
+        let others = try await examination().first { $0.check == "additions" }
+        try await owner.execute(script: "DROP FUNCTION audit() CASCADE; DROP ROLE \(role)")
+        #expect(others?.level == .warn)
+        #expect(others?.message.hasPrefix("trigger audit on brocot.items (\(role)), ") == true)
+    }
+
+    @Test("warns of requests that nobody applies", .database)
+    func nobodyApplies() async throws {
+        try await TestDatabase.current.connect().execute(
+            "INSERT INTO brocot.move_requests (items, placement, requested_at) VALUES ('{a}', 'last', now() - interval '1 h')"
+        )
+        let results = try await examination()
+        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.first { $0.check == "queue" }?.advice?.contains("Is a daemon running?") == true)
+    }
+
+    private static let held = """
+        INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'l', 1, 'no', now())
+        """
+}

@@ -1,0 +1,78 @@
+import Administration
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("The doctor's checks of the server", .timeLimit(.minutes(10))) struct DoctorServerTests {
+    @Test("warns of a database that takes text of any encoding", .database)
+    func anyEncoding() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        let name = database.name + "_ascii"
+        try await connection.execute(
+            "CREATE DATABASE \(identifier: name) TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+        let results = try await examination(url: database.cluster.url(database: name))
+        try await connection.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+        let result = try #require(results.first { $0.check == "encoding" })
+        #expect(result.level == .warn && result.message.hasPrefix("SQL_ASCII"))
+    }
+
+    @Test("warns of a time-out that ends the sessions of a daemon that waits", .database)
+    func idleSessionTimeout() async throws {
+        let database = TestDatabase.current
+        try await database.connect().execute(
+            "ALTER DATABASE \(identifier: database.name) SET idle_session_timeout = '5s'")
+        let results = try await examination()
+        #expect(results.allSatisfy { $0.fault == nil })
+        let result = try #require(results.first { $0.check == "time-outs" })
+        #expect(result.level == .warn && result.message.contains("idle for 5.0 s"))
+        #expect(result.advice == #"ALTER ROLE "postgres" SET idle_session_timeout = 0;"#)
+    }
+
+    @Test(
+        "warns of a lock table without room for a daemon's lists",
+        .database(on: .own(settings: ["max_locks_per_transaction": "10", "max_connections": "40"])))
+    func lockTable() async throws {
+        let results = try await examination()
+        #expect(results.allSatisfy { $0.fault == nil })
+        let result = try #require(results.first { $0.check == "lock table" })
+        #expect(result.level == .warn && result.message.contains("room for 400 locks"))
+    }
+
+    @Test("fails where the server vacuums nothing by itself", .database(on: .own(settings: ["autovacuum": "off"])))
+    func autovacuumOff() async throws {
+        let results = try await examination()
+        #expect(results.compactMap(\.fault).allSatisfy { $0 == .needsRepair })
+        let failures = results.filter { $0.level == .fail }
+        #expect(failures.map(\.message) == ["off on this server: autovacuum"])
+    }
+
+    @Test("says so where a role can't see what other roles' sessions do", .database)
+    func blind() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "blind_of_\(TestDatabase.current.name)"
+        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
+        let url = TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
+        let results = try await examination(url: url)
+        try await owner.execute("DROP ROLE \(identifier: role)")
+        #expect(results.first { $0.check == "horizon" }?.message.contains("pg_monitor sees all sessions") == true)
+    }
+
+    @Test(
+        "names sessions and prepared transactions that keep vacuum from dead rows",
+        .database(on: .own(settings: ["max_prepared_transactions": "4"])))
+    func horizon() async throws {
+        let holding = try await TestDatabase.current.connect()
+        let preparing = try await TestDatabase.current.connect()
+        try await holding.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+        try await preparing.execute(script: "BEGIN; CREATE TABLE public.x (); PREPARE TRANSACTION 'forgotten'")
+        try await Task.sleep(for: .seconds(1.1))
+        let results = try await examination(oldTransaction: 1)
+        #expect(results.allSatisfy { $0.fault == nil })
+        let horizon = try #require(results.first { $0.check == "horizon" })
+        #expect(horizon.level == .warn)
+        #expect(horizon.message.contains("session pid \(holding.backendProcessIdentifier), user postgres"))
+        #expect(horizon.message.contains("idle in transaction"))
+        #expect(horizon.message.contains("prepared 'forgotten' in database test"))
+    }
+}

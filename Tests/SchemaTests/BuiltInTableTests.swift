@@ -1,0 +1,79 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite(.database, .timeLimit(.minutes(10))) struct BuiltInTableTests {
+    @Test(arguments: [
+        ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),
+        ("1, 4611686018427387904, 0", "rank_den_is_positive_within_62_bits"),
+        ("4611686018427387904, 1, 4611686018427387904", "rank_num_is_within_62_bits"),
+        ("-4611686018427387904, 1, -4611686018427387904", "rank_num_is_within_62_bits"),
+        ("2, 4, 0.5", "rank_is_in_lowest_terms"), ("0, 2, 0", "rank_is_in_lowest_terms"),
+        ("1, 2, 0.6", "rank_is_that_of_the_pair"), ("1, 2, 'NaN'", "rank_is_that_of_the_pair"),
+        ("1, 3, 0.3333333333333333333333333333333333333", "rank_is_that_of_the_pair"),
+        ("1, 2, 0.50", "rank_is_that_of_the_pair"), ("10, 1, 10.0", "rank_is_that_of_the_pair"),
+    ])
+    func refusesWhatIsNoRank(rank: String, rule: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        do {
+            try await connection.execute(
+                "INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('l', 'a', \(unsafeRaw: rank))")
+            Issue.record("accepted")
+        } catch {
+            #expect(error.constraint == rule)
+        }
+    }
+
+    @Test func keepsTheClosestRanksApartAndInOrder() async throws {
+        let connection = try await TestDatabase.current.connect()
+        // Neighbours with the largest denominators: they differ by 1 / ((2^62 - 1) (2^62 - 2)).
+        try await connection.execute(
+            """
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT 'l', item, num, den, brocot.rank_of(num, den)
+            FROM (VALUES
+                ('lower', 4611686018427387901, 4611686018427387902),
+                ('upper', 4611686018427387902, 4611686018427387903),
+                ('least', -4611686018427387903, 4611686018427387902),
+                ('first', -4611686018427387903, 1)) AS pair (item, num, den)
+            """)
+        let rows = try await connection.query("SELECT item FROM brocot.items WHERE list = 'l' ORDER BY rank")
+        #expect(try rows.map { try $0.decode(0, as: String.self) } == ["first", "least", "lower", "upper"])
+    }
+
+    @Test func writesIntegersAsIntegers() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let row = try await connection.query("SELECT brocot.rank_of(100, 1)::text")
+        #expect(try row.single().decode(0, as: String.self) == "100")
+    }
+
+    @Test func registersTheBuiltInTable() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let row = try await connection.query("SELECT t::text FROM brocot.ordered_tables AS t").single()
+        #expect(try row.decode(0, as: String.self) == "(items,brocot,items,{list},item,t,,rank,,last,f,t,f)")
+    }
+
+    @Test func explainsEveryTableAndEveryFunctionForApplications() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let rows = try await connection.query(
+            """
+            SELECT oid::regclass::text FROM pg_class
+            WHERE relnamespace = 'brocot'::regnamespace AND relkind = 'r' AND obj_description(oid, 'pg_class') IS NULL
+            UNION ALL
+            SELECT oid::regprocedure::text FROM pg_proc
+            WHERE pronamespace = 'brocot'::regnamespace AND obj_description(oid, 'pg_proc') IS NULL
+            """)
+        #expect(try rows.map { try $0.decode(0, as: String.self) } == [])
+    }
+
+    @Test func runsNothingWithTheOwnersRightsWithoutAFixedSearchPath() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let rows = try await connection.query(
+            """
+            SELECT proname::text FROM pg_proc
+            WHERE pronamespace = 'brocot'::regnamespace AND prosecdef
+                AND NOT ('search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}')))
+            """)
+        #expect(rows.isEmpty)
+    }
+}
