@@ -2,28 +2,28 @@ import LibPQ
 import Logging
 import Ordering
 
-/// A server's way to ordered lists: changes their order at once, or asks the daemon to, and reads them.
+/// The client of a Swift server: it changes the order of lists at once or through the queue, and reads lists.
 ///
 /// ```swift
 /// let client = try await BrocotClient.connect("postgresql://app@localhost/shop")
 /// try await client.place(["milk"], .after("bread"), in: "groceries")
 /// let page = try await client.page(of: "groceries")
 /// ```
-/// Each call takes one of a few connections, and waits where all are in use. If its task is cancelled, the running
-/// statement stops, and its transaction is rolled back.
+/// Each call uses one connection of a small pool, and waits if all of them are in use. If the calling task is cancelled, the
+/// running statement stops and its transaction is rolled back.
 public final class BrocotClient: Sendable {
     let pool: ConnectionPool
 
     private init(_ pool: ConnectionPool) { self.pool = pool }
 
-    /// Connects, and looks whether Brocot's schema is there.
+    /// Connects, and checks that Brocot's schema exists.
     ///
     /// - Parameters:
-    ///   - url: a URL (`postgresql://user@host:5432/database`) or libpq's keywords (`host=… dbname=…`). What it leaves
-    ///     out, and everything if it is nil, comes from libpq's environment (`PGHOST`, …).
-    ///   - maximumConnections: at most so many are opened, as they are needed.
-    ///   - logger: takes the server's notices.
-    /// - Returns: a client with one open connection.
+    ///   - url: A URL (`postgresql://user@host:5432/database`) or libpq's keywords (`host=… dbname=…`). Missing values, and
+    ///     all values if `url` is nil, come from libpq's environment (`PGHOST`, …).
+    ///   - maximumConnections: The most connections to open, at least 1. They are opened when they are needed.
+    ///   - logger: Logs the server's notices.
+    /// - Returns: A client with one open connection.
     /// - Throws: ``BrocotError`` `invalidArgument`, `connectionFailed`, `schemaMissing`.
     public static func connect(
         _ url: String? = nil, maximumConnections: Int = 8, logger: Logger = Logger(label: "brocot")
@@ -46,17 +46,17 @@ public final class BrocotClient: Sendable {
         return BrocotClient(pool)
     }
 
-    /// Closes the connections: those in use after their calls. Later calls throw `clientClosed`.
+    /// Closes the connections. A connection in use is closed after its call. Later calls throw `clientClosed`.
     public func close() async {
         await pool.close()
     }
 
-    /// Runs `body` in a transaction at READ COMMITTED: commits it, or rolls it back where `body` throws.
+    /// Runs `body` in a transaction at READ COMMITTED. The transaction is committed, or rolled back if `body` throws.
     ///
-    /// `body` runs to its end without suspension, on a thread that may wait, so that no transaction stays open for
+    /// `body` is synchronous and runs on a thread that may block. So no transaction stays open while the program waits for
     /// anything but the database.
     ///
-    /// - Throws: what `body` throws. ``BrocotError``: unless its code is `commitOutcomeUnknown`, nothing was done.
+    /// - Throws: What `body` throws, and ``BrocotError``. Nothing was changed, unless the code is `commitOutcomeUnknown`.
     public func transaction<Value: Sendable>(
         _ body: @Sendable (inout BrocotTransaction) throws -> Value
     ) async throws -> Value {
@@ -70,7 +70,9 @@ public final class BrocotClient: Sendable {
 
     // MARK: One call in a transaction of its own
 
-    /// As ``BrocotTransaction/place(_:_:in:from:missing:)``, in a transaction of its own.
+    /// Places items in a list in a separate transaction: see ``BrocotTransaction/place(_:_:in:from:missing:)``.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func place(
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert
@@ -80,12 +82,16 @@ public final class BrocotClient: Sendable {
         }
     }
 
-    /// As ``BrocotTransaction/remove(_:from:)``, in a transaction of its own.
+    /// Removes items from a list in a separate transaction: see ``BrocotTransaction/remove(_:from:)``.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func remove(_ items: [String], from list: ListIdentifier) async throws {
         try await transaction { transaction in try transaction.remove(items, from: list) }
     }
 
-    /// As ``BrocotTransaction/move(fromOffsets:toOffset:in:)``, in a transaction of its own.
+    /// Moves items by their offsets in a separate transaction: see ``BrocotTransaction/move(fromOffsets:toOffset:in:)``.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func move(
         fromOffsets offsets: some Sequence<Int>, toOffset destination: Int, in list: ListIdentifier
     ) async throws {
@@ -95,10 +101,12 @@ public final class BrocotClient: Sendable {
         }
     }
 
-    /// As ``BrocotTransaction/page(of:after:limit:)``.
+    /// Reads a page of a list: see ``BrocotTransaction/page(of:after:limit:)``.
     ///
-    /// An item that moves between two pages is on the one where it stands then; and a rebalancing in between, which is
-    /// rare, can repeat or leave out neighbours of the place where a page ended.
+    /// An item that moves while pages are read can be on two pages or on none. A rebalancing between two pages, which is
+    /// rare, can repeat or omit items near the end of the first page.
+    ///
+    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``.
     public func page(
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
     ) async throws -> ListPage {
@@ -111,7 +119,10 @@ public final class BrocotClient: Sendable {
 
     // MARK: Through the queue
 
-    /// As ``BrocotTransaction/enqueuePlace(_:_:in:from:missing:idempotencyKey:)``, in a transaction of its own.
+    /// Enqueues a request in a separate transaction: see
+    /// ``BrocotTransaction/enqueuePlace(_:_:in:from:missing:idempotencyKey:)``.
+    ///
+    /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueuePlace(
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
@@ -122,7 +133,9 @@ public final class BrocotClient: Sendable {
         }
     }
 
-    /// As ``BrocotTransaction/enqueueRemove(_:from:idempotencyKey:)``, in a transaction of its own.
+    /// Enqueues a request in a separate transaction: see ``BrocotTransaction/enqueueRemove(_:from:idempotencyKey:)``.
+    ///
+    /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueueRemove(
         _ items: [String], from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
@@ -131,15 +144,15 @@ public final class BrocotClient: Sendable {
         }
     }
 
-    /// Waits until a request is decided. No connection is held meanwhile: the log is looked at every quarter of a
-    /// second, and more often at first.
+    /// Waits until a request is decided. No connection is in use while it waits: it reads the log every quarter of a second,
+    /// and more often at first.
     ///
     /// - Parameters:
-    ///   - request: the number that enqueuing returned.
-    ///   - limit: how long to wait; `.zero` looks once.
-    /// - Returns: what became of it, also if it was decided long ago.
-    /// - Throws: ``BrocotError`` `stillPending` when the time is over: the request stays in the queue. `unknownRequest`
-    ///   where there is none, or its log row was pruned.
+    ///   - request: The id that the enqueuing call returned.
+    ///   - limit: How long to wait; with `.zero` it reads the log once.
+    /// - Returns: The outcome, also of a request that was decided earlier.
+    /// - Throws: ``BrocotError`` `stillPending` if the request isn't decided in time; it stays in the queue.
+    ///   `unknownRequest` if no such request exists, or its row in the log was deleted.
     public func outcome(of request: Int64, within limit: Duration = .seconds(10)) async throws -> MoveOutcome {
         let deadline = ContinuousClock.now + limit
         var backoff = Backoff(first: .milliseconds(4), longest: .milliseconds(250))
@@ -172,7 +185,7 @@ public final class BrocotClient: Sendable {
 }
 
 extension MoveOutcome {
-    /// From the columns of ``LibraryStatements/outcome(of:)``; nil: pending.
+    /// Reads the columns of ``LibraryStatements/outcome(of:)``; nil if the request is pending.
     fileprivate init?(_ row: Row) throws {
         switch try row.decode(0, as: String.self) {
         case "pending":
@@ -180,7 +193,7 @@ extension MoveOutcome {
         case "applied":
             self = .applied(rebalancedRows: Int(try row.decode(4, as: Int32.self)))
         default:
-            // A newer daemon may know more codes.
+            // A newer daemon may write codes that this library does not know.
             let code = Rejection.Code(rawValue: try row.decode(1)) ?? .failed
             let message = try row.decode(2, as: String?.self)
             self = .rejected(Rejection(code, message ?? "", sqlState: try row.decode(3)))

@@ -1,14 +1,14 @@
 import LibPQ
 import Ordering
 
-/// Why a call could not be done, other than by a ``Rejection``.
+/// Why a call failed, for all reasons other than a ``Rejection``.
 ///
 /// ```swift
 /// do { … } catch let error as BrocotError where error.code == .stillPending { … }
 /// ```
-/// No field ever holds a password.
+/// No field contains a password.
 public struct BrocotError: Error, Sendable {
-    /// The kind of failure. Opaque, so that a new one breaks nobody's `switch`.
+    /// The kind of failure. The type is opaque, so that a new code breaks no caller's `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case invalidArgument, connectionFailed, connectionLost, schemaMissing, refused, unreadableValue, cancelled
@@ -19,47 +19,47 @@ public struct BrocotError: Error, Sendable {
         /// The code's name, such as `connectionLost`.
         public var description: String { name.rawValue }
 
-        /// An argument breaks a rule that needs no look at the data, such as an item that is given twice.
+        /// An argument breaks a rule that doesn't depend on the data, for example an item is given twice.
         public static let invalidArgument = Code(name: .invalidArgument)
-        /// No connection came about.
+        /// No connection could be made.
         public static let connectionFailed = Code(name: .connectionFailed)
         /// The connection broke; the transaction was rolled back.
         public static let connectionLost = Code(name: .connectionLost)
         /// The database has no schema `brocot`.
         public static let schemaMissing = Code(name: .schemaMissing)
-        /// The server refused a statement; ``BrocotError/sqlState`` tells why.
+        /// The server refused a statement; ``BrocotError/sqlState`` says why.
         public static let refused = Code(name: .refused)
-        /// A column can't be read as the type that was asked for.
+        /// A column can't be read as the requested type.
         public static let unreadableValue = Code(name: .unreadableValue)
         /// The task was cancelled, and the transaction rolled back.
         public static let cancelled = Code(name: .cancelled)
-        /// The connection broke while COMMIT was under way: the transaction may be there or not.
+        /// The connection broke during COMMIT: the transaction may or may not have been committed.
         public static let commitOutcomeUnknown = Code(name: .commitOutcomeUnknown)
-        /// The transaction runs at REPEATABLE READ or SERIALIZABLE, where its snapshot may be older than a list's lock.
+        /// The transaction runs at REPEATABLE READ or SERIALIZABLE, so its snapshot may be older than a list's lock.
         public static let snapshotIsolation = Code(name: .snapshotIsolation)
-        /// The transaction holds the locks of other lists already: to wait for one more could be a deadlock.
+        /// The transaction already has the locks of other lists: waiting for another lock could cause a deadlock.
         public static let listNotLocked = Code(name: .listNotLocked)
-        /// The call doesn't fit the state of its transaction.
+        /// The transaction's state does not allow the call.
         public static let misuse = Code(name: .misuse)
-        /// Something writes ranks without taking the list's lock.
+        /// Another session writes ranks without the list's lock.
         public static let rowsChanged = Code(name: .rowsChanged)
-        /// The ordered table has a rank or a column that can't be worked with.
+        /// The ordered table contains an invalid rank, or a column of it is missing or has an unsupported type.
         public static let unusableTable = Code(name: .unusableTable)
-        /// The request is not decided within the time given. It stays in the queue.
+        /// The request is not decided within the given time. It stays in the queue.
         public static let stillPending = Code(name: .stillPending)
-        /// No request of that number is pending or logged.
+        /// No request with this id is pending or logged.
         public static let unknownRequest = Code(name: .unknownRequest)
         /// The client was closed.
         public static let clientClosed = Code(name: .clientClosed)
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let code: Code
-    /// What happened, and where it can be told, what to do next.
+    /// What happened and, if known, what to do next.
     public let message: String
-    /// The five characters by which the server names the error; nil where the server had no part in it.
+    /// The server's five-character error code (SQLSTATE); nil if the error isn't the server's.
     public let sqlState: String?
-    /// The violated constraint, if it was one.
+    /// The name of the violated constraint; nil if no constraint was violated.
     public let constraint: String?
 
     init(_ code: Code, _ message: String) {
@@ -99,7 +99,7 @@ extension BrocotError {
     }
 }
 
-/// Names what the layers below throw in the words of this library; what a caller's closure throws stays as it is.
+/// Turns the errors of the modules below into ``BrocotError``. Errors of the caller's closure stay unchanged.
 func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
     do {
         return try body()

@@ -2,16 +2,16 @@ import LibPQ
 import Ordering
 
 extension BrocotTransaction {
-    /// Places items in a list, side by side in the order given.
+    /// Places items in a list, next to each other and in the given order.
     ///
     /// - Parameters:
     ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes.
-    ///   - placement: where in the list.
-    ///   - list: the list that they are in afterwards.
-    ///   - source: the list of the same table that the items leave, if they change lists.
-    ///   - missing: what becomes of items that the built-in table lacks.
-    /// - Throws: ``Rejection``: nothing was changed, and the transaction can go on. ``BrocotError``: where its code is
-    ///   `invalidArgument` or `listNotLocked` the transaction can go on as well.
+    ///   - placement: The place in the list.
+    ///   - list: The list that contains the items afterwards.
+    ///   - source: The list of the same table that the items leave; nil if they don't change lists.
+    ///   - missing: What happens to items that the built-in table does not contain.
+    /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
+    ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
     public mutating func place(
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert
@@ -19,25 +19,28 @@ extension BrocotTransaction {
         try apply(Move(list: list, items: items, action: .place(placement, from: source), missing: missing))
     }
 
-    /// Takes items out of a list's order: those that are there. In a table of the user's the rows stay, without a rank.
+    /// Removes items from a list's order. Items that aren't in the list are ignored. In a table of yours, the rows stay and
+    /// lose their rank, unless the table was attached with `--owns-rows`.
     ///
-    /// - Throws: as ``place(_:_:in:from:missing:)``.
+    /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
+    ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
     public mutating func remove(_ items: [String], from list: ListIdentifier) throws {
         try apply(Move(list: list, items: items, action: .remove))
     }
 
-    /// Moves the items at these offsets, in their present order, before the item that is at `destination` now: as
-    /// SwiftUI's `onMove` and `Array.move(fromOffsets:toOffset:)`. A destination beyond the end is the end.
+    /// Moves the items at some offsets, in their present order, before the item that is now at `destination`. The meaning is
+    /// that of SwiftUI's `onMove` and `Array.move(fromOffsets:toOffset:)`. A destination beyond the end means the end.
     ///
-    /// The offsets count in the list as it is when its lock is got. Where somebody saw an older order, name the items:
-    /// see ``Placement/onMove(fromOffsets:toOffset:)``. The list is counted through once, up to the last offset or the
-    /// destination, in its index.
+    /// The offsets refer to the order at the moment when this call gets the list's lock. If a person chose the offsets in an
+    /// older order, move the items by their keys instead: see ``Placement/onMove(fromOffsets:toOffset:)``. The call reads the
+    /// list's index once, up to the last offset or the destination.
     ///
     /// - Parameters:
-    ///   - offsets: such as an `IndexSet`; where it is empty, nothing happens.
+    ///   - offsets: The offsets, such as an `IndexSet`; nothing happens if it is empty.
     ///   - destination: 0 to the number of items.
-    ///   - list: the list that is reordered.
-    /// - Throws: ``Rejection`` `itemNotFound` where the list is shorter; else as ``place(_:_:in:from:missing:)``.
+    ///   - list: The list to reorder.
+    /// - Throws: ``Rejection``, with the code `itemNotFound` if the list is shorter than an offset; ``BrocotError``. With the
+    ///   codes `invalidArgument` and `listNotLocked` the transaction can continue.
     public mutating func move(
         fromOffsets offsets: some Sequence<Int>, toOffset destination: Int, in list: ListIdentifier
     ) throws {
@@ -62,13 +65,13 @@ extension BrocotTransaction {
         try place(offsets.compactMap { items[$0] }, placement, in: list)
     }
 
-    /// Reads a page of a list, in order. Takes no lock.
+    /// Reads a page of a list, in order. It takes no lock.
     ///
     /// - Parameters:
-    ///   - list: a list; one that isn't there is empty.
-    ///   - cursor: where the page before ended; nil for the first.
-    ///   - limit: the most items, 1 to 10,000.
-    /// - Returns: the items that stand there now.
+    ///   - list: The list. A list without rows is empty.
+    ///   - cursor: The end of the previous page; nil for the first page.
+    ///   - limit: The most items of the page, 1 to 10,000.
+    /// - Returns: The page.
     /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``.
     public mutating func page(
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
@@ -79,19 +82,19 @@ extension BrocotTransaction {
         }
     }
 
-    /// Asks the daemon for ``place(_:_:in:from:missing:)``: the request is there when this transaction commits.
+    /// Enqueues a request to place items. The daemon applies it after this transaction has committed.
     ///
-    /// Takes no lock, and goes at any isolation level.
+    /// The call takes no lock, and works at any isolation level.
     ///
     /// - Parameters:
-    ///   - items: as there.
-    ///   - placement: as there.
-    ///   - list: as there.
-    ///   - source: as there.
-    ///   - missing: as there.
-    ///   - idempotencyKey: 1 to 1,024 bytes. A second request with the same key is skipped, as long as the first is
-    ///     pending or logged.
-    /// - Returns: the request's number, or that of the first one with the key.
+    ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes.
+    ///   - placement: The place in the list.
+    ///   - list: The list that contains the items afterwards.
+    ///   - source: The list of the same table that the items leave; nil if they don't change lists.
+    ///   - missing: What happens to items that the built-in table does not contain.
+    ///   - idempotencyKey: 1 to 1,024 bytes. A second request with the same key is skipped as long as the first is pending or
+    ///     logged.
+    /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
     public mutating func enqueuePlace(
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
@@ -101,9 +104,10 @@ extension BrocotTransaction {
             Move(list: list, items: items, action: .place(placement, from: source), missing: missing), idempotencyKey)
     }
 
-    /// Asks the daemon for ``remove(_:from:)``, as ``enqueuePlace(_:_:in:from:missing:idempotencyKey:)`` does.
+    /// Enqueues a request to remove items: see ``remove(_:from:)`` and
+    /// ``enqueuePlace(_:_:in:from:missing:idempotencyKey:)``.
     ///
-    /// - Returns: the request's number, or that of the first one with the key.
+    /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
     public mutating func enqueueRemove(
         _ items: [String], from list: ListIdentifier, idempotencyKey: String? = nil
@@ -132,12 +136,14 @@ extension BrocotTransaction {
     }
 }
 
-/// Applies one move in a transaction that holds the locks of its lists.
+/// Applies one move in a transaction that has the locks of its lists.
 enum DirectMove {
-    /// A move that fails is tried so often before that counts as its outcome, as in the queue.
+    /// How often a failing move is tried before its failure is final, the same number as in the queue.
     private static let attempts = 3
 
-    /// - Throws: ``Rejection``, ``BrocotError``; what was written is undone.
+    /// Applies the move under a savepoint.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; the move's changes are undone.
     static func apply(_ move: Move, on connection: isolated Connection) throws {
         for attempt in 1...attempts {
             do {

@@ -1,26 +1,26 @@
 import LibPQ
 import Ordering
 
-/// A transaction of the caller's own, at READ COMMITTED, in which its statements and changes of order happen together.
+/// A transaction at READ COMMITTED that contains the caller's statements and changes of order.
 ///
-/// It exists within the closure of ``BrocotClient/transaction(_:)`` only. Changes of order wait for the locks of their
-/// lists and keep them to the end. To wait for further lists then could be a deadlock, so the first such call decides:
-/// it takes its lists' locks, or ``lock(_:)`` takes those of all lists to come; calls on others are refused.
+/// It exists only in the closure of ``BrocotClient/transaction(_:)``. The first change of order waits for the locks of its
+/// lists, and the transaction keeps these locks to its end. Waiting for further lists could cause a deadlock, so later calls
+/// on other lists are refused. To change several lists, call ``lock(_:)`` with all of them first.
 public struct BrocotTransaction: ~Copyable {
     let connection: Connection
-    /// The lists whose locks the first call took.
+    /// The lists whose locks this transaction has.
     private var locked: Set<ListIdentifier> = []
 
     init(_ connection: Connection) { self.connection = connection }
 
-    /// The most lists of one transaction: each lock takes a slot of a table that all sessions of the server share.
+    /// The most lists of one transaction. Each lock needs an entry in the server's lock table, which all sessions share.
     static let mostLists = 256
 
     // MARK: Statements
 
     /// Runs a statement.
     ///
-    /// - Returns: the rows that it changed, or for a SELECT found.
+    /// - Returns: How many rows it changed, or for a SELECT returned.
     /// - Throws: ``BrocotError``.
     @discardableResult
     public mutating func execute(_ statement: SQLStatement) throws(BrocotError) -> Int {
@@ -40,7 +40,7 @@ public struct BrocotTransaction: ~Copyable {
         }
         guard status == .inTransaction else {
             throw BrocotError(
-                .misuse, "a statement ended the transaction; to commit, let its closure return, and to roll back, throw"
+                .misuse, "a statement ended the transaction; return from the closure to commit, or throw to roll back"
             )
         }
         return rows
@@ -48,20 +48,20 @@ public struct BrocotTransaction: ~Copyable {
 
     // MARK: Locks
 
-    /// Waits for the locks of lists, so that calls on any of them may follow. To be called before every change of order,
-    /// and best before the transaction's first statement: who waits here while he holds rows of an ordered table that a
-    /// daemon wants to move can deadlock with it.
+    /// Waits for the locks of lists, so that the transaction can change the order of each of them. Call it before the first
+    /// change of order, and if possible before the transaction's first statement: a transaction that has changed rows of an
+    /// ordered table and then waits here can cause a deadlock with a daemon that moves these rows.
     ///
-    /// - Parameter lists: 1 to 256, in any order.
-    /// - Throws: ``BrocotError`` `listNotLocked` where the transaction holds locks of other lists already,
-    ///   `snapshotIsolation`, …
+    /// - Parameter lists: 1 to 256 lists, in any order.
+    /// - Throws: ``BrocotError`` `listNotLocked` if the transaction already has locks of other lists, `snapshotIsolation`,
+    ///   `invalidArgument`, or an error of the server.
     public mutating func lock(_ lists: [ListIdentifier]) throws(BrocotError) {
         for list in lists { try MoveRules.check(list) }
         try hold(Set(lists))
     }
 
-    /// Takes the locks, also those that it has: they cost little, and a statement of the caller's, such as ROLLBACK TO
-    /// SAVEPOINT, may have let go of all of them.
+    /// Takes the locks, even if the transaction already has them: this is cheap, and a statement of the caller, such as
+    /// ROLLBACK TO SAVEPOINT, may have released them.
     mutating func hold(_ lists: Set<ListIdentifier>) throws(BrocotError) {
         guard (1...Self.mostLists).contains(lists.count) else {
             throw BrocotError(
@@ -70,8 +70,9 @@ public struct BrocotTransaction: ~Copyable {
         if !locked.isEmpty, let other = lists.subtracting(locked).min(by: { $0.description < $1.description }) {
             throw BrocotError(
                 .listNotLocked,
-                "list \(other) is not among the lists that this transaction locked first, and to wait for it now could "
-                    + "be a deadlock; lock all lists in one call before the first move, or use a transaction for each")
+                "list \(other) is not among the lists that this transaction has locked, and waiting for it now could cause "
+                    + "a deadlock; lock all lists in one call before the first move, or use one transaction for each list"
+            )
         }
         let wanted = locked.isEmpty ? lists : locked
         let level = try onConnection { connection throws(PostgresError) in
@@ -80,14 +81,13 @@ public struct BrocotTransaction: ~Copyable {
         guard ["read committed", "read uncommitted"].contains(level) else {
             throw BrocotError(
                 .snapshotIsolation,
-                "the transaction runs at \(level.uppercased()): its snapshot may be older than the lock of a list, so "
-                    + "that a move would be applied to an order that is out of date; enqueue the move, or leave the "
-                    + "transaction at READ COMMITTED")
+                "the transaction runs at \(level.uppercased()), so its snapshot may be older than the list's lock, and the "
+                    + "move would be applied to an outdated order; enqueue the move, or use READ COMMITTED")
         }
         locked = wanted
     }
 
-    /// Runs on the connection, where the closure that this value is lent to runs too.
+    /// Runs `body` on the connection. The closure that uses this transaction runs there too.
     func onConnection<Value: Sendable>(
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) throws(BrocotError) -> Value {

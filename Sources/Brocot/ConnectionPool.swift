@@ -2,11 +2,12 @@ import LibPQ
 import Logging
 import Synchronization
 
-/// A few connections that are opened as they are needed, and lent to one caller at a time, in the order of asking.
+/// A small pool of connections. Connections are opened when they are needed. Each one is used by one caller at a time, and
+/// waiting callers are served in order.
 final class ConnectionPool: Sendable {
     private enum Lease: Sendable {
         case connection(Connection)
-        /// To open a connection, which counts already.
+        /// The permission to open a connection, which is already counted.
         case permit
     }
 
@@ -14,7 +15,7 @@ final class ConnectionPool: Sendable {
 
     private struct State {
         var idle: [Connection] = []
-        /// Idle, lent, or about to be opened.
+        /// The number of connections that are idle, in use, or about to be opened.
         var count = 0
         var waiting: [(ticket: UInt64, waiter: Waiter)] = []
         var nextTicket: UInt64 = 0
@@ -32,12 +33,12 @@ final class ConnectionPool: Sendable {
         self.logger = logger
     }
 
-    /// How many callers wait for a connection.
+    /// The number of callers that wait for a connection.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs a unit of work on a connection of its own.
+    /// Runs a unit of work on a connection that nothing else uses meanwhile.
     ///
-    /// - Throws: ``BrocotError``, and what else `body` throws.
+    /// - Throws: ``BrocotError``, and other errors of `body`.
     func perform<Value: Sendable>(_ body: @Sendable (isolated Connection) throws -> Value) async throws -> Value {
         let connection = try await borrow()
         do {
@@ -50,7 +51,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// Closes the connections: the lent ones as they come back.
+    /// Closes the connections. A connection in use is closed when its caller returns it.
     func close() async {
         let (idle, waiting) = state.withLock { state in
             state.isClosed = true
@@ -69,7 +70,7 @@ final class ConnectionPool: Sendable {
     private func borrow() async throws(BrocotError) -> Connection {
         while true {
             guard case .connection(let connection) = try await lease() else { return try await open() }
-            // A server that restarted has hung up: nobody needs to learn of it by a failed transaction.
+            // A restarted server has closed the connection. Checking this first avoids a failed transaction.
             guard await connection.hasHungUp else { return connection }
             await connection.close()
             passOn(.permit)
@@ -94,7 +95,8 @@ final class ConnectionPool: Sendable {
         if !passOn(.connection(connection)) { await connection.close() }
     }
 
-    /// To whoever waits longest, else back into the pool. False where a connection isn't wanted any more.
+    /// Gives the connection to the caller that has waited longest, or puts it into the pool. Returns false if the pool was
+    /// closed, so that the connection has to be closed.
     @discardableResult
     private func passOn(_ lease: Lease) -> Bool {
         let (next, isKept) = state.withLock { state -> (Waiter?, Bool) in

@@ -1,4 +1,4 @@
-// The words in which this library is talked to. Who imports it needs no other module.
+// The types of other modules that appear in this library's interface. A user of the library imports only `Brocot`.
 @_exported import struct Ordering.ListIdentifier
 @_exported import enum Ordering.MissingItems
 @_exported import enum Ordering.MoveOutcome

@@ -1,11 +1,11 @@
 import LibPQ
 import Ordering
 
-/// The statements of direct callers and enqueuers.
+/// The SQL statements of this library.
 enum LibraryStatements {
-    /// Waits for the lists' locks, in the order of their keys, and returns the transaction's isolation level. Takes none
-    /// where a snapshot might be older than the locks. It is the first statement of ours in a caller's transaction, so
-    /// it can't rely on the `search_path` yet, and sees to it that the next ones can.
+    /// Waits for the lists' locks, in the order of their keys, and returns the transaction's isolation level. It takes no
+    /// lock if the snapshot may be older than the locks (REPEATABLE READ and SERIALIZABLE). It is the library's first
+    /// statement in a caller's transaction, so it can't rely on the `search_path`; it sets the path for the next statements.
     static func lock(_ lists: some Collection<ListIdentifier>) -> SQL {
         """
         WITH keyed AS MATERIALIZED (
@@ -32,7 +32,7 @@ enum LibraryStatements {
             """
     }
 
-    /// What became of a request, in one snapshot; no row where it is unknown.
+    /// The outcome of a request, read in one snapshot; no row if the request is unknown.
     static func outcome(of request: Int64) -> SQL {
         """
         SELECT found.status, found.error_code, found.error, logged.sqlstate, coalesce(logged.rebalanced_rows, 0)
@@ -49,7 +49,7 @@ enum LibraryStatements {
         """
 }
 
-/// A move's action as the columns of `brocot.move_requests` have it.
+/// A move's action as columns of `brocot.move_requests`.
 private struct PlacementColumns {
     let placement: String
     let anchor: String?

@@ -3,17 +3,17 @@ import Ordering
 
 /// Some items of a list, in order.
 public struct ListPage: Hashable, Sendable {
-    /// An item with its place.
+    /// An item and its place in the list.
     public struct Entry: Hashable, Sendable {
         /// The item's key.
         public let item: String
-        /// For the page that begins after this item.
+        /// The cursor of the page that begins after this item.
         public let cursor: ListCursor
     }
 
-    /// In order; fewer than were asked for where the list ends.
+    /// The items in order. There are fewer than requested at the end of the list.
     public let entries: [Entry]
-    /// Where the next page begins; nil where the list ended with this one.
+    /// The cursor of the next page; nil if this page is the last.
     public let next: ListCursor?
 
     /// The items' keys.
@@ -29,31 +29,34 @@ public struct ListPage: Hashable, Sendable {
             throw BrocotError(.invalidArgument, "a page has 1 to \(longest) items, not \(limit)")
         }
         let reader = try ListReader.open(list, on: connection).get()
-        // One more tells whether there is a next page.
+        // One more item than requested shows whether a next page exists.
         let found = try reader.items(after: cursor?.rank, limit: limit + 1, on: connection)
         let entries = found.prefix(limit).map { Entry(item: $0.key, cursor: ListCursor(rank: $0.rank)) }
         return ListPage(entries: entries, next: found.count > limit ? entries.last?.cursor : nil)
     }
 }
 
-/// A place in a list: the exact rank of the item that stood there. A page after it has the items that come later.
+/// A place in a list: the exact rank of the item that was there. The page after a cursor contains the items after this place.
 ///
-/// As text it is the rank, with up to 38 decimals; send it to a client as that. A `Double` loses the place.
+/// The text of a cursor is the rank as a decimal number with up to 38 decimals. Send the cursor to clients as text: a `Double`
+/// is not exact enough.
 public struct ListCursor: Hashable, Sendable {
     let rank: PostgresNumeric
 }
 
 extension ListCursor: LosslessStringConvertible, Codable {
-    /// Nil where the text is no decimal number of at most 100 characters.
+    /// Nil if the text is not a decimal number, or has more than 100 characters.
     public init?(_ text: String) {
         guard text.utf8.count <= 100, let rank = PostgresNumeric(text), text != "NaN" else { return nil }
         self.rank = rank
     }
 
-    /// The rank in decimal.
+    /// The rank as a decimal number.
     public var description: String { rank.text }
 
-    /// Reads the text.
+    /// Decodes the text.
+    ///
+    /// - Throws: `DecodingError` if the text is not a cursor.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let cursor = ListCursor(try container.decode(String.self)) else {
@@ -62,7 +65,7 @@ extension ListCursor: LosslessStringConvertible, Codable {
         self = cursor
     }
 
-    /// Writes the text.
+    /// Encodes the text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

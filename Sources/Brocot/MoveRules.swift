@@ -1,11 +1,12 @@
 import Ordering
 
-/// What a move must keep to whatever the data: the rules of `brocot.move_requests`, for calls of either kind.
+/// The rules for moves that don't depend on the data. They are the rules of `brocot.move_requests`, and apply to direct and
+/// to enqueued moves.
 enum MoveRules {
     private static let mostItems = 10_000
-    /// Of a list's key, in bytes.
+    /// The longest key of a list, in bytes.
     private static let longestList = 1024
-    /// Of an item's or an idempotency key, in bytes.
+    /// The lengths of an item's key and of an idempotency key, in bytes.
     private static let keyLengths = 1...1024
     private static let tableLengths = 1...200
 

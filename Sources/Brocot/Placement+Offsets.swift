@@ -1,18 +1,19 @@
 import Ordering
 
 extension Placement {
-    /// Where SwiftUI's `onMove` and `Array.move(fromOffsets:toOffset:)` put items: both count before anything moves.
+    /// The placement for the offsets of SwiftUI's `onMove` and `Array.move(fromOffsets:toOffset:)`, which are counted before
+    /// the items move.
     ///
-    /// To move by the order that somebody was shown, who may not have seen the latest, name the items of that order:
+    /// If a person chose the offsets in an order that may be outdated, move the items by the keys of that order:
     /// ```swift
     /// let items = offsets.map { shown[$0] }
     /// try await client.place(items, .onMove(fromOffsets: offsets, toOffset: destination), in: "groceries")
     /// ```
     ///
     /// - Parameters:
-    ///   - offsets: of the items that move, such as an `IndexSet`.
-    ///   - destination: the offset of the item that they shall stand before; as many as there are items: the end.
-    /// - Returns: a position, which counts without the moved items.
+    ///   - offsets: The offsets of the items that move, such as an `IndexSet`.
+    ///   - destination: The offset of the item before which they are placed. The number of items means the end.
+    /// - Returns: A placement at a position, which is counted without the moved items.
     public static func onMove(fromOffsets offsets: some Sequence<Int>, toOffset destination: Int) -> Placement {
         .at(destination - Set(offsets).count { $0 < destination })
     }

@@ -1,12 +1,12 @@
 import LibPQ
 
-/// A row that a statement of the caller's returned.
+/// A row of the result of a caller's statement.
 public struct ResultRow: Sendable {
     let row: Row
 
-    /// Reads a column by its name, exactly as the result has it: `let title: String = try row.decode("title")`.
+    /// Reads a column by its exact name: `let title: String = try row.decode("title")`.
     ///
-    /// Columns of other types than those of ``ColumnValue`` are cast in the statement: `created_at::text`.
+    /// Cast columns of types other than those of ``ColumnValue`` in the statement, for example `created_at::text`.
     ///
     /// - Throws: ``BrocotError`` `unreadableValue`.
     public func decode<Value: ColumnValue>(_ column: String, as _: Value.Type = Value.self) throws(BrocotError) -> Value
@@ -19,8 +19,8 @@ public struct ResultRow: Sendable {
     }
 }
 
-/// A value that can be read from a column: `String` from text types, `Int` and `Int64` from integers, `Bool`, and
-/// optionals of them. A type of one's own reads one of these and makes itself of it.
+/// A value that can be read from a column: `String` from text types, `Int` and `Int64` from integers, `Bool`, and optionals of
+/// these. Your own types can conform too: read one of these types and convert it.
 public protocol ColumnValue: Sendable {
     /// Reads a column by its name.
     static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Self
@@ -62,7 +62,7 @@ extension Optional: ColumnValue where Wrapped: ColumnValue {
     }
 }
 
-/// Reads of any column whether it is NULL.
+/// Reads from a column of any type whether it is NULL.
 private struct Content: PostgresDecodable {
     static let decodedName = "any value"
     let isNull: Bool

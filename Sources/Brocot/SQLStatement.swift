@@ -1,16 +1,16 @@
 import LibPQ
 
-/// A statement of the caller's, with its parameters.
+/// A statement of the caller, with its parameters.
 ///
 /// ```swift
 /// try transaction.execute("UPDATE cards SET title = \(title) WHERE id = \(id)")
 /// ```
-/// An interpolated value becomes a bound parameter and is never part of the text. Text goes to the server without a
-/// type, which it infers from where the parameter stands; so a `uuid`, a `numeric` or a time is given as its text.
+/// An interpolated value becomes a bound parameter and is never part of the text. A `String` is sent without a type, and the
+/// server infers the type from the parameter's place. So a `uuid`, a `numeric` or a time can be given as text.
 public struct SQLStatement: ExpressibleByStringInterpolation, Sendable {
     let sql: SQL
 
-    /// SQL as it is: never what comes from outside.
+    /// A statement with this text. The text must not contain input from outside the program.
     public init(unsafeRaw text: String) { sql = SQL(unsafeRaw: text) }
 
     /// A statement without parameters.
@@ -21,16 +21,16 @@ public struct SQLStatement: ExpressibleByStringInterpolation, Sendable {
         sql = SQL(stringInterpolation: interpolation.sql)
     }
 
-    /// Gathers the text and the parameters.
+    /// Collects the text and the parameters.
     public struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql: SQL.StringInterpolation
 
-        /// Makes room for so much text and so many parameters.
+        /// Reserves memory for the text and the parameters.
         public init(literalCapacity: Int, interpolationCount: Int) {
             sql = SQL.StringInterpolation(literalCapacity: literalCapacity, interpolationCount: interpolationCount)
         }
 
-        /// Takes in what is not interpolated.
+        /// Appends literal text.
         public mutating func appendLiteral(_ literal: String) { sql.appendLiteral(literal) }
 
         /// Binds a text, whose type the server infers.
@@ -46,10 +46,10 @@ public struct SQLStatement: ExpressibleByStringInterpolation, Sendable {
         /// Binds a `bigint[]`.
         public mutating func appendInterpolation(_ values: [Int64]) { sql.appendInterpolation(values) }
 
-        /// Splices a fragment in, with its parameters.
+        /// Inserts a fragment with its parameters.
         public mutating func appendInterpolation(_ fragment: SQLStatement) { sql.appendInterpolation(fragment.sql) }
 
-        /// A name of a table, column, …, quoted.
+        /// Inserts a quoted name of a table, column, ….
         public mutating func appendInterpolation(identifier name: String) {
             sql.appendInterpolation(identifier: name)
         }

@@ -6,15 +6,15 @@ package protocol PostgresArrayElement: PostgresDecodable, Sendable {
     /// Appends the element's length and binary form.
     func appendElement(to bytes: inout [UInt8]) -> ArrayElementOutcome
 
-    /// Appends all elements, up to the first that can't be sent. A requirement so that each type has a loop of its own:
-    /// one for all types takes four times as long.
+    /// Appends all elements, up to the first one that can't be sent. This is a requirement of the protocol, so that each
+    /// type gets a specialized loop: one generic loop for all types takes four times as long.
     static func appendElements(_ elements: [Self], to bytes: inout [UInt8]) -> ArrayOutcome
     static func appendOptionals(_ elements: [Self?], to bytes: inout [UInt8]) -> ArrayOutcome
 }
 
 package enum ArrayElementOutcome: Sendable {
     case value, null
-    /// Can't be sent, and why.
+    /// The element can't be sent; the text says why.
     case invalid(String)
 }
 

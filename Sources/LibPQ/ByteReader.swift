@@ -1,4 +1,4 @@
-/// Reads a value's binary form from front to back; running past the end is an error, never a crash.
+/// Reads a value's binary form from front to back. Reading past the end throws an error and never crashes.
 struct ByteReader {
     private var rest: UnsafeRawBufferPointer
 

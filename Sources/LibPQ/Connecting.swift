@@ -1,15 +1,15 @@
 internal import CLibPQ
 import Logging
 
-/// Opens a connection: `PQconnectStart`, then `PQconnectPoll` as the socket allows, so that a cancelled task or a
-/// time-out ends it at any moment (but for the look-up of a host's name, which libpq does by itself).
+/// Opens a connection with `PQconnectStart` and then `PQconnectPoll`, whenever the socket is ready. A cancelled task or
+/// a time-out can therefore end the attempt at any moment, except while libpq looks up a host's name.
 struct Connecting {
     let parameters: ConnectionParameters
     let logger: Logger
     let interruption: Interruption
 
-    /// Tries the hosts one after the other. As with libpq, the first that answers decides, unless it takes no
-    /// connections at present or is not of the kind that is looked for.
+    /// Tries the hosts one after the other. As in libpq, the first host that answers decides the result, unless it
+    /// accepts no connections at present or `target_session_attrs` asks for another kind of server.
     func open() throws(PostgresError) -> ConnectionHandle {
         var failures: [PostgresError] = []
         for attempt in parameters.attempts() {
@@ -25,9 +25,9 @@ struct Connecting {
             }
         }
         guard failures.count > 1 else { throw failures[0] }
-        // A standby that answered tells more than a host that did not.
+        // The error of a standby that answered is more useful than that of a host that did not answer.
         let telling = failures.first { $0.connectionFailure == .standby } ?? failures[failures.count - 1]
-        // Among standbys, a primary may be missing only for now: waiting may help then.
+        // If another host failed for a reason that may pass, that host may be the primary: waiting may help then.
         let passing = failures.lazy.compactMap(\.connectionFailure).first(where: \.mayPass)
         throw telling.with { fields in
             fields.message = failures.map(\.message).joined(separator: "\n")
@@ -39,7 +39,7 @@ struct Connecting {
         let handle = try start(attempt)
         let connection = try handle.live()
         let deadline = timeout(of: connection).map { ContinuousClock.now + $0 }
-        // libpq tells nothing of a refusal but its text; this verbosity puts the SQLSTATE into it.
+        // libpq reports a refused connection only as text. This verbosity includes the SQLSTATE in that text.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         var status = PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while status != PGRES_POLLING_OK {
@@ -93,7 +93,7 @@ struct Connecting {
         }
     }
 
-    /// `connect_timeout` of all sources, in seconds, per host; 10 s where nobody sets it, no limit where it is 0.
+    /// `connect_timeout` per host, in seconds, from whichever source sets it. The default is 10 s; 0 means no limit.
     private func timeout(of connection: OpaquePointer) -> Duration? {
         guard let options = PQconninfo(connection) else { return .seconds(10) }
         defer { PQconninfoFree(options) }
@@ -102,7 +102,7 @@ struct Connecting {
     }
 }
 
-/// An array of C strings that a NULL ends.
+/// Calls `body` with an array of C strings that ends with a NULL pointer.
 private func withCStrings<Value>(
     _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Value
 ) -> Value {
@@ -118,10 +118,10 @@ private func withCStrings<Value>(
     }
 }
 
-/// Reads libpq's account of a failed connection.
+/// Turns libpq's message about a failed connection into an error.
 ///
-/// With verbose messages, a server's refusal reads `…  SQLSTATE: text` and then `LOCATION: …`; the severity before it is
-/// in the server's language.
+/// With verbose messages, the server's error reads `SEVERITY:  SQLSTATE: text` and then `LOCATION: …`. The severity is in
+/// the server's language.
 func connectionFailure(_ account: String, at parameters: ConnectionParameters) -> PostgresError {
     var sqlState: SQLState?
     var lines: [String] = []
@@ -158,7 +158,7 @@ private func splitState(_ line: Substring) -> (SQLState?, String) {
     return (nil, String(line))
 }
 
-/// libpq's own texts are in English unless the program sets a locale, which this one does not.
+/// Finds the kind of failure. libpq's own messages are in English here, because this program sets no locale.
 private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError.ConnectionFailure {
     switch sqlState {
     case .invalidCatalogName?: return .noSuchDatabase
@@ -166,12 +166,12 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     case let state? where state.classCode == "28": return .authenticationFailed
     default: break
     }
-    // What else PgBouncer says is what its own server said to it: mostly that it is on its way down or up.
+    // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
     return telltales.first { message.contains($0.text) }?.failure
         ?? (sqlState == .protocolViolation ? .notAccepting : .other)
 }
 
-/// What libpq says where the server said nothing, and what PgBouncer says: it gives all refusals one SQLSTATE, 08P01.
+/// Parts of messages without a useful SQLSTATE: libpq's own, and PgBouncer's, which all have the SQLSTATE 08P01.
 private let telltales: [(text: String, failure: PostgresError.ConnectionFailure)] = [
     ("no such database", .noSuchDatabase),
     ("no such user", .authenticationFailed),

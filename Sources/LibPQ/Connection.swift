@@ -4,12 +4,12 @@ import Logging
 
 /// One connection to a PostgreSQL server.
 ///
-/// An actor on a queue of its own: statements are synchronous inside and may block there, so that several in a row are
-/// one uninterrupted unit. From outside, ``run(_:)`` runs such a unit and carries the task's cancellation to the server;
-/// calling a method with `await` instead runs it to its end whatever happens to the task.
+/// The connection is an actor on its own queue. Inside the actor, statements are synchronous and may block, so several
+/// statements in a row run without interruption. ``run(_:)`` runs such a unit from outside, and forwards the task's
+/// cancellation to the server. A method that is called with `await` instead runs to its end even if the task is cancelled.
 ///
-/// Works through PgBouncer in transaction mode as well, but for notifications: it sends no startup parameter that
-/// PgBouncer refuses, and keeps no state in the session there.
+/// The connection also works through PgBouncer in transaction mode, except for notifications: it sends no startup
+/// parameter that PgBouncer refuses, and keeps no state in the session there.
 package actor Connection {
     let handle: ConnectionHandle
     let interruption: Interruption
@@ -19,11 +19,11 @@ package actor Connection {
     var keptNotifications: [Notification] = []
     private let executor: ConnectionExecutor
 
-    /// The server process's number, as `pg_stat_activity.pid` has it; PgBouncer makes one up.
+    /// The process identifier of the server process, as in `pg_stat_activity.pid`. PgBouncer sends an invented number.
     package nonisolated let backendProcessIdentifier: Int32
-    /// Such as 150018 for 15.18.
+    /// The server's version, for example 150018 for 15.18.
     package nonisolated let serverVersion: Int
-    /// Host, port, database and user, for people; never a secret.
+    /// Host, port, database and user as text for people. It contains no secret.
     package nonisolated let summary: String
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -47,8 +47,8 @@ package actor Connection {
             user: text(PQuser(pointer)))
     }
 
-    /// Connects. Each host is given `connect_timeout` (10 s unless set), and cancelling the task ends the attempt.
-    /// The logger takes the server's notices and warnings.
+    /// Connects to the server. Each host has `connect_timeout` (10 s unless set) to answer. Cancelling the task ends the
+    /// attempt. The server's notices and warnings are logged with `logger`.
     ///
     /// - Throws: `connectionFailed`, `cancelled`, `invalidParameters`.
     package static func connect(
@@ -77,10 +77,10 @@ package actor Connection {
         return try result.get()
     }
 
-    /// Runs a unit of work. If the task is cancelled, the running statement is cancelled on the server, and it and every
-    /// later one of the unit throw `cancelled`; transactions roll back, and the connection can be used again.
+    /// Runs a unit of work. If the task is cancelled, the running statement is cancelled on the server. That statement and
+    /// every later statement of the unit throw `cancelled`; transactions roll back, and the connection stays usable.
     ///
-    /// A server that does not answer the cancellation within 4 s costs the connection.
+    /// The connection is closed if the server does not answer the cancellation within 4 s.
     package nonisolated func run<Value: Sendable, Failure: Error>(
         _ body: @Sendable (isolated Connection) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -101,12 +101,12 @@ package actor Connection {
         return Result { () throws(Failure) in try body(self) }
     }
 
-    /// Ends the wait for notifications that is under way, or else the next one, at once. From any thread.
+    /// Ends the current wait for notifications at once, or the next one if nothing waits. May be called on any thread.
     package nonisolated func wakeUp() {
         interruption.wakeUp()
     }
 
-    /// Closes the connection; every later call throws `connectionLost`. A connection that nobody holds closes itself.
+    /// Closes the connection; every later call throws `connectionLost`. A connection without references closes itself.
     package func close() {
         interruption.setTarget(nil)
         handle.close()
@@ -118,7 +118,7 @@ extension Connection {
     package enum TransactionStatus: Sendable {
         case idle
         case inTransaction
-        /// A statement failed: only a rollback, also to a savepoint, is accepted.
+        /// A statement failed: the server accepts only a rollback, of the transaction or to a savepoint.
         case failed
         /// The connection is lost or closed, or a statement is under way.
         case unknown
@@ -134,21 +134,21 @@ extension Connection {
         }
     }
 
-    /// Whether the connection can't be used any more. A server that is gone is noticed by the next statement only.
+    /// Whether the connection can't be used any more. Only the next statement notices that a server is gone.
     package var isLost: Bool { handle.isLost }
 
-    /// Whether the server closed the connection while it was idle, as far as that has arrived: nothing is sent, and
-    /// nothing waited for.
+    /// Whether the server is known to have closed the idle connection. The check reads only what has already arrived: it
+    /// sends nothing and does not wait.
     package var hasHungUp: Bool {
         guard let pointer = try? handle.live() else { return true }
-        // The server's farewell comes before the end of the stream.
+        // The server's last message, such as "terminating connection", comes before the end of the stream.
         for _ in 0..<3 where interruption.pipe.wait(socket: PQsocket(pointer), timeout: .zero) == .socket {
             if PQconsumeInput(pointer) == 0 { return true }
         }
         return false
     }
 
-    /// What the server reports by itself, such as `in_hot_standby`; nil where it does not.
+    /// The value of a parameter that the server reports without being asked, such as `in_hot_standby`; nil if it doesn't.
     package func parameterStatus(_ name: String) -> String? {
         guard let pointer = try? handle.live() else { return nil }
         return PQparameterStatus(pointer, name).map { String(cString: $0) }

@@ -1,13 +1,14 @@
 internal import CLibPQ
 
 extension Connection {
-    /// Sends rows with COPY, the fastest way in.
+    /// Inserts rows with COPY, the fastest way to insert many rows.
     ///
     /// - Parameters:
     ///   - statement: `COPY table (columns) FROM STDIN`, in the text format, which is the default.
     ///   - rows: The values as text, in the order of the columns; nil is NULL.
-    /// - Returns: The rows that the server took.
-    /// - Throws: `invalidValue` for text with a NUL character; nothing is copied then. Else as a statement.
+    /// - Returns: The number of rows that the server inserted.
+    /// - Throws: `invalidValue` if a text contains a NUL character; nothing is copied then. Else what ``query(_:prepared:)``
+    ///   throws.
     @discardableResult
     package func copyIn(_ statement: String, rows: some Sequence<[String?]>) throws(PostgresError) -> Int {
         try refuseNul(statement)
@@ -31,7 +32,7 @@ extension Connection {
         PQputCopyEnd(pointer, nil)
     }
 
-    /// False where the server wants no more data; its result says why.
+    /// Sends data. Returns false if the server accepts no more data; the statement's result says why.
     private func put(
         _ bytes: [UInt8], _ pointer: OpaquePointer, since start: ContinuousClock.Instant
     ) throws(PostgresError) -> Bool {
@@ -50,7 +51,7 @@ extension Connection {
     }
 }
 
-/// COPY's text format: columns apart by tabs, rows by line feeds, NULL as `\N`
+/// COPY's text format: tabs between columns, line feeds between rows, `\N` for NULL
 /// (<https://www.postgresql.org/docs/current/sql-copy.html>, "Text Format").
 struct CopyTextEncoder {
     static let chunkSize = 64 * 1024
@@ -87,7 +88,7 @@ struct CopyTextEncoder {
         return bytes
     }
 
-    /// What follows the backslash; 0 for the byte that can't be sent, nil for one that goes as it is.
+    /// The byte after the backslash: nil if the byte is sent unchanged, 0 if it can't be sent.
     private static func escape(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "\\"): UInt8(ascii: "\\")

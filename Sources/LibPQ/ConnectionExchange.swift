@@ -2,17 +2,17 @@ internal import CLibPQ
 
 /// What a statement does when its task is cancelled.
 enum Interruptibility {
-    /// Isn't begun after a cancellation, and stops on the server at one.
+    /// The statement does not begin after a cancellation, and a cancellation stops it on the server.
     case cancellable
-    /// Goes through: it undoes what was cancelled.
+    /// The statement runs in any case, because it undoes what was cancelled.
     case mustRun
 }
 
-/// One exchange with the server: something is sent, then all answers are read. Waiting is done here, with `poll(2)`, so
-/// that a cancellation gets through.
+/// One exchange with the server: something is sent, and then all answers are read. This code waits with `poll(2)`
+/// instead of inside libpq, so that a cancellation can end the wait.
 extension Connection {
-    /// `send` calls a `PQsend…` function, which returns 1 where it worked; `copyIn` is called when the server waits for
-    /// COPY's data. The last of several results is returned.
+    /// Sends something and returns the last result. `send` calls a `PQsend…` function, which returns 1 for success;
+    /// `copyIn` is called when the server waits for the data of a COPY.
     func exchange(
         _ interruptibility: Interruptibility = .cancellable,
         copyIn: (OpaquePointer) throws(PostgresError) -> Void = refuseCopy,
@@ -29,7 +29,7 @@ extension Connection {
         }
         interruption.endStatement()
         if case .failure(let error) = outcome, error.isConnectionLost {
-            // Not before here: until the exchange is over, libpq's pointer is in use.
+            // The connection must not be closed earlier: libpq's pointer is in use until the exchange is over.
             handle.close()
         } else {
             awaitCancellationRequest()
@@ -72,14 +72,15 @@ extension Connection {
         try flush(pointer, since: start)
         while PQisBusy(pointer) == 1 {
             try waitForServer(pointer, forWriting: false, since: start)
-            // Where this fails, the next result says why.
+            // If this fails, the next result says why.
             guard PQconsumeInput(pointer) == 1 else { break }
             keepNotifications(pointer)
         }
         return PQgetResult(pointer).map(ResultHandle.init)
     }
 
-    /// Sends what libpq holds back; reads meanwhile, since a server that can't get rid of its answers stops reading.
+    /// Sends what libpq still has in its buffer. It also reads meanwhile, because a server that can't send its answers
+    /// stops reading.
     func flush(_ pointer: OpaquePointer, since start: ContinuousClock.Instant) throws(PostgresError) {
         while PQflush(pointer) == 1 {
             try waitForServer(pointer, forWriting: true, since: start)
@@ -88,7 +89,7 @@ extension Connection {
         }
     }
 
-    /// Waits until the socket is ready, or some time has passed after which to look again.
+    /// Waits until the socket is ready, or until it is time to check for a cancellation or a time-out again.
     private func waitForServer(
         _ pointer: OpaquePointer, forWriting: Bool, since start: ContinuousClock.Instant
     ) throws(PostgresError) {
@@ -117,12 +118,12 @@ extension Connection {
         let seconds = answerTimeout?.components.seconds ?? 0
         return PostgresError(
             .connectionLost, "the server has not answered for \(seconds) s: closing the connection",
-            hint: "What is between here and the server, such as a pooler, may have lost the connection.",
+            hint: "A pooler or proxy between this program and the server may have lost the connection.",
             isConnectionLost: true)
     }
 
-    /// The next statement must not begin while a request to cancel this one is on its way: it would be hit instead. Where
-    /// the request does not end in time, there is no next statement.
+    /// Waits for the end of a cancellation request: if the next statement began before, the request could cancel that
+    /// statement instead. If the request does not end in time, the connection is closed.
     private func awaitCancellationRequest() {
         let deadline = ContinuousClock.now + Interruption.grace
         while interruption.requestIsUnderWay {
@@ -135,15 +136,15 @@ extension Connection {
         }
     }
 
-    /// A statement that was stopped because the task was cancelled says so; one that `statement_timeout` stopped is the
-    /// server's refusal like any other.
+    /// Returns `cancelled` if the statement was stopped because the task was cancelled. A statement that
+    /// `statement_timeout` stopped has the same SQLSTATE, but stays an ordinary error of the server.
     private func cancelledOrClassified(_ error: PostgresError) -> PostgresError {
         let error = handle.classified(error)
         guard error.sqlState == .queryCanceled, interruption.cancelledAt != nil else { return error }
         return error.with { $0.code = .cancelled }
     }
 
-    /// Returns what kept the data from being sent; the server is told that there is none.
+    /// Returns the error that prevented the data from being sent, and ends the COPY with a failure on the server.
     private func answerCopy(
         _ pointer: OpaquePointer, _ copyIn: (OpaquePointer) throws(PostgresError) -> Void
     ) throws(PostgresError) -> PostgresError? {

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Runs one connection's work on a queue of its own, where libpq may block without taking a thread from the tasks of
-/// the rest of the program. (Dispatch has no serial executor on Linux.)
+/// Runs one connection's work on its own queue, so that a blocking call of libpq takes no thread from the program's
+/// other tasks. (On Linux, Dispatch has no serial executor.)
 final class ConnectionExecutor: SerialExecutor {
     let queue = DispatchQueue(label: "LibPQ.Connection")
 

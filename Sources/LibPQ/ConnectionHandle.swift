@@ -1,19 +1,19 @@
 internal import CLibPQ
 import Logging
 
-/// Owns a `PGconn` and closes it, once.
+/// Owns a `PGconn`, and closes it exactly once.
 ///
-/// Sendable so that it can be opened on the connection's queue and handed to the actor that runs there; nothing else
-/// touches it.
+/// It is Sendable because it is opened on the connection's queue and then passed to the actor that runs on that queue.
+/// Nothing else uses it.
 final class ConnectionHandle: @unchecked Sendable {
     private var pointer: OpaquePointer?
     private let notices: NoticeLogger
 
-    /// `pointer` is a connection that was just started.
+    /// `pointer` is a connection that `PQconnectStart` has just returned.
     init(_ pointer: OpaquePointer, logger: Logger) {
         self.pointer = pointer
         notices = NoticeLogger(logger: logger)
-        // libpq calls this only while a function runs on this connection, so that the logger outlives every call.
+        // libpq calls this only while one of its functions runs on this connection. So the logger exists during each call.
         PQsetNoticeReceiver(
             pointer,
             { argument, result in
@@ -32,7 +32,7 @@ final class ConnectionHandle: @unchecked Sendable {
         PQfinish(open)
     }
 
-    /// The connection, if it was not closed.
+    /// The connection. Throws `connectionLost` if it was closed.
     func live() throws(PostgresError) -> OpaquePointer {
         guard let pointer else {
             throw PostgresError(.connectionLost, "the connection is closed", isConnectionLost: true)
@@ -46,7 +46,7 @@ final class ConnectionHandle: @unchecked Sendable {
         return PQstatus(pointer) == CONNECTION_BAD
     }
 
-    /// libpq's word for what went wrong last in libpq itself.
+    /// libpq's message about its own last error, as opposed to an error of the server.
     func failure() -> PostgresError {
         guard let pointer else {
             return PostgresError(.connectionLost, "the connection is closed", isConnectionLost: true)
@@ -67,7 +67,7 @@ final class ConnectionHandle: @unchecked Sendable {
 
 /// Owns a `PGcancel`, which asks the server to stop what a connection is doing.
 ///
-/// Sendable because libpq never changes it, and allows its use from any thread.
+/// It is Sendable because libpq never changes it and allows its use on any thread.
 final class CancelHandle: @unchecked Sendable {
     private let pointer: OpaquePointer
 
@@ -80,8 +80,8 @@ final class CancelHandle: @unchecked Sendable {
         PQfreeCancel(pointer)
     }
 
-    /// Returns once the server has taken the request, or can't be reached. Whether it changed anything shows in the
-    /// statement's result.
+    /// Returns when the server has received the request, or can't be reached. The statement's result shows whether the
+    /// request stopped it.
     func send() {
         var message = [CChar](repeating: 0, count: 256)
         _ = PQcancel(pointer, &message, Int32(message.count))

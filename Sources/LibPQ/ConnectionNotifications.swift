@@ -3,20 +3,20 @@ internal import CLibPQ
 /// A message that a session sent with NOTIFY.
 package struct Notification: Hashable, Sendable {
     package let channel: String
-    /// Empty where NOTIFY had none.
+    /// The text that was sent with it; empty if NOTIFY had none.
     package let payload: String
-    /// The sending server process.
+    /// The process identifier of the server process that sent it.
     package let senderProcessIdentifier: Int32
 }
 
 extension Connection {
-    /// Waits for notifications of the channels that this session listens to (LISTEN), and returns those that are there:
-    /// none where the time is over, or ``wakeUp()`` was called.
+    /// Waits for notifications on the channels that this session listens to (LISTEN), and returns those that have
+    /// arrived. Returns an empty array if the time is over or ``wakeUp()`` was called.
     ///
-    /// The server sends them only between transactions. Of those that arrive while a statement runs, the first
-    /// ``mostKeptNotifications`` are kept, and the others dropped: every role may send as many as it likes.
+    /// The server sends notifications only between transactions. Of the notifications that arrive while a statement
+    /// runs, the first ``mostKeptNotifications`` are kept and the others dropped, because every role may send any number.
     ///
-    /// - Throws: `connectionLost`; `cancelled` where the task of the surrounding ``run(_:)`` is cancelled.
+    /// - Throws: `connectionLost`; `cancelled` if the task of the surrounding ``run(_:)`` is cancelled.
     package func notifications(waitingAtMost limit: Duration) throws(PostgresError) -> [Notification] {
         let pointer = try handle.live()
         let deadline = ContinuousClock.now + limit
@@ -37,8 +37,8 @@ extension Connection {
     /// ``notifications(waitingAtMost:)``. Each has up to 8,000 bytes.
     package static let mostKeptNotifications = 100
 
-    /// Takes what has arrived out of libpq, which would otherwise keep all of it until the statement's end. To be called
-    /// whenever something was read.
+    /// Takes the notifications that have arrived out of libpq, which would otherwise keep all of them until the end of
+    /// the statement. Must be called after each read.
     func keepNotifications(_ pointer: OpaquePointer) {
         keptNotifications += takeNotifications(
             pointer, atMost: Self.mostKeptNotifications - keptNotifications.count)
@@ -49,7 +49,7 @@ extension Connection {
         return keptNotifications
     }
 
-    /// Those beyond the limit are dropped.
+    /// Drops the notifications beyond the limit.
     private func takeNotifications(_ pointer: OpaquePointer, atMost limit: Int = .max) -> [Notification] {
         var notifications: [Notification] = []
         while let notification = PQnotifies(pointer) {

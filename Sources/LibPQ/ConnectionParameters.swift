@@ -1,22 +1,22 @@
 internal import CLibPQ
 
-/// Where to connect and as whom: libpq's connection keywords, as in
+/// The server to connect to and the user to connect as: libpq's connection keywords, see
 /// <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS>.
 ///
-/// What is not given here comes from the service file, the `PG*` environment and libpq's own defaults, in that order.
-/// Printing the value shows ``summary``, never a password.
+/// Keywords without a value here get one from the service file, the `PG*` variables of the environment, or libpq's
+/// defaults, in this order. Printing this value shows ``summary``, never a password.
 package struct ConnectionParameters: Sendable {
-    /// Only what was given.
+    /// The keywords that were given, with their values.
     private(set) var values: [String: String] = [:]
-    /// How long the server may be silent while a statement runs before the connection is given up; nil: for ever.
+    /// How long the server may send nothing while a statement runs before the connection is closed; nil means no limit.
     ///
-    /// Longer than `statement_timeout`: that ends a slow statement, and this is for answers that never arrive, which the
-    /// kernel can't notice where a proxy or a pooler keeps its end of the connection open.
+    /// Choose a value above `statement_timeout`, which ends slow statements. This limit is for answers that never arrive:
+    /// the kernel can't notice that if a proxy or pooler keeps its end of the connection open.
     package var answerTimeout: Duration?
 
-    /// - Parameter url: A URL (`postgresql://user@host:5432/database`) or keywords (`host=… dbname=…`); nil leaves
-    ///   everything to the environment.
-    /// - Throws: `invalidParameters`. The message repeats no part of `url` that may hold a password.
+    /// - Parameter url: A URL (`postgresql://user@host:5432/database`) or keywords (`host=… dbname=…`). With nil, all values
+    ///   come from the environment.
+    /// - Throws: `invalidParameters`. The message repeats no part of `url` that may contain a password.
     package init(url: String? = nil) throws(PostgresError) {
         guard let url else { return }
         guard !url.utf8.contains(0) else { throw invalidParameters("it contains a NUL character") }
@@ -26,20 +26,20 @@ package struct ConnectionParameters: Sendable {
         try refuseSuspiciousParts(values)
     }
 
-    /// A keyword's value as it was given: nil where libpq fills the gap.
+    /// The value that was given for a keyword; nil if none was given and libpq will choose one.
     package subscript(keyword: String) -> String? {
         get { values[keyword] }
         set { values[keyword] = newValue }
     }
 
-    /// What will be used, including the environment's part; nil where the server or libpq decide.
+    /// The value that will be used for a keyword, the environment included; nil if the server or libpq decides.
     ///
-    /// A service that is named here by its keyword is read by libpq only as it connects.
+    /// The settings of a service that is named here by its keyword are unknown, because libpq reads them when it connects.
     func effectiveValue(_ keyword: String) -> String? {
         values[keyword] ?? environmentDefaults()[keyword]
     }
 
-    /// Host, port, database and user, for people.
+    /// Host, port, database and user as text for people.
     package var summary: String {
         let defaults = environmentDefaults()
         func value(_ keyword: String) -> String? { values[keyword] ?? defaults[keyword] }
@@ -53,7 +53,7 @@ package struct ConnectionParameters: Sendable {
     }
 }
 
-/// The one form in which places to connect to are shown.
+/// The form in which every message shows where a connection goes.
 func summarize(host: String, port: String, database: String, user: String) -> String {
     "database \"\(database)\" at \(host):\(port) as user \"\(user)\""
 }
@@ -61,20 +61,20 @@ func summarize(host: String, port: String, database: String, user: String) -> St
 extension ConnectionParameters: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { summary }
     package var debugDescription: String { summary }
-    /// So that `dump` shows no secret either.
+    /// `dump` shows no secret either.
     package var customMirror: Mirror { Mirror(self, children: ["summary": summary]) }
 }
 
 extension ConnectionParameters {
-    /// What is handed to libpq: the given keywords, those that this module relies on, and time-outs for dead networks
-    /// where nobody set others.
+    /// The keywords that libpq gets: the given ones, those that this module needs, and, unless others were set, time-outs
+    /// for networks that fail silently.
     ///
-    /// Only keywords that stay on this side, or that PgBouncer accepts too (`client_encoding`).
+    /// The added keywords are either not sent to the server, or accepted by PgBouncer too (`client_encoding`).
     func keywordsForLibpq() -> [(keyword: String, value: String)] {
         var all = values
-        // Every text codec here is UTF-8.
+        // All text is encoded and decoded as UTF-8 here.
         all["client_encoding"] = "UTF8"
-        // A service's settings are known only to libpq, and must not be overridden.
+        // Only libpq knows the settings of a service, and these must not be overridden.
         if values["service"] == nil {
             let defaults = environmentDefaults()
             for (keyword, value) in Self.networkDefaults where all[keyword] == nil && defaults[keyword] == nil {
@@ -84,17 +84,17 @@ extension ConnectionParameters {
         return all.sorted { $0.key < $1.key }.map { (keyword: $0.key, value: $0.value) }
     }
 
-    /// A peer that is gone without a word is noticed after 30 s of unanswered data, or 60 s of silence.
+    /// A server that disappeared silently is noticed after 30 s if data was sent to it, and after 60 s otherwise.
     private static let networkDefaults = [
         ("tcp_user_timeout", "30000"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
         ("keepalives_count", "3"),
     ]
 
-    /// One value per host, in the order of the list, since `connect_timeout` is per host and only who knows where one
-    /// host ends can move on to the next.
+    /// One value for each host, in the order of the list. The hosts are tried separately because `connect_timeout` applies
+    /// to each host.
     ///
-    /// A single value where libpq alone knows the list (a service), or needs all of it (`prefer-standby` goes through
-    /// it twice).
+    /// A single value is returned if only libpq knows the list (from a service), or if libpq needs all hosts at once
+    /// (`prefer-standby` tries the list twice).
     func attempts() -> [ConnectionParameters] {
         let hosts = effectiveValue("host").map(splitList)
         let addresses = effectiveValue("hostaddr").map(splitList)
@@ -130,16 +130,16 @@ private func invalidParameters(_ reason: String) -> PostgresError {
             """)
 }
 
-/// The URL of another kind of server.
+/// Refuses the URL of another kind of server.
 private func refuseOtherScheme(_ url: String) throws(PostgresError) {
     guard let scheme = url.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.\-]*):\/\//)?.1,
         scheme != "postgresql", scheme != "postgres"
     else { return }
-    throw invalidParameters("\(scheme):// is not PostgreSQL's scheme, and Brocot works with PostgreSQL only")
+    throw invalidParameters("\(scheme):// is not a URL of PostgreSQL, and Brocot works only with PostgreSQL")
 }
 
-/// A second `@`, or one after the host, is most often a password's, of which the rest would be taken for the host or the
-/// database and shown in messages.
+/// Refuses a second `@`, and an `@` after the host. Such an `@` is most often part of a password. The rest of the password
+/// would be taken for the host or the database, and be shown in messages.
 private func refuseMisplacedAt(_ url: String) throws(PostgresError) {
     guard let scheme = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else { return }
     let rest = url.dropFirst(scheme.count)
@@ -149,7 +149,7 @@ private func refuseMisplacedAt(_ url: String) throws(PostgresError) {
     }
 }
 
-/// What is left of the same mistakes after parsing: never echo a part that may come from a password.
+/// Refuses what the same mistakes leave after parsing. The messages never repeat a part that may come from a password.
 private func refuseSuspiciousParts(_ values: [String: String]) throws(PostgresError) {
     if let port = values["port"] {
         let ports = splitList(port)
@@ -169,7 +169,8 @@ private func parse(_ url: String) throws(PostgresError) -> [String: String] {
     return dictionary(options)
 }
 
-/// libpq quotes the offending part, which may be a piece of the password: only its own words before that are passed on.
+/// libpq's message quotes the wrong part of the URL, which may be a piece of the password. Only the words before the quote
+/// are used.
 private func harmlessReason(_ message: String) -> String {
     if message.hasPrefix("missing \"=\"") {
         return "a keyword has no value (a value with spaces stands in quotes: password='…')"
@@ -179,14 +180,14 @@ private func harmlessReason(_ message: String) -> String {
     return String(reason)
 }
 
-/// What the environment, the service file that it names and libpq's own defaults say.
+/// The values from the environment, from the service file that it names, and from libpq's defaults.
 private func environmentDefaults() -> [String: String] {
     guard let options = PQconndefaults() else { return [:] }
     defer { PQconninfoFree(options) }
     return dictionary(options)
 }
 
-/// The options that have a value, up to the one without a keyword, which ends the list.
+/// The options that have a value. An option without a keyword ends libpq's list.
 func dictionary(_ options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
     var values: [String: String] = [:]
     var option = options

@@ -3,9 +3,9 @@ internal import CLibPQ
 extension Connection {
     /// Runs one statement and returns its rows.
     ///
-    /// With `prepared`, the session keeps the parsed statement under its text, so that the next one with the same text is
-    /// not parsed again, and after some rounds not planned again either. Through a pooler, where the next statement may be
-    /// another server process's, it makes no difference.
+    /// With `prepared`, the session keeps the parsed statement. The next statement with the same text is not parsed again,
+    /// and after some executions not planned again either. Behind a pooler, where another server process may run the next
+    /// statement, `prepared` has no effect.
     ///
     /// - Throws: `server`, `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`.
     package func query(_ statement: SQL, prepared: Bool = false) throws(PostgresError) -> Rows {
@@ -14,14 +14,14 @@ extension Connection {
 
     /// Runs one statement.
     ///
-    /// - Returns: The rows that it changed, or for a SELECT the rows that it found; 0 for other statements.
+    /// - Returns: How many rows it changed, or for a SELECT returned; 0 for other statements.
     @discardableResult
     package func execute(_ statement: SQL, prepared: Bool = false) throws(PostgresError) -> Int {
         try run(statement, prepared: prepared).affectedRows
     }
 
-    /// Runs a text of any number of statements, without parameters, as one transaction unless it has its own
-    /// (the simple query protocol).
+    /// Runs any number of statements without parameters, by the simple query protocol: they are one transaction, unless
+    /// they contain BEGIN and COMMIT.
     package func execute(script: String) throws(PostgresError) {
         _ = try execute(script: script, .cancellable)
     }
@@ -46,7 +46,7 @@ extension Connection {
         do throws(PostgresError) {
             return try send(text, parameters, preparedAs: name)
         } catch {
-            // The table has changed since, or the session is another's: the next time it is parsed anew.
+            // The table was changed, or this is another session: the next execution parses the statement again.
             if error.sqlState == .featureNotSupported || error.sqlState == .invalidStatementName {
                 preparedStatements.names[key] = nil
             }
@@ -69,8 +69,7 @@ extension Connection {
         }
     }
 
-    /// Whether the server process is the one that answered when the connection was made. A pooler makes up a number of
-    /// its own for that.
+    /// Whether the server process is the one that the connection was made to. A pooler invents a process identifier.
     private func hasServerProcessOfItsOwn() throws(PostgresError) -> Bool {
         if let known = preparedStatements.areKept { return known }
         let rows = Rows(try send("SELECT pg_catalog.pg_backend_pid()", [], preparedAs: nil))
@@ -79,7 +78,7 @@ extension Connection {
         return areKept
     }
 
-    /// The name under which the session knows the statement; nil where it already knows too many.
+    /// The name of the prepared statement; nil if the session has too many prepared statements.
     private func prepare(_ text: String, _ key: PreparedStatements.Key) throws(PostgresError) -> String? {
         if let name = preparedStatements.names[key] { return name }
         guard preparedStatements.count < PreparedStatements.limit, try hasServerProcessOfItsOwn() else { return nil }
@@ -93,21 +92,22 @@ extension Connection {
     }
 }
 
-/// The statements that a session has parsed.
+/// The prepared statements of a session.
 struct PreparedStatements {
     struct Key: Hashable {
-        /// In bytes: two texts that are canonically equal may name two tables.
+        /// The bytes of the text: two texts that Swift considers equal (canonical equivalence) may name two tables.
         let text: [UInt8]
         let types: [PostgresType]
     }
 
-    /// Each takes memory in the server as long as the session lasts; statements beyond the limit are parsed each time.
+    /// Each prepared statement takes memory in the server until the session ends. Statements beyond this limit are parsed
+    /// each time.
     static let limit = 256
 
     var names: [Key: String] = [:]
-    /// Whether the next statement meets the same server process; nil: not yet known.
+    /// Whether the same server process runs every statement of this session; nil if not yet known.
     var areKept: Bool?
-    /// Of all that were made, so that no name is used twice.
+    /// How many statements were prepared in all, so that no name is used twice.
     var count = 0
 }
 
@@ -115,12 +115,12 @@ func refuseNul(_ statement: String) throws(PostgresError) {
     guard !statement.utf8.contains(0) else { throw PostgresError(.invalidValue, "the statement's \(nulRefusal)") }
 }
 
-/// Lays the parameters out as libpq wants them: pointers, lengths, and 1 for binary.
+/// Gives `body` the parameters in libpq's form: pointers, lengths, and formats (1 is binary).
 private func withParameters<Value>(
     _ parameters: [Parameter],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int32>, UnsafePointer<Int32>) -> Value
 ) -> Value {
-    // One byte more, so that an empty value at the end has an address too: without one it would be NULL.
+    // One extra byte gives an empty value at the end a valid address: a null pointer would mean NULL.
     var bytes: [UInt8] = []
     bytes.reserveCapacity(parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
     var offsets: [Int?] = []

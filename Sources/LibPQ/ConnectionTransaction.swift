@@ -1,9 +1,10 @@
 internal import CLibPQ
 
-/// How a transaction sees the database. Always said explicitly: a server's or role's default may be another.
+/// A transaction's isolation level and access mode. BEGIN always states them, because the default of a server or role may
+/// differ.
 package struct TransactionMode: Sendable {
     fileprivate let clause: String
-    /// Whether ``SearchPath/putSystemCatalogFirst`` goes with BEGIN.
+    /// Whether ``SearchPath/putSystemCatalogFirst`` is sent together with BEGIN.
     fileprivate let putsSystemCatalogFirst: Bool
 
     private init(clause: String, putsSystemCatalogFirst: Bool = true) {
@@ -15,20 +16,20 @@ package struct TransactionMode: Sendable {
     package static let readCommitted = TransactionMode(clause: "ISOLATION LEVEL READ COMMITTED READ WRITE")
     /// All statements see the same moment; may not write.
     package static let repeatableReadOnly = TransactionMode(clause: "ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    /// As ``readCommitted``, but with the session's `search_path` as it is, and without any snapshot yet: its first
-    /// statement may still choose another isolation level. For statements that are not ours.
+    /// For statements of the library's user: like ``readCommitted``, but the session's `search_path` stays unchanged and
+    /// no snapshot is taken yet, so the first statement may still choose another isolation level.
     package static let callersReadCommitted = TransactionMode(
         clause: readCommitted.clause, putsSystemCatalogFirst: false)
 }
 
 extension Connection {
-    /// Runs `body` in a transaction: commits it, or rolls it back where `body` throws. The `settings`, names and values,
-    /// are SET LOCAL in the same round trip as BEGIN. What `body` names without a schema is found in `pg_catalog` first,
-    /// whatever the session's `search_path`.
+    /// Runs `body` in a transaction. The transaction is committed, or rolled back if `body` throws. The `settings` (names
+    /// and values) are SET LOCAL in the same round trip as BEGIN. Names without a schema are looked up in `pg_catalog`
+    /// first, whatever the session's `search_path` is.
     ///
-    /// - Throws: What `body` throws. `commitOutcomeUnknown` where the connection broke in COMMIT; any other error means
-    ///   that the transaction did nothing. `protocolMisuse` in a transaction (use ``savepoint(_:_:)``), or where `body`
-    ///   returned as if nothing were wrong after a statement failed.
+    /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke during COMMIT; any other error means
+    ///   that the transaction changed nothing. `protocolMisuse` if a transaction is already open (use ``savepoint(_:_:)``),
+    ///   or if `body` returned normally although one of its statements had failed.
     package func transaction<Value>(
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
         _ body: (isolated Connection) throws(PostgresError) -> Value
@@ -65,8 +66,8 @@ extension Connection {
         return value
     }
 
-    /// Runs `body` under a savepoint of the transaction: what it did is undone where it throws, and the transaction can
-    /// go on.
+    /// Runs `body` under a savepoint of the transaction. If `body` throws, its changes are undone, and the transaction
+    /// can continue.
     package func savepoint<Value>(
         _ name: String, _ body: (isolated Connection) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
@@ -108,7 +109,7 @@ extension Connection {
         var script = "BEGIN \(mode.clause)"
         if mode.putsSystemCatalogFirst { script += "; SELECT \(SearchPath.putSystemCatalogFirst.text)" }
         for (name, value) in settings {
-            // An extension's setting has a name of two parts.
+            // The name of an extension's setting has two parts.
             let quotedName = name.split(separator: ".").map { quoteIdentifier(String($0)) }.joined(separator: ".")
             script += "; SET LOCAL \(quotedName) = \(quoteLiteral(value))"
         }
@@ -125,7 +126,7 @@ extension Connection {
         do throws(PostgresError) {
             result = try execute(script: "COMMIT", .cancellable)
         } catch {
-            // Whatever the server said last, it may have committed before.
+            // The server may have committed before the connection broke.
             guard error.isConnectionLost else { throw error }
             throw error.with { fields in
                 fields.code = .commitOutcomeUnknown
@@ -138,7 +139,8 @@ extension Connection {
         }
     }
 
-    /// Leaves the first error to be reported: where this fails too, the connection is lost, and the server rolls back.
+    /// Throws nothing, so that the first error is reported. If the rollback fails too, the connection is lost and the
+    /// server rolls back by itself.
     private func rollBack() {
         guard transactionStatus == .inTransaction || transactionStatus == .failed else { return }
         do throws(PostgresError) {
@@ -149,7 +151,7 @@ extension Connection {
         }
     }
 
-    /// Fails where `body` swallowed an error: what it did is undone then.
+    /// Fails if `body` ignored an error of a statement; the savepoint's changes are undone then.
     private func release(savepoint quotedName: String) throws(PostgresError) {
         do throws(PostgresError) {
             try execute(script: "RELEASE SAVEPOINT \(quotedName)")

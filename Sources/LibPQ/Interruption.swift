@@ -1,14 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// Carries a task's cancellation to a connection that blocks, and wakes it up.
+/// Forwards a task's cancellation to a connection that blocks, and wakes the connection up.
 ///
-/// Every body run on the connection is an *operation* with a number. A cancellation names its operation, so that one
-/// that comes late never hits the operation after it.
+/// Each unit of work on the connection is an *operation* with a number. A cancellation names its operation, so a late
+/// cancellation never stops the operation after it.
 final class Interruption: Sendable {
-    /// How long the server may take to answer a cancellation before the connection is given up.
+    /// How long the server may take to answer a cancellation before the connection is closed.
     static let grace: Duration = .seconds(4)
-    /// A request that overtakes its statement finds an idle server and is lost, so it is repeated.
+    /// A cancellation request that arrives before its statement finds an idle server and has no effect. So it is repeated.
     static let repeatInterval: Duration = .milliseconds(250)
 
     private struct State {
@@ -20,7 +20,7 @@ final class Interruption: Sendable {
         var wakeUpIsRequested = false
         var target: CancelHandle?
 
-        /// Where to send a request, if there is a statement that may be stopped and no request under way.
+        /// The handle to send a request with; nil if no statement may be stopped, or a request is already being sent.
         mutating func beginRequest() -> CancelHandle? {
             guard statementIsCancellable, !requestIsUnderWay, let target else { return nil }
             requestIsUnderWay = true
@@ -36,7 +36,7 @@ final class Interruption: Sendable {
         pipe = try WakePipe()
     }
 
-    /// What cancellation requests go to; none until the connection is there.
+    /// Sets the handle that cancellation requests are sent with; nil until the connection exists.
     func setTarget(_ target: CancelHandle?) {
         state.withLock { $0.target = target }
     }
@@ -48,7 +48,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// `isCancelled` is asked after the operation is known here, so that no cancellation falls between.
+    /// `isCancelled` is called after the operation's number is stored, so that no cancellation is missed in between.
     func begin(_ operation: UInt64, isCancelled: () -> Bool) {
         state.withLock { state in
             state.operation = operation
@@ -64,9 +64,9 @@ final class Interruption: Sendable {
         }
     }
 
-    /// From any thread; does nothing where the operation doesn't run.
+    /// Cancels an operation. May be called on any thread; has no effect if the operation isn't running.
     func cancel(_ operation: UInt64) {
-        // In one step: between two, the operation could end, and the request hit the next.
+        // One lock for both steps: otherwise the operation could end in between, and the request stop the next one.
         let target: CancelHandle? = state.withLock { state in
             guard state.operation == operation, state.cancelledAt == nil else { return nil }
             state.cancelledAt = .now
@@ -76,13 +76,14 @@ final class Interruption: Sendable {
         pipe.signal()
     }
 
-    /// When the operation that runs was cancelled, or nil.
+    /// When the running operation was cancelled; nil if it wasn't.
     var cancelledAt: ContinuousClock.Instant? { state.withLock { $0.cancelledAt } }
 
-    /// Whether a cancellation request is on its way to the server.
+    /// Whether a cancellation request is being sent to the server.
     var requestIsUnderWay: Bool { state.withLock { $0.requestIsUnderWay } }
 
-    /// From here on a cancellation goes to the server. False where it came before; then nothing begins.
+    /// Makes later cancellations go to the server. Returns false if the operation was already cancelled; then the
+    /// statement must not begin.
     func beginCancellableStatement() -> Bool {
         state.withLock { state in
             guard state.cancelledAt == nil else { return false }
@@ -95,7 +96,7 @@ final class Interruption: Sendable {
         state.withLock { $0.statementIsCancellable = false }
     }
 
-    /// Asks the server once more to stop the statement, if there is one that may be stopped and no request under way.
+    /// Sends the cancellation request again, if a statement may be stopped and no request is being sent.
     func repeatCancellation() {
         if let target = state.withLock({ $0.beginRequest() }) { send(to: target) }
     }
@@ -108,7 +109,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// Ends the wait for notifications that is under way, or the next.
+    /// Ends the current wait for notifications, or the next one.
     func wakeUp() {
         state.withLock { $0.wakeUpIsRequested = true }
         pipe.signal()

@@ -1,4 +1,4 @@
-/// A `jsonb` value, as its text. Not parsed here: whoever wants more than the text decodes it.
+/// A `jsonb` value as text. This type does not parse it.
 package struct JSONB: Hashable, Sendable, CustomStringConvertible {
     package var text: String
 
@@ -18,7 +18,7 @@ extension JSONB: PostgresEncodable, PostgresDecodable {
         switch cell.type {
         case .jsonb:
             let bytes = try cell.value()
-            // The first byte is the format's version, which has been 1 since there is a jsonb.
+            // The first byte is the format's version, which is 1 in all versions of PostgreSQL.
             guard bytes.first == 1 else { throw .malformed("an unknown version of jsonb's binary format") }
             text = String(decoding: bytes.dropFirst(), as: UTF8.self)
         case .json:

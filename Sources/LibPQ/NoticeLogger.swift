@@ -1,7 +1,7 @@
 internal import CLibPQ
 import Logging
 
-/// Passes the server's notices and warnings on to the log.
+/// Writes the server's notices and warnings to the log.
 final class NoticeLogger {
     private let logger: Logger
 
@@ -20,14 +20,14 @@ final class NoticeLogger {
         logger.log(level: level, "\(message)", metadata: metadata)
     }
 
-    /// The severity is the server's, not localised.
+    /// `severity` is the untranslated field, such as `WARNING`.
     private static func level(ofSeverity severity: String?) -> Logger.Level {
         switch severity {
         case "WARNING": .warning
         case "NOTICE": .notice
         case "INFO", "LOG": .info
         case "DEBUG": .debug
-        // libpq's own notices carry no severity.
+        // libpq's own notices have no severity.
         default: .warning
         }
     }

@@ -6,11 +6,11 @@ package protocol PostgresDecodable {
     init(_ cell: Cell) throws(DecodingFailure)
 }
 
-/// One value of a result, in PostgreSQL's binary format. Valid only during the `init` that is given it: it points
-/// into the result's memory.
+/// One value of a result, in PostgreSQL's binary format. It points into the result's memory, so it is valid only during
+/// the `init` that receives it.
 package struct Cell {
     package let type: PostgresType
-    /// nil where the value is NULL.
+    /// nil if the value is NULL.
     package let bytes: UnsafeRawBufferPointer?
 
     init(type: PostgresType, bytes: UnsafeRawBufferPointer?) {
@@ -18,13 +18,13 @@ package struct Cell {
         self.bytes = bytes
     }
 
-    /// The bytes of a value that must not be NULL.
+    /// The bytes. Throws if the value is NULL.
     package func value() throws(DecodingFailure) -> UnsafeRawBufferPointer {
         guard let bytes else { throw .null }
         return bytes
     }
 
-    /// The value of a fixed width, in the network's byte order.
+    /// The value as an integer of a fixed width, in network byte order.
     package func integer<Value: FixedWidthInteger>(_: Value.Type) throws(DecodingFailure) -> Value {
         let bytes = try value()
         guard bytes.count == MemoryLayout<Value>.size else { throw .malformed("\(bytes.count) bytes") }
@@ -32,13 +32,13 @@ package struct Cell {
     }
 }
 
-/// Why a value can't be read; the row adds where.
+/// Why a value can't be read. ``Row`` adds the column's name and type.
 package enum DecodingFailure: Error, Sendable {
-    /// The column is NULL and the type can't be.
+    /// The value is NULL, and the Swift type isn't optional.
     case null
-    /// The column's type has no reading as the Swift type.
+    /// The column's type can't be read as the Swift type.
     case unsupportedType
-    /// The column's type fits and this value does not.
+    /// The column's type can be read as the Swift type, but this value can't.
     case malformed(String)
 }
 

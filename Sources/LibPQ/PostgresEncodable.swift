@@ -1,20 +1,20 @@
 /// A value that can be bound to a parameter of a statement.
 package protocol PostgresEncodable: Sendable {
-    /// The type that the server is told.
+    /// The type that is sent to the server with the value.
     static var parameterType: PostgresType { get }
 
-    /// The value as the server reads it.
+    /// The value in a form that the server reads.
     var parameter: Parameter { get }
 }
 
-/// A value on its way to the server.
+/// A parameter's value, ready to be sent to the server.
 package struct Parameter: Sendable {
     enum Content: Sendable {
         case null
         case binary([UInt8])
-        /// Ends with a NUL byte, as libpq wants it.
+        /// Text that ends with a NUL byte, as libpq requires.
         case text([UInt8])
-        /// Can't be sent, and why. Interpolation can't throw, so that the error waits here for the statement.
+        /// The value can't be sent; the text says why. Interpolation can't throw, so running the statement throws this.
         case invalid(String)
     }
 
@@ -40,7 +40,7 @@ package struct Parameter: Sendable {
     }
 
     static func text(_ type: PostgresType, _ text: String) -> Parameter {
-        // A NUL inside would cut the value short without a word.
+        // libpq would silently end the value at a NUL inside it.
         guard !text.utf8.contains(0) else { return Parameter(type: type, content: .invalid(nulRefusal)) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 1)

@@ -1,12 +1,12 @@
-/// Anything that goes wrong between this module and a PostgreSQL server.
+/// An error of the connection to a PostgreSQL server, or of the server itself.
 ///
-/// `code` says which part failed; where the server refused something, `sqlState` says what. Both match in `catch`:
+/// `code` says which part failed. If the server refused a statement, `sqlState` says why. Both match in `catch`:
 /// ```swift
 /// do { … } catch SQLState.uniqueViolation { … } catch PostgresError.Code.cancelled { … }
 /// ```
-/// No field ever holds a password.
+/// No field contains a password.
 package struct PostgresError: Error, Sendable {
-    /// Which part failed. Opaque, so that a new one breaks nobody's `switch`.
+    /// Which part failed. The type is opaque, so that a new code breaks no caller's `switch`.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case invalidParameters, connectionFailed, connectionLost, server, decoding, invalidValue, cancelled
@@ -15,23 +15,23 @@ package struct PostgresError: Error, Sendable {
         private let name: Name
         package var description: String { name.rawValue }
 
-        /// The URL or keywords that say where to connect can't be understood.
+        /// The URL or the keywords of the connection are invalid.
         package static let invalidParameters = Code(name: .invalidParameters)
-        /// No connection came about; `PostgresError.connectionFailure` tells why.
+        /// No connection could be made; `PostgresError.connectionFailure` says why.
         package static let connectionFailed = Code(name: .connectionFailed)
         /// The connection broke, or was closed before.
         package static let connectionLost = Code(name: .connectionLost)
-        /// The server refused a statement; `PostgresError.sqlState` tells why.
+        /// The server refused a statement; `PostgresError.sqlState` says why.
         package static let server = Code(name: .server)
-        /// A column's value can't be read as the type that was asked for.
+        /// A column's value can't be read as the requested type.
         package static let decoding = Code(name: .decoding)
-        /// A value can't be sent: text with a NUL character.
+        /// A value can't be sent, for example a text with a NUL character.
         package static let invalidValue = Code(name: .invalidValue)
-        /// The task was cancelled. What its statement did was undone, unless the statement was already finished.
+        /// The task was cancelled. The statement's changes were undone, unless the statement had already finished.
         package static let cancelled = Code(name: .cancelled)
-        /// The connection broke while COMMIT was under way: the transaction may be there or not.
+        /// The connection broke during COMMIT: the transaction may or may not have been committed.
         package static let commitOutcomeUnknown = Code(name: .commitOutcomeUnknown)
-        /// The caller asked for what this state of the connection does not allow.
+        /// The connection's state does not allow the call.
         package static let protocolMisuse = Code(name: .protocolMisuse)
 
         package static func ~= (pattern: Code, error: any Error) -> Bool {
@@ -39,19 +39,19 @@ package struct PostgresError: Error, Sendable {
         }
     }
 
-    /// Why a connection did not come about.
+    /// Why no connection could be made.
     package enum ConnectionFailure: Sendable {
-        /// No server listens there, its name is unknown, or the network is down. Waiting may help.
+        /// No server listens at the address, the host name is unknown, or the network is down. Waiting may help.
         case unreachable
         /// Nobody answered within `connect_timeout`. Waiting may help.
         case timedOut
-        /// The server is there and takes no connections now: it starts, stops or is full. Waiting may help.
+        /// The server accepts no connections at present: it is starting, stopping or full. Waiting may help.
         case notAccepting
         /// Wrong user or password, or no entry in `pg_hba.conf`.
         case authenticationFailed
         /// There is no database of that name.
         case noSuchDatabase
-        /// Every server that answered is a standby, and `target_session_attrs` asks for another.
+        /// Every server that answered is a standby, and `target_session_attrs` requires another kind of server.
         case standby
         /// Anything else, such as a failed TLS handshake.
         case other
@@ -65,7 +65,7 @@ package struct PostgresError: Error, Sendable {
         }
     }
 
-    /// One allocation, so that errors cost nothing where nothing fails.
+    /// All fields are in one object, so that the result of a call without an error stays small.
     private final class Storage: Sendable {
         let fields: Fields
         init(_ fields: Fields) { self.fields = fields }
@@ -111,20 +111,20 @@ extension PostgresError {
     package var code: Code { storage.fields.code }
     /// Set where `code` is `connectionFailed`.
     package var connectionFailure: ConnectionFailure? { storage.fields.connectionFailure }
-    /// The server's own word for what went wrong; nil where the server had no part in it.
+    /// The server's code for the error; nil if the error is not the server's.
     package var sqlState: SQLState? { storage.fields.sqlState }
-    /// One sentence, without a full stop where it is the server's.
+    /// One sentence. The server's messages have no full stop.
     package var message: String { storage.fields.message }
     package var detail: String? { storage.fields.detail }
     /// What to do about it.
     package var hint: String? { storage.fields.hint }
-    /// Where in the statement, in characters from 1.
+    /// The error's place in the statement, in characters, counted from 1.
     package var position: Int? { storage.fields.position }
-    /// Where in `internalQuery`, in characters from 1.
+    /// The error's place in `internalQuery`, in characters, counted from 1.
     package var internalPosition: Int? { storage.fields.internalPosition }
-    /// A statement that failed inside the one that was sent, such as one in the body of a function.
+    /// The text of an inner statement that failed, such as one in the body of a function.
     package var internalQuery: String? { storage.fields.internalQuery }
-    /// The functions and statements that were under way, innermost first, one a line.
+    /// The functions and statements that were running, innermost first, one per line.
     package var context: String? { storage.fields.context }
     package var schema: String? { storage.fields.schema }
     package var table: String? { storage.fields.table }
@@ -135,8 +135,8 @@ extension PostgresError {
 }
 
 extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// All that a person needs: message, SQLSTATE, detail, hint, context. Further lines of each are indented: what the
-    /// server or a user's trigger says can't look like a line of the program that prints it.
+    /// Message, SQLSTATE, detail, hint and context. The second and later lines of each are indented, so that text from the
+    /// server or from a user's trigger can't look like a line of the program that prints it.
     package var description: String {
         func indented(_ text: String) -> String { text.replacing("\n", with: "\n  ") }
         var text = indented(message)

@@ -1,11 +1,11 @@
-/// A `numeric`, exactly, as its decimal text. Two values are equal where their texts are: `1.0` is not `1.00`.
+/// An exact `numeric`, as its decimal text. Two values are equal if their texts are equal: `1.0` is not equal to `1.00`.
 package struct PostgresNumeric: Hashable, Sendable, CustomStringConvertible {
-    /// Digits with at most one point and one leading minus; or `NaN`, `Infinity`, `-Infinity`.
+    /// Digits with at most one decimal point and one leading minus sign; or `NaN`, `Infinity`, `-Infinity`.
     package let text: String
 
     package var description: String { text }
 
-    /// nil where the text is no plain decimal number: an exponent is not accepted.
+    /// nil if the text isn't a decimal number. An exponent is not accepted.
     package init?(_ text: String) {
         let digits = (text.hasPrefix("-") ? text.dropFirst() : text[...]).split(
             separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

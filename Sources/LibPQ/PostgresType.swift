@@ -1,4 +1,4 @@
-/// A data type of the server's, by its object identifier. Those of the built-in types never change
+/// The object identifier of a data type. The identifiers of the built-in types never change
 /// (`src/include/catalog/pg_type.dat` of PostgreSQL).
 package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
@@ -7,7 +7,7 @@ package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringC
         self.rawValue = rawValue
     }
 
-    /// As a parameter: the server infers the type from where the parameter stands.
+    /// For parameters: the server infers the type from the place of the parameter in the statement.
     package static let inferred = PostgresType(rawValue: 0)
     package static let boolean = PostgresType(rawValue: 16)
     package static let internalCharacter = PostgresType(rawValue: 18)
@@ -43,6 +43,6 @@ package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringC
         .bigintArray: "bigint[]", .oidArray: "oid[]",
     ]
 
-    /// The SQL name of a type of this list, else the number, which `SELECT 600::regtype` turns into a name.
+    /// The SQL name of a type of this list, else the number. `SELECT 600::regtype` returns the name of type 600.
     package var description: String { Self.names[self] ?? "with object identifier \(rawValue)" }
 }

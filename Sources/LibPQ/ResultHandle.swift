@@ -1,8 +1,9 @@
 internal import CLibPQ
 
-/// Owns a `PGresult` and frees it, once.
+/// Owns a `PGresult`, and frees it exactly once.
 ///
-/// Sendable because nothing changes a `PGresult` once libpq has handed it out ("libpq: Behavior in Threaded Programs").
+/// It is Sendable because a `PGresult` does not change after libpq has returned it (see "Behavior in Threaded Programs" in
+/// libpq's manual).
 final class ResultHandle: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -16,10 +17,10 @@ final class ResultHandle: @unchecked Sendable {
 
     var status: ExecStatusType { PQresultStatus(pointer) }
 
-    /// Such as `COMMIT` or `INSERT 0 1`.
+    /// The command tag, such as `COMMIT` or `INSERT 0 1`.
     var commandTag: String { String(cString: PQcmdStatus(pointer)) }
 
-    /// Rows that the statement changed or returned; 0 for other statements.
+    /// How many rows the statement changed or returned; 0 for other statements.
     var affectedRows: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
     func serverError() -> PostgresError {
@@ -31,7 +32,7 @@ func diagnosticField(_ result: OpaquePointer, _ field: DiagnosticField) -> Strin
     PQresultErrorField(result, Int32(field.rawValue)).map { String(cString: $0) }
 }
 
-/// The error that a result holds. Without a SQLSTATE it is libpq's own, and then about the connection.
+/// The error of a result. An error without a SQLSTATE comes from libpq itself and concerns the connection.
 private func serverError(_ result: OpaquePointer) -> PostgresError {
     func field(_ field: DiagnosticField) -> String? { diagnosticField(result, field) }
     let sqlState = field(.sqlState).map(SQLState.init(rawValue:))
@@ -45,7 +46,7 @@ private func serverError(_ result: OpaquePointer) -> PostgresError {
             constraint: field(.constraint)))
 }
 
-/// Without the line breaks and spaces at the end that libpq's messages have.
+/// Removes the line breaks and spaces at the end of libpq's messages.
 func trimmed(_ text: String) -> String {
     var text = text[...]
     while let last = text.last, last.isWhitespace { text.removeLast() }

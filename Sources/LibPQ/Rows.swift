@@ -6,7 +6,7 @@ internal import CLibPQ
     import Darwin
 #endif
 
-/// What a statement returned.
+/// The rows that a statement returned.
 package struct Rows: RandomAccessCollection, Sendable {
     private let result: ResultHandle
     package let count: Int
@@ -16,7 +16,7 @@ package struct Rows: RandomAccessCollection, Sendable {
         count = Int(PQntuples(result.pointer))
     }
 
-    /// The rows that the statement changed, or for a SELECT the rows that it found.
+    /// How many rows the statement changed, or for a SELECT returned.
     package var affectedRows: Int { result.affectedRows }
 
     /// The columns' names, from left to right.
@@ -34,7 +34,7 @@ package struct Rows: RandomAccessCollection, Sendable {
 
     /// The only row.
     ///
-    /// - Throws: `decoding` where there are none or several.
+    /// - Throws: `decoding` if there is no row or more than one.
     package func single() throws(PostgresError) -> Row {
         guard count == 1 else {
             throw PostgresError(.decoding, "the statement returned \(count) rows instead of one")
@@ -48,7 +48,7 @@ package struct Row: Sendable {
     fileprivate let result: ResultHandle
     fileprivate let index: Int32
 
-    /// Reads a column by its number, counted from 0: the fast way.
+    /// Reads a column by its number, counted from 0. This is faster than by name.
     ///
     /// - Throws: `decoding`, with the column's name and type.
     package func decode<Value: PostgresDecodable>(
@@ -66,7 +66,7 @@ package struct Row: Sendable {
         }
     }
 
-    /// Reads a column by its name, exactly as the result has it.
+    /// Reads a column by its exact name in the result.
     ///
     /// - Throws: `decoding`, with the column's name and type.
     package func decode<Value: PostgresDecodable>(
@@ -104,12 +104,12 @@ extension ResultHandle {
         PQfname(pointer, Int32(column)).map { String(cString: $0) } ?? ""
     }
 
-    /// Not `PQfnumber`, which folds the case of names.
+    /// The number of a column. (`PQfnumber` isn't used because it folds the case of names.)
     fileprivate func columnIndex(_ name: String) -> Int? {
         (0..<PQnfields(pointer)).first { strcmp(PQfname(pointer, $0), name) == 0 }.map(Int.init)
     }
 
-    /// Valid as long as the result is.
+    /// The cell is valid as long as the result exists.
     fileprivate func cell(row: Int32, column: Int32) -> Cell {
         let type = PostgresType(rawValue: PQftype(pointer, column))
         guard PQgetisnull(pointer, row, column) == 0 else { return Cell(type: type, bytes: nil) }

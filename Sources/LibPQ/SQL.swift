@@ -3,14 +3,14 @@
 /// ```swift
 /// let statement: SQL = "SELECT name FROM \(identifier: table) WHERE id = \(id)"
 /// ```
-/// An interpolated value becomes a parameter and is never part of the text; an interpolated `SQL` is spliced in with its
-/// parameters. What is text by intention says so: `identifier:`, `literal:`, `unsafeRaw:`.
+/// An interpolated value becomes a parameter and is never part of the text. An interpolated `SQL` is inserted with its
+/// parameters. The labels `identifier:`, `literal:` and `unsafeRaw:` insert text.
 package struct SQL: ExpressibleByStringInterpolation, Sendable {
-    /// One more than there are parameters; the n-th parameter stands between the n-th text and the next.
+    /// The texts around the parameters, one more than there are parameters: parameter n follows text n.
     private var texts: [String]
     private(set) var parameters: [Parameter]
 
-    /// A statement without parameters. What comes from outside doesn't belong here.
+    /// A statement without parameters. `text` must not contain input from outside the program.
     package init(unsafeRaw text: String) {
         texts = [text]
         parameters = []
@@ -24,7 +24,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         self = stringInterpolation.sql
     }
 
-    /// The text, with `$1`, `$2`, … where the parameters stand.
+    /// The text, with `$1`, `$2`, … in the places of the parameters.
     package var text: String {
         var text = texts[0]
         for (index, part) in texts.dropFirst().enumerated() {
@@ -54,7 +54,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             sql.texts.append("")
         }
 
-        /// Splices a fragment in, with its parameters.
+        /// Inserts a fragment with its parameters.
         package mutating func appendInterpolation(_ fragment: SQL) {
             sql.append(fragment)
         }
@@ -69,7 +69,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             sql.append(quoteLiteral(text))
         }
 
-        /// SQL as it is: never what comes from outside.
+        /// Inserts text unchanged. The text must not contain input from outside the program.
         package mutating func appendInterpolation(unsafeRaw text: String) {
             sql.append(text)
         }
@@ -87,12 +87,12 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
 }
 
 extension SQL: CustomStringConvertible {
-    /// The text only: the values may be private.
+    /// The text without the values, which may be private.
     package var description: String { text }
 }
 
 extension Sequence<SQL> {
-    /// One statement of many fragments, with their parameters.
+    /// Joins the fragments and their parameters to one statement.
     package func joined(separator: SQL = ", ") -> SQL {
         var result = SQL(unsafeRaw: "")
         for (index, fragment) in enumerated() {

@@ -1,5 +1,5 @@
-/// The five characters that name a kind of error, whatever the server's language: `23505` is a violated unique
-/// constraint. The list is in PostgreSQL's manual, appendix "PostgreSQL Error Codes".
+/// The five characters that identify a kind of error, in every language of the server: `23505` is a violated unique
+/// constraint. The list is in the appendix "PostgreSQL Error Codes" of PostgreSQL's manual.
 ///
 /// A state matches errors in `catch`:
 /// ```swift
@@ -13,7 +13,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
         self.rawValue = rawValue
     }
 
-    /// The first two characters, which name the class: `23` is every violated integrity constraint.
+    /// The first two characters, which identify the class: `23` is any violated integrity constraint.
     package var classCode: String { String(rawValue.prefix(2)) }
 
     package var description: String { rawValue }

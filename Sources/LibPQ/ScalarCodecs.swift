@@ -1,4 +1,4 @@
-/// `bigint`; reads `integer`, `smallint` and `oid` too, which it holds without loss.
+/// `bigint`. Also reads `integer`, `smallint` and `oid`, whose values all fit.
 extension Int64: PostgresEncodable, PostgresDecodable {
     package static var parameterType: PostgresType { .bigint }
     package static var decodedName: String { "Int64" }
@@ -15,7 +15,7 @@ extension Int64: PostgresEncodable, PostgresDecodable {
     }
 }
 
-/// As `Int64`, which it is as wide as.
+/// The same as `Int64`.
 extension Int: PostgresEncodable, PostgresDecodable {
     package static var parameterType: PostgresType { .bigint }
     package static var decodedName: String { "Int" }
@@ -26,7 +26,7 @@ extension Int: PostgresEncodable, PostgresDecodable {
     }
 }
 
-/// `integer`; reads `smallint` too.
+/// `integer`. Also reads `smallint`.
 extension Int32: PostgresEncodable, PostgresDecodable {
     package static var parameterType: PostgresType { .integer }
     package static var decodedName: String { "Int32" }
@@ -64,11 +64,11 @@ extension Bool: PostgresEncodable, PostgresDecodable {
     }
 }
 
-/// Text goes without a type, so that the server infers it from where the parameter stands: `id = \(key)` works whether
-/// `id` is `text`, `uuid` or `bigint`. Where nothing tells (`\(key) IS NULL`), write `\(key)::text`. In an array it is
-/// `text`.
+/// Text is sent without a type, so that the server infers the type from the parameter's place: `id = \(key)` works if `id`
+/// is `text`, `uuid` or `bigint`. If the server can't infer a type (`\(key) IS NULL`), write `\(key)::text`. The elements
+/// of an array are sent as `text`.
 ///
-/// Reads the text types and `json`; the server checks that what it sends is UTF-8.
+/// Reads the text types and `json`. The server guarantees that it sends valid UTF-8.
 extension String: PostgresEncodable, PostgresDecodable {
     package static var parameterType: PostgresType { .inferred }
     package static var decodedName: String { "String" }

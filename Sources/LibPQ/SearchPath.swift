@@ -1,14 +1,15 @@
-/// Which operators, functions and types a statement means where it names them without their schema.
+/// Makes operators, functions and types without a schema mean those of PostgreSQL itself.
 ///
-/// They are looked up along the session's `search_path`, in which `pg_catalog` comes first as long as nobody names it:
-/// where a role or a database has it named behind another schema, what stands there under the same name with the same
-/// types is taken instead.
+/// The server looks such names up in the schemas of the session's `search_path`. It searches `pg_catalog` first unless the
+/// `search_path` names `pg_catalog` elsewhere. A role or database may have a setting that names another schema before
+/// `pg_catalog`; then an operator or function of that schema with the same name and types would be called.
 package enum SearchPath {
-    /// For a SELECT: has `pg_catalog` searched first for the rest of the transaction, by no longer naming it. All else
-    /// stays, so that what users' triggers name is found where they expect it.
+    /// An expression for a SELECT. It removes `pg_catalog` from the `search_path` for the rest of the transaction, so that
+    /// `pg_catalog` is searched first. The other schemas stay, because triggers of users may need them.
     ///
-    /// To name it in front would do for looking up, but things are created in the schema that is named first. In its
-    /// place stands `""`, a schema that can't exist. The constants have no backslash, whose meaning is a setting too.
+    /// `pg_catalog` isn't moved to the front, because new objects are created in the schema that is named first. In its old
+    /// place the path gets `""`, a schema that can't exist. The literals contain no backslash, because a setting can change
+    /// the meaning of a backslash.
     package static let putSystemCatalogFirst: SQL = """
         pg_catalog.set_config('search_path', pg_catalog.regexp_replace(pg_catalog.current_setting('search_path'), \
         '(?<=^|,)[[:space:]]*("pg_catalog"|pg_catalog)[[:space:]]*(?=,|$)', '""', 'gi'), true)

@@ -1,6 +1,6 @@
-/// A point in time, as PostgreSQL's `timestamptz` keeps it: to the microsecond.
+/// A point in time with the precision of PostgreSQL's `timestamptz`, one microsecond.
 package struct Timestamp: Hashable, Comparable, Sendable {
-    /// Since 1970-01-01 00:00:00 UTC, leap seconds not counted.
+    /// Microseconds since 1970-01-01 00:00:00 UTC, without leap seconds.
     package let microsecondsSinceEpoch: Int64
 
     package init(microsecondsSinceEpoch: Int64) {
@@ -16,7 +16,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.microsecondsSinceEpoch < right.microsecondsSinceEpoch
     }
 
-    /// From `earlier` to here. Neither may be infinite.
+    /// The time from `earlier` to this timestamp. Neither may be infinite.
     package func duration(since earlier: Timestamp) -> Duration {
         .microseconds(microsecondsSinceEpoch - earlier.microsecondsSinceEpoch)
     }
@@ -38,7 +38,7 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp: PostgresEncodable, PostgresDecodable {
-    /// From 1970-01-01, where this type counts from, to 2000-01-01, where PostgreSQL does.
+    /// Microseconds from 1970-01-01, the zero of this type, to 2000-01-01, the zero of PostgreSQL's binary format.
     private static let epochOffset: Int64 = 946_684_800_000_000
 
     package static var parameterType: PostgresType { .timestamptz }
@@ -74,7 +74,7 @@ private func floorDivide(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, 
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
 }
 
-/// The proleptic Gregorian date of a day, counted in eras of 400 years that begin on 1 March (Howard Hinnant,
+/// The proleptic Gregorian date of a day. The algorithm counts eras of 400 years that begin on 1 March (Howard Hinnant,
 /// "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`).
 private func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let (era, dayOfEra) = floorDivide(daysSinceEpoch + 719_468, 146_097)

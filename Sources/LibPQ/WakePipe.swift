@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// A pipe that ends a `poll(2)` from another thread.
+/// A pipe with which another thread can end a `poll(2)`.
 final class WakePipe: Sendable {
     private let readEnd: Int32
     private let writeEnd: Int32
@@ -31,13 +31,13 @@ final class WakePipe: Sendable {
 
     func signal() {
         var byte: UInt8 = 0
-        // A full pipe is a signal already.
+        // If the pipe is full, it already contains a signal.
         _ = write(writeEnd, &byte, 1)
     }
 
     enum Readiness { case socket, woken, timedOut }
 
-    /// Waits for the socket, a signal or the time-out (nil: none), whichever is first, and takes the signals away.
+    /// Waits for the socket, a signal or the time-out (nil means none), whichever comes first, and removes the signals.
     func wait(socket: Int32?, forWriting: Bool = false, timeout: Duration?) -> Readiness {
         let events = Int16(POLLIN) | (forWriting ? Int16(POLLOUT) : 0)
         var descriptors = [
@@ -46,7 +46,7 @@ final class WakePipe: Sendable {
         ]
         let ready = poll(&descriptors, 2, timeout.map(pollMilliseconds) ?? -1)
         if ready == 0 { return .timedOut }
-        // An interrupted poll counts as woken: every caller looks at its state again.
+        // An interrupted poll counts as a signal: every caller checks its state again.
         guard ready > 0, descriptors[0].revents == 0 else {
             drain()
             return .woken
@@ -60,7 +60,7 @@ final class WakePipe: Sendable {
     }
 }
 
-/// Rounded up, so that a short wait does not become a busy one.
+/// Rounds up, so that a wait of less than a millisecond does not become a busy loop.
 private func pollMilliseconds(_ duration: Duration) -> Int32 {
     let (seconds, attoseconds) = duration.components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

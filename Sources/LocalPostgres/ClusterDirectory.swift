@@ -6,14 +6,14 @@ import FoundationEssentials
     import Darwin
 #endif
 
-/// The files of one private server: its data, log, password and, where the path is short enough, its Unix socket.
-/// Only the account that runs the server may enter, which is why connections over the socket need no password.
+/// The files of one private server: its data, log, password and, if the path is short enough, its Unix socket.
+/// Only the account that runs the server may enter the folder, so connections over the socket need no password.
 struct ClusterDirectory: Sendable {
-    /// The longest path that a Unix socket's address holds, in bytes, without its final NUL.
+    /// The longest path of a Unix socket's address, in bytes, without the final NUL.
     static let longestSocketPath = 107
 
     let path: String
-    /// The account that owns everything below, or nil: the present user.
+    /// The account that owns all files; nil means the current user.
     let account: ServerAccount?
 
     var data: String { "\(path)/data" }
@@ -22,13 +22,13 @@ struct ClusterDirectory: Sendable {
     private var lockFile: String { "\(path)/lock" }
     private var portFile: String { "\(path)/port" }
 
-    /// Creates a folder of its own below the system's folder for temporary files.
+    /// Creates a new folder in the system's folder for temporary files.
     static func temporary(account: ServerAccount?) async throws(LocalPostgresError) -> ClusterDirectory {
         var parents = ["/tmp"]
         if let chosen = ProcessInfo.processInfo.environment["TMPDIR"], !chosen.isEmpty { parents.insert(chosen, at: 0) }
         var refused = ""
         for parent in parents {
-            // The server's own account deletes the folder, should this process be killed.
+            // If this process is killed, the server's account deletes the folder.
             if let account, await !account.canWrite(to: parent) {
                 refused = parent
                 continue
@@ -38,7 +38,7 @@ struct ClusterDirectory: Sendable {
         throw .unreachableDirectory(path: refused, account: account?.name ?? "")
     }
 
-    /// `preferred`, or a folder of root's that `account` can reach.
+    /// `preferred` if `account` can reach it, else a folder below ``rootsDirectory``.
     static func reachable(preferred: String, by account: ServerAccount) async throws(LocalPostgresError) -> String {
         let parent = URL(filePath: preferred).deletingLastPathComponent().path
         if await account.canEnter(parent) { return preferred }
@@ -51,10 +51,10 @@ struct ClusterDirectory: Sendable {
         return rootsDirectory + "/" + preferred.split(separator: "/").joined(separator: "-")
     }
 
-    /// Where root's clusters live whose preferred folder only root can reach.
+    /// The folder for clusters of root whose preferred folder only root can reach.
     private static let rootsDirectory = "/var/lib/brocot"
 
-    /// Makes sure that the folder and its password exist.
+    /// Creates the folder and the password unless they exist.
     func prepare() async throws(LocalPostgresError) {
         if mkdir(path, 0o700) != 0 && errno != EEXIST { throw failure("create the folder", path) }
         guard chmod(path, 0o700) == 0 else { throw failure("change the mode of", path) }
@@ -75,7 +75,7 @@ struct ClusterDirectory: Sendable {
         return String(line)
     }
 
-    /// The port that the server had before, so that a URL stays valid from one start to the next.
+    /// The port of the server's last start. It is used again so that URLs stay valid.
     func previousPort() -> UInt16? {
         read(portFile).flatMap { UInt16($0.filter(\.isNumber)) }
     }
@@ -84,7 +84,7 @@ struct ClusterDirectory: Sendable {
         try write("\(port)\n", to: portFile)
     }
 
-    /// Takes the lock that keeps a second process from running this server. It holds until this process gives it back
+    /// Takes the lock that keeps a second process from running this server. The lock is held until this process releases it
     /// or ends.
     func lock() throws(LocalPostgresError) -> FileLock {
         let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -94,8 +94,7 @@ struct ClusterDirectory: Sendable {
         return lock
     }
 
-    /// The process that `postmaster.pid` names, and whether it says that it accepts connections.
-    /// The file's first line is the process, the eighth its state.
+    /// Reads `postmaster.pid`: the server's process (line 1), and whether the server accepts connections (line 8).
     func postmaster() -> (process: pid_t, isReady: Bool)? {
         guard let text = read("\(data)/postmaster.pid") else { return nil }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -153,7 +152,7 @@ struct ClusterDirectory: Sendable {
     }
 }
 
-/// An open file whose lock ends with this object.
+/// An open, locked file. The lock ends when this object is deallocated.
 final class FileLock: Sendable {
     private let descriptor: Int32
 
@@ -162,7 +161,7 @@ final class FileLock: Sendable {
     }
 
     deinit {
-        // Not by close() alone: a subprocess that is just being started has the descriptor too.
+        // close() is not enough: a subprocess that is just being started also has the descriptor.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -6,28 +6,29 @@ import FoundationEssentials
     import Darwin
 #endif
 
-/// A private PostgreSQL server that belongs to this process: whatever ends the process ends the server too.
+/// A private PostgreSQL server that belongs to this process. The server stops when this process ends, even by SIGKILL.
 ///
-/// It listens on a Unix socket that only the present user can reach, without a password, and on 127.0.0.1, where the
-/// password is a random one. Run by root, the server runs as user `postgres`, or `nobody`.
+/// The server listens on a Unix socket, which only the current user can reach and which needs no password, and on
+/// 127.0.0.1, where it requires a random password. If this process runs as root, the server runs as user `postgres` or
+/// `nobody`.
 package actor LocalCluster {
-    /// How a server ends. PostgreSQL's documentation calls these its shutdown modes.
+    /// How a server stops: PostgreSQL's shutdown modes.
     package enum StopMode: Sendable {
-        /// Rolls open transactions back, disconnects clients and writes everything out.
+        /// Rolls back open transactions, disconnects clients and writes everything to disk.
         case fast
-        /// Like a crash: the next start recovers from the log.
+        /// Stops like a crash: the next start recovers from the write-ahead log.
         case immediate
     }
 
-    /// What a cluster is to be.
+    /// The configuration of a cluster.
     package struct Configuration: Sendable {
         /// The cluster's folder, as an absolute path; nil for a throwaway cluster in the folder for temporary files.
         package var directory: String?
-        /// The TCP port on 127.0.0.1, or nil: the previous one where that is free, else any that is free.
+        /// The TCP port on 127.0.0.1. With nil, the previous port is used if it is free, else any free port.
         package var port: UInt16?
         /// Server settings, for example `["fsync": "off"]`.
         package var settings: [String: String]
-        /// How long to wait until a starting server accepts connections; recovery takes part of it.
+        /// How long to wait until a starting server accepts connections, recovery included.
         package var startTimeout: Duration
 
         package init(
@@ -41,14 +42,14 @@ package actor LocalCluster {
         }
     }
 
-    /// Settings that make a server fast on whose data nobody relies: a crash of the machine may corrupt it.
+    /// Settings that make a server fast if its data isn't needed later: a crash of the machine may corrupt the data.
     package static let unsafeFastSettings = [
         "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "jit": "off",
     ]
 
     /// The role that owns the cluster.
     package nonisolated let superuser = "postgres"
-    /// The programs that run it.
+    /// The installed programs that run the server.
     package nonisolated let installation: PostgresInstallation
 
     private nonisolated let files: ClusterDirectory
@@ -59,7 +60,7 @@ package actor LocalCluster {
     private var port: UInt16
     private var server: ServerProcess?
     private var lock: FileLock?
-    /// Whether somebody may hold a URL with the port: then a restart must not change it.
+    /// Whether a URL with the port was returned. If so, a restart must not change the port.
     private var isPortPublished = false
 
     /// Prepares the cluster's folder. The first ``start()`` creates its data.
@@ -81,8 +82,8 @@ package actor LocalCluster {
         port = configuration.port ?? files.previousPort() ?? 0
     }
 
-    /// Where a lasting cluster can live: in `preferred`, or below `/var/lib/brocot` if this is root and the user that runs
-    /// the server can't reach that, as in `/root`. The same for the same `preferred`.
+    /// The folder for a lasting cluster: `preferred`, or a folder below `/var/lib/brocot` if this process runs as root and
+    /// the server's user can't reach `preferred` (for example below `/root`). The result depends only on `preferred`.
     package static func lastingDirectory(preferred: String) async throws(LocalPostgresError) -> String {
         guard let account = try ServerAccount.needed() else { return preferred }
         return try await ClusterDirectory.reachable(preferred: preferred, by: account)
@@ -103,34 +104,34 @@ package actor LocalCluster {
     /// The process of the running server (the postmaster), or nil.
     package var serverProcess: Int32? { server?.serverProcess }
 
-    /// The address of a database over the Unix socket. It holds no secret.
+    /// The URL of a database over the Unix socket. It contains no secret.
     package func url(database: String) -> String {
         "postgresql://\(superuser)@/\(percentEncoded(database))?host=\(percentEncoded(socketDirectory))&port=\(port)"
     }
 
-    /// The address of a database over TCP. It holds the password: never print it.
+    /// The URL of a database over TCP. It contains the password: never print it.
     package func loopbackURL(database: String) -> String {
         "postgresql://\(superuser):\(password)@127.0.0.1:\(port)/\(percentEncoded(database))"
     }
 
     /// Starts the server, and returns when it accepts connections.
     ///
-    /// - Throws: ``LocalPostgresError`` `.alreadyRunning` if another process runs it, `.startFailed` if it ends or is not
-    ///   ready in time.
+    /// - Throws: ``LocalPostgresError`` `.alreadyRunning` if another process runs this server, `.startFailed` if the server
+    ///   ends or is not ready in time.
     package func start() async throws(LocalPostgresError) {
         guard server == nil else { throw .alreadyRunning(directory: files.path) }
         let lock = try files.lock()
         let server = try await startOnFreePort()
         self.server = server
         self.lock = lock
-        // Also where it ends by itself or is killed: its process's number may soon be another's.
+        // This also notices a server that ends by itself or is killed. Its process identifier may soon be used again.
         Task {
             await server.termination.value
             forget(server)
         }
     }
 
-    /// Stops the server, and returns when it has ended. Does nothing if it isn't running.
+    /// Stops the server, and returns when it has ended. Does nothing if the server isn't running.
     package func stop(_ mode: StopMode = .fast) async {
         guard let server else { return }
         await end(server, mode)
@@ -143,7 +144,7 @@ package actor LocalCluster {
         try await start()
     }
 
-    /// Returns when the server has ended, whoever ended it.
+    /// Returns when the server has ended for any reason.
     package func waitUntilStopped() async {
         await server?.termination.value
     }
@@ -173,7 +174,7 @@ package actor LocalCluster {
                 return server
             } catch {
                 await end(server, .immediate)
-                // Between the choice of a port and its use, another process can take it.
+                // Another process can take the port between its choice and its use.
                 guard mayChoose, !LoopbackPort.isFree(port) else { throw error }
                 port = 0
             }

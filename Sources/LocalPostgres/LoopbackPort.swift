@@ -6,7 +6,7 @@
 
 /// TCP ports of the loopback address 127.0.0.1.
 package enum LoopbackPort {
-    /// A port that nobody listened on a moment ago, chosen by the system. Another process may take it first.
+    /// A free port, chosen by the system. Another process may take it before the caller does.
     package static func free() throws(LocalPostgresError) -> UInt16 {
         guard let port = bind(0) else {
             throw .fileSystem(
@@ -15,12 +15,12 @@ package enum LoopbackPort {
         return port
     }
 
-    /// Whether nobody listened on `port` a moment ago.
+    /// Whether `port` is free at this moment.
     static func isFree(_ port: UInt16) -> Bool {
         bind(port) != nil
     }
 
-    /// Binds a socket for a moment, and returns the port that it got.
+    /// Binds a socket, closes it, and returns its port; nil if the port is in use.
     private static func bind(_ port: UInt16) -> UInt16? {
         #if canImport(Glibc)
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -29,7 +29,7 @@ package enum LoopbackPort {
         #endif
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // PostgreSQL sets this too: connections of an earlier server in TIME_WAIT do not count.
+        // PostgreSQL sets this option too, so connections in TIME_WAIT of an earlier server do not block the port.
         var reuse: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()

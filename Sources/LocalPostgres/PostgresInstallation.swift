@@ -6,7 +6,7 @@ package struct PostgresInstallation: Sendable, Hashable {
     /// The oldest major version that Brocot supports.
     package static let oldestSupportedVersion = 14
 
-    /// Where Debian and Ubuntu put each major version's programs, as `<here>/<major>/bin`.
+    /// The folder in which Debian and Ubuntu install each major version's programs, as `<folder>/<major>/bin`.
     static let debianDirectory = "/usr/lib/postgresql"
 
     /// The folder of `initdb`, `postgres` and the client programs, without symbolic links.
@@ -60,7 +60,7 @@ package struct PostgresInstallation: Sendable, Hashable {
         FileManager.default.isExecutableFile(atPath: path)
     }
 
-    /// The folder that `postgres` really stands in: the other programs are there, not beside a link to it.
+    /// The folder that contains `postgres` itself. The other programs are in that folder, not beside a symbolic link.
     private static func programDirectory(_ directory: String) -> String {
         URL(filePath: "\(directory)/postgres").resolvingSymlinksInPath().deletingLastPathComponent().path
     }

@@ -13,7 +13,7 @@ package struct ServerAccount: Sendable, Hashable {
     let userID: uid_t
     let groupID: gid_t
 
-    /// The account to change to: none for an ordinary user; for root `postgres`, else `nobody`.
+    /// The account that has to run the server: nil for an ordinary user; for root `postgres`, or else `nobody`.
     package static func needed() throws(LocalPostgresError) -> ServerAccount? {
         guard geteuid() == 0 else { return nil }
         guard let account = find("postgres") ?? find("nobody") else { throw .noServerAccount }
@@ -29,16 +29,16 @@ package struct ServerAccount: Sendable, Hashable {
         return ServerAccount(name: name, userID: entry.pw_uid, groupID: entry.pw_gid)
     }
 
-    /// The command line that runs a program as this account, and in no group but its own.
+    /// The command line that runs a program as this account, without supplementary groups.
     ///
-    /// By util-linux's `setpriv`, since `PlatformOptions.userID` and its siblings can hang: the child, which no `fork` of
-    /// glibc's made, calls its `setgroups`, and that waits for threads that exist in the parent only.
+    /// It uses `setpriv` of util-linux because `PlatformOptions.userID` can hang: the child process is not created by glibc's
+    /// `fork`, and glibc's `setgroups` then waits for threads that exist only in the parent.
     package func command(_ program: String, _ arguments: [String]) -> (executable: Executable, arguments: Arguments) {
         let options = ["--reuid=\(userID)", "--regid=\(groupID)", "--clear-groups", "--"]
         return (.name("setpriv"), Arguments(options + [program] + arguments))
     }
 
-    /// Gives a file or folder to this account.
+    /// Makes this account the owner of a file or folder.
     package func own(_ path: String) throws(LocalPostgresError) {
         guard chown(path, userID, groupID) == 0 else {
             throw .fileSystem(
@@ -46,7 +46,7 @@ package struct ServerAccount: Sendable, Hashable {
         }
     }
 
-    /// Whether this account can enter a folder, asked of the system itself: access lists count too.
+    /// Whether this account can enter a folder. The check runs a program as this account, so access lists count too.
     func canEnter(_ folder: String) async -> Bool {
         await passes(#"[ -x "$1" ]"#, folder)
     }

@@ -6,30 +6,30 @@ import Subprocess
     import Darwin
 #endif
 
-/// A running server and the shell that watches over it.
+/// A running server, and a shell that stops the server when this process ends.
 ///
-/// The shell holds the reading end of a pipe whose writing end only this process has. Whatever ends this process, be it
+/// The shell has the reading end of a pipe, and only this process has the writing end. When this process ends, even by
 /// SIGKILL, the pipe closes, and the shell stops the server.
 struct ServerProcess: Sendable {
     /// The process of the server itself (the postmaster).
     let serverProcess: pid_t
-    /// Ends when the server has ended and the shell too.
+    /// The task ends when the server and the shell have ended.
     let termination: Task<Void, Never>
 
-    /// What a start needs to know.
+    /// The parameters of a start.
     struct Launch: Sendable {
         var installation: PostgresInstallation
         var directory: ClusterDirectory
-        /// The cluster's own folder, or another one that has nothing but the socket in it.
+        /// The folder of the Unix socket: the cluster's folder, or another folder for the socket alone.
         var socketDirectory: String
         var superuser: String
-        /// Whether to delete everything once this process has died; such a server needs no orderly shutdown.
+        /// Whether to delete everything after this process has ended. Such a server needs no orderly shutdown.
         var isThrowaway: Bool
         /// Command line arguments of `postgres`.
         var serverArguments: [String]
     }
 
-    /// Creates the data where there is none, and starts the server. Returns once its process exists.
+    /// Creates the data if none exists, and starts the server. Returns when the server's process exists.
     static func start(_ launch: Launch) async throws(LocalPostgresError) -> ServerProcess {
         let (announcements, announce) = AsyncThrowingStream.makeStream(of: pid_t.self)
         let termination = Task {
@@ -54,7 +54,7 @@ struct ServerProcess: Sendable {
         async throws
     {
         var options = PlatformOptions()
-        // Ctrl-C in a terminal reaches every process of the terminal's group: the server is to outlive its clients.
+        // Ctrl-C in a terminal reaches every process of the terminal's group. The server must not end before its clients.
         options.createSession = true
         let arguments = [
             "-c", script, "brocot-postgres", launch.installation.directory, launch.directory.path, launch.superuser,
@@ -69,14 +69,14 @@ struct ServerProcess: Sendable {
             environment: serverEnvironment(), workingDirectory: .init(launch.directory.path),
             platformOptions: options, input: .inputWriter, output: .sequence, error: .discarded
         ) { shell in
-            // The shell's input stays open until this closure returns: when the shell has ended.
+            // The shell's input stays open until this closure returns, which is when the shell has ended.
             for try await line in shell.standardOutput.strings() {
                 if let process = pid_t(line.filter(\.isNumber)) { announce.yield(process) }
             }
         }
     }
 
-    /// The server sees nothing of this process's PG* variables, language or secrets.
+    /// The environment of the server, without this process's PG* variables, language and secrets.
     private static func serverEnvironment() -> Environment {
         var variables: [Environment.Key: String] = ["PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"]
         for name in ["LD_LIBRARY_PATH", "TZ"] {
@@ -87,13 +87,14 @@ struct ServerProcess: Sendable {
         return .custom(variables)
     }
 
-    /// Arguments: PostgreSQL's bin folder, the cluster's folder, the superuser, "throwaway" or "lasting", the socket's
-    /// folder, and then those of `postgres`. It prints the server's process identifier, and ends when the server has ended.
+    /// The shell script. Its arguments: PostgreSQL's bin folder, the cluster's folder, the superuser, "throwaway" or
+    /// "lasting", the socket's folder, and then the arguments of `postgres`. The script prints the server's process
+    /// identifier, and ends when the server has ended.
     ///
-    /// It ignores what a dying process can send to its shell, also by the closed pipe of its output: only the end of its
-    /// input counts. The lock passes on to all that it starts, and so lasts until the server of an earlier, killed process
-    /// has ended. `initdb` works in a folder of another name, so that one cut short is never taken for a complete cluster.
-    /// The signal is repeated because a server that is just starting can miss it.
+    /// The script ignores signals that come with the end of this process, SIGPIPE included: only the end of its input counts.
+    /// All processes that the script starts inherit the lock. So the lock is held until the server of an earlier, killed
+    /// process has ended. `initdb` uses a folder with another name, so that an interrupted `initdb` never looks like a complete
+    /// cluster. The stop signal is repeated because a server that is just starting can miss it.
     private static let script = """
         programs=$1 directory=$2 superuser=$3 lifetime=$4 sockets=$5
         shift 5

@@ -1,16 +1,16 @@
-/// What a server tells about where in a statement an error arose.
+/// What the server reports about the place of an error in a statement.
 struct ErrorPosition {
-    /// In characters of the statement, from 1.
+    /// The character of the statement, counted from 1.
     var position: Int?
-    /// In characters of `internalQuery`, from 1.
+    /// The character of `internalQuery`, counted from 1.
     var internalPosition: Int?
-    /// A statement that the server ran by itself, such as one in the body of a function.
+    /// The text of an inner statement, such as one in the body of a function.
     var internalQuery: String?
-    /// The calls that were under way, innermost first, one a line.
+    /// The calls that were running, innermost first, one per line.
     var context: String?
 
-    /// How many Unicode scalars of the script precede the place: as exact as the server's words allow, else where the
-    /// statement begins.
+    /// The offset of the error in the script, in Unicode scalars. If the server reports no place, it is the offset of the
+    /// statement.
     func offset(of statement: Statement, in script: String) -> Int {
         if let position { return statement.offset + position - 1 }
         guard let bodyOffset = statement.bodyOffset, let line = blockLines.last else { return statement.offset }
@@ -20,8 +20,8 @@ struct ErrorPosition {
         return scalars[lineStart...].firstIndex { $0 != " " && $0 != "\t" } ?? lineStart
     }
 
-    /// The lines of `DO` blocks that were under way, counted from the opening quotes, innermost first. The server says
-    /// them in its own language, but always as the first number after the block's name.
+    /// The lines of the running `DO` blocks, counted from the opening quotes, innermost first. The server's text is in its
+    /// own language, but the line is always the first number after the block's name.
     private var blockLines: [Int] {
         (context ?? "").split(separator: "\n").compactMap { Self.blockLine(in: $0) }
     }
@@ -30,7 +30,7 @@ struct ErrorPosition {
         call.firstMatch(of: /inline_code_block\D*(\d+)/).flatMap { Int($0.1) }
     }
 
-    /// Where the internal statement stands in the script, which it does only if the block itself ran it, literally.
+    /// The place of the internal statement in the script; nil if the script does not contain its exact text.
     private func internalPlace(from start: Int, in scalars: [Unicode.Scalar]) -> Int? {
         guard let internalQuery, let internalPosition,
             let innermost = context?.split(separator: "\n").first, Self.blockLine(in: innermost) != nil

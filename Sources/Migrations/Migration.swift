@@ -1,21 +1,21 @@
 /// One numbered file of SQL, applied in one transaction.
 package struct Migration: Sendable, Equatable {
-    /// The number that the file's name begins with, from 1 up.
+    /// The number at the beginning of the file's name, at least 1.
     package let version: Int
     /// The rest of the file's name, without the extension: `move_requests` of `0002_move_requests.sql`.
     package let name: String
-    /// Where the file is, or was when the binary was built; for messages only.
+    /// The file's path, now or when the binary was built. It is used only in messages.
     package let path: String
-    /// The file's text, with lines that end in a single line feed.
+    /// The file's text, with a line feed at the end of each line.
     package let sql: String
     /// The statements of `sql`, in order; at least one.
     let statements: [Statement]
 
-    /// The file's name is such as `0002_move_requests.sql`: digits, an underscore, and one or more of the lower-case
-    /// letters, digits and underscores.
+    /// The file's name has the form `0002_move_requests.sql`: digits, an underscore, and one or more lower-case letters,
+    /// digits or underscores.
     ///
-    /// - Throws: ``MigrationError/invalidFileName(path:)``; ``MigrationError/noStatement(path:)`` where the text is nothing
-    ///   but white space and comments; ``MigrationError/transactionCommand(_:at:)``.
+    /// - Throws: ``MigrationError/invalidFileName(path:)``; ``MigrationError/noStatement(path:)`` if the text contains only
+    ///   white space and comments; ``MigrationError/transactionCommand(_:at:)``.
     init(fileName: String, directory: String, text: String) throws(MigrationError) {
         path = directory.hasSuffix("/") ? directory + fileName : "\(directory)/\(fileName)"
         guard let match = fileName.wholeMatch(of: /([0-9]{1,9})_([a-z0-9_]+)\.sql/), let version = Int(match.1),
@@ -32,12 +32,12 @@ package struct Migration: Sendable, Equatable {
         }
     }
 
-    /// The place that `offset` Unicode scalars of `sql` precede.
+    /// The place at `offset`, in Unicode scalars of `sql`.
     func location(offset: Int) -> SourceLocation {
         SourceLocation(path: path, text: sql, offset: offset)
     }
 
-    /// A checkout on Windows or an editor's byte order mark must not look like a changed file.
+    /// Removes a byte order mark and the carriage returns of a checkout on Windows, which are no change of the migration.
     private static func normalized(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         var previous: Unicode.Scalar?

@@ -1,10 +1,10 @@
 package import LibPQ
 
-/// An object in schema `brocot` that the present role has no reason to trust.
+/// An object in schema `brocot` whose owner the current role does not trust.
 package struct ForeignObject: Sendable, Equatable {
-    /// Such as `table brocot.items`.
+    /// The object's kind and name, such as `table brocot.items`.
     package let name: String
-    /// The owner's name; for a trigger that of its function's owner.
+    /// The owner's name; for a trigger, the name of the owner of its function.
     package let owner: String
 }
 
@@ -18,25 +18,25 @@ package enum MigrationError: Error, Sendable {
     case noStatement(path: String)
     case duplicateVersion(Int, paths: [String])
     case missingVersion(Int, before: String)
-    /// A statement that would begin or end the transaction in which the migration runs.
+    /// A statement that would begin or end the migration's transaction.
     case transactionCommand(String, at: SourceLocation)
 
     // The database.
-    /// The server refused a statement. The migration left nothing behind.
+    /// The server refused a statement. The migration changed nothing.
     case refused(at: SourceLocation, by: PostgresError)
-    /// What was applied is not what the files say.
+    /// The applied migrations differ from the files.
     case drifted(MigrationStatus)
     /// The database has migrations that this set does not know.
     case newer(MigrationStatus)
-    /// Somebody else held a lock for the whole of `lockTimeout`. `holders` are the server's process numbers.
+    /// Another session held a lock for the whole of `lockTimeout`. `holders` are the process identifiers of such sessions.
     case lockTimeout(waited: Duration, holders: [Int])
     case cancelled
-    /// Schema `brocot` has objects whose owners the present role has no reason to trust; before the first migration, any
-    /// object at all.
+    /// Schema `brocot` has objects whose owners the current role does not trust. Before the first migration, every object
+    /// in the schema counts.
     case foreignObjects([ForeignObject], isFirstRun: Bool)
-    /// The server is a standby, which takes no changes.
+    /// The server is a standby, which can't be written to.
     case standby
-    /// Anything else between here and the server, such as a lost connection.
+    /// Any other error of the server or the connection.
     case database(PostgresError)
 }
 
@@ -56,7 +56,7 @@ extension MigrationError: CustomStringConvertible {
         case .duplicateVersion(let version, let paths):
             "\(paths.joined(separator: " and ")) have the same number, \(version). Renumber one of them."
         case .missingVersion(let version, let path):
-            "There is no migration \(version), and the next is \(path). Add the missing file, or renumber the others."
+            "Migration \(version) is missing, and the next one is \(path). Add the missing file, or renumber the others."
         case .transactionCommand(let command, let location):
             """
             \(location): error: \(command) in a migration: each migration runs in one transaction of its own. \
@@ -72,8 +72,8 @@ extension MigrationError: CustomStringConvertible {
             """
         case .lockTimeout(let waited, let holders): Self.describeLockTimeout(waited, holders)
         case .foreignObjects(let objects, let isFirstRun): Self.describe(objects, isFirstRun: isFirstRun)
-        case .cancelled: "The migration was interrupted. It left nothing behind; earlier ones stay."
-        case .standby: "This server is a standby, which takes no changes. Connect to its primary."
+        case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
+        case .standby: "This server is a standby, which can't be written to. Connect to its primary."
         case .database(let error): "\(error)"
         }
     }
@@ -88,16 +88,16 @@ extension MigrationError: CustomStringConvertible {
         if error.sqlState == .activeTransaction {
             lines.append(
                 "Hint: Each migration runs in one transaction, where this command can't. "
-                    + "An index, for one, can be built without CONCURRENTLY, or beforehand and by hand.")
+                    + "For an index, leave out CONCURRENTLY, or build it by hand before the migration.")
         }
-        lines.append("This migration left nothing behind; earlier ones stay.")
+        lines.append("This migration changed nothing; earlier migrations stay applied.")
         return lines.joined(separator: "\n")
     }
 
     private static func describeDrift(_ status: MigrationStatus) -> String {
         let faults = status.entries.compactMap { entry -> String? in
             switch entry.state {
-            case .changed: "  migration \(entry.version) \(entry.name) was applied with another text than it has now"
+            case .changed: "  migration \(entry.version) \(entry.name) was applied with a different text"
             case .skipped: "  migration \(entry.version) \(entry.name) was not applied, although later ones were"
             case .applied, .pending, .unknown: nil
             }
@@ -117,10 +117,10 @@ extension MigrationError: CustomStringConvertible {
             isFirstRun
             ? (
                 "No migration was ever applied, but schema brocot is not empty:",
-                "Brocot needs the schema for itself. Drop these objects, or move them to another schema."
+                "Brocot needs this schema for itself. Drop these objects, or move them to another schema."
             )
             : (
-                "Schema brocot has objects of a role that the present role was not granted:",
+                "Schema brocot has objects of a role that the current role is not a member of:",
                 """
                 Their owner could run any statement with your rights. If you don't know the owner, drop these objects. If you trust \
                 the owner, migrate as that role, or grant it to the present one.
@@ -144,7 +144,7 @@ extension MigrationError: CustomStringConvertible {
 }
 
 extension Duration {
-    /// In seconds, to the millisecond.
+    /// The duration in seconds, with milliseconds.
     fileprivate var formatted: String {
         let (seconds, milliseconds) = (self.milliseconds / 1000, self.milliseconds % 1000)
         return milliseconds == 0 ? "\(seconds) s" : "\(seconds).\("\(milliseconds + 1000)".dropFirst()) s"
@@ -157,6 +157,6 @@ extension Duration {
 }
 
 extension SQLState {
-    /// What can't run inside a transaction was run inside one.
+    /// A command that can't run inside a transaction was run inside one.
     static let activeTransaction = SQLState(rawValue: "25001")
 }

@@ -1,13 +1,14 @@
 internal import LibPQ
 
 extension Migration {
-    /// Runs the statements in the transaction that is under way.
+    /// Runs the statements in the open transaction.
     ///
-    /// - Throws: ``MigrationError``; the transaction must be rolled back.
+    /// - Throws: ``MigrationError``; the caller must roll the transaction back.
     func run(on connection: isolated Connection) throws(MigrationError) {
         for statement in statements {
             do throws(PostgresError) {
-                // Not as a script: a statement that was taken for one and is two would get through, and with it COMMIT.
+                // Each statement is sent alone, not in a script. If the scanner takes two statements for one, the server
+                // refuses them, and a hidden COMMIT can't run.
                 try connection.execute(SQL(unsafeRaw: statement.text))
             } catch {
                 throw error.sqlState == nil ? .database(error) : refusal(of: statement, by: error)
@@ -34,7 +35,7 @@ extension AppliedMigration {
 }
 
 extension MigrationError {
-    /// Of what the calls here throw, all that is neither of the two kinds is the task's cancellation.
+    /// The calls here throw only ``MigrationError``, `PostgresError`, and, after a cancellation, `CancellationError`.
     init(caught error: any Error) {
         self =
             switch error {

@@ -1,13 +1,14 @@
 internal import LibPQ
 
-/// What is in schema `brocot`, and whose it is. Reads the system catalogs only, so that nothing of what it judges runs.
+/// Queries for the objects in schema `brocot` and their owners. They read only the system catalogs, so no code of the
+/// checked objects runs.
 extension MigrationQueries {
-    /// The objects on account of which the present role must not migrate, with their owners.
+    /// The objects because of which the current role must not migrate, with their owners.
     ///
-    /// Whoever owns an object that a migration uses can run code with the rights of whoever migrates. So each owner has to be the
-    /// present role, a role that was granted to it, or a superuser. `pg_has_role` can't tell: for a superuser it is
-    /// always true. A trigger on the history counts as its function's owner's. Before the first migration nothing but an
-    /// empty schema is accepted, whoever made it.
+    /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
+    /// the current role, a role that it is a member of, or a superuser. `pg_has_role` can't check that, because it is always
+    /// true for a superuser. A trigger on the history belongs to the owner of its function. Before the first migration the
+    /// schema must be empty; its own owner does not matter then.
     static func foreignObjects(isFirstRun: Bool) -> String {
         """
         WITH RECURSIVE granted AS (
@@ -65,7 +66,7 @@ extension MigrationQueries {
         """
     }
 
-    /// For scripts, which have no program to judge: raises an error that names them.
+    /// The same check for scripts: a statement that raises an error with the objects' names.
     static func refuseForeignObjects(isFirstRun: Bool) -> String {
         """
         DO $$

@@ -1,12 +1,12 @@
 internal import LibPQ
 
 extension MigrationQueries {
-    /// Out of the way for the rest of the transaction. Nobody else sees it, and it locks nothing that others use.
+    /// Renames the schema until the transaction rolls back. No other session sees the new name or waits for it.
     static let moveSchemaAside = "ALTER SCHEMA brocot RENAME TO brocot_before_verification"
 
-    /// Makes each routine again whose body the server keeps parsed (`BEGIN ATOMIC`, `RETURN`), from the text that the server
-    /// prints of it. That is what `pg_dump` and `pg_restore` do, after which it is printed with other aliases. To make it a
-    /// second time changes nothing more.
+    /// Creates each routine again whose body the server stores parsed (`BEGIN ATOMIC`, `RETURN`), from the text that the
+    /// server prints for it. `pg_dump` and `pg_restore` do the same, and afterwards the server prints the body with other
+    /// aliases. Creating the routine once more changes nothing further.
     static let restoreRoutines = """
         DO $$
         DECLARE
@@ -22,11 +22,11 @@ extension MigrationQueries {
         $$
         """
 
-    /// Every object in the schema whose change could change what happens, with its definition. Not comments, rights and
-    /// storage settings, which are the administrator's business.
+    /// Every object in the schema that can change the program's behaviour, with its definition. Comments, rights and storage
+    /// settings are left out, because administrators may change them.
     ///
-    /// NOT NULL is read off the columns, since it is a constraint as well only from PostgreSQL 18 on. `owner` is whose code
-    /// triggers, rules and policies run, and NULL for all else.
+    /// NOT NULL is read from the columns, because it is a constraint only since PostgreSQL 18. For triggers, rules and
+    /// policies, `owner` is the role whose code they run; for other objects it is NULL.
     static let objects: SQL = """
         WITH relations AS (
             SELECT oid, relname, relkind, relpersistence, pg_get_userbyid(relowner)::text AS owner

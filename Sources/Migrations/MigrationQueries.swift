@@ -1,18 +1,18 @@
 internal import LibPQ
 
-/// The SQL with which migrations are kept account of. What `up` runs and what `plan --sql` prints is the same text.
+/// The SQL that records migrations. `up` runs the same text that `plan --sql` prints.
 ///
-/// All of it runs with `search_path = pg_catalog`, but for what stands alone (``isStandby``, ``version``).
+/// All statements run with `search_path = pg_catalog`, except those outside of transactions (``isStandby``, ``version``).
 enum MigrationQueries {
     /// The advisory lock under which migrations are applied: the first eight bytes of SHA-256 of `brocot.migrate`.
     static let lockKey: Int64 = 1122106802429718329
 
-    /// Begins a migration's transaction. The isolation level is said, because a snapshot that is older than the lock
+    /// Begins a migration's transaction. The isolation level is explicit, because a snapshot that is older than the lock
     /// would not show what another migrator has just applied.
     static let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
 
-    /// The settings of a migration's transaction: those of the role or the database could change what the files mean,
-    /// or end them halfway.
+    /// The settings of a migration's transaction. The settings of the role or the database could change the meaning of the
+    /// files, or stop a migration before its end.
     static func settings(lockTimeout: Duration) -> String {
         """
         SET LOCAL search_path = pg_catalog, pg_temp;
@@ -25,10 +25,10 @@ enum MigrationQueries {
         """
     }
 
-    /// Only tries: a lock that is waited for shows nobody who waits, and for how long.
+    /// Tries to take the lock without waiting, so that the program can report how long it has been waiting and for whom.
     static let tryLock: SQL = "SELECT pg_try_advisory_xact_lock(\(lockKey))"
 
-    /// Who has the lock. `objsubid` 1 is what marks a key of one bigint, whose halves are the other two columns.
+    /// The sessions that have the lock. `objsubid` 1 marks a lock with one bigint key; `classid` and `objid` are its halves.
     static let lockHolders: SQL = """
         SELECT l.pid
         FROM pg_locks AS l
@@ -37,7 +37,7 @@ enum MigrationQueries {
             AND l.classid::bigint = \(lockKey >> 32) AND l.objid::bigint = \(lockKey & 0xFFFF_FFFF)
         """
 
-    /// The schema may be there, made by an administrator for a role that can't make one.
+    /// Creates the schema unless it exists: an administrator may have created it for a role without that right.
     static let createSchema = """
         DO $$
         BEGIN
@@ -48,7 +48,7 @@ enum MigrationQueries {
         $$;
         """
 
-    /// Before the first migration, in the schema.
+    /// Creates the history, before the first migration.
     static let createHistory = """
         CREATE TABLE brocot.schema_migrations (
             version    integer PRIMARY KEY,
@@ -64,11 +64,11 @@ enum MigrationQueries {
 
     static let isStandby: SQL = "SELECT pg_catalog.pg_is_in_recovery()"
 
-    /// Read from the catalog by the statement's own snapshot, which is younger than the lock. `to_regclass` asks the
-    /// session's cache of names, which remembers that a name was missing until the session next locks a relation or
-    /// begins a transaction: getting an advisory lock brings it no news of what another migrator has just made.
+    /// Whether the history exists. The query reads the catalog with the statement's own snapshot, which is newer than the
+    /// lock. `to_regclass` would read the session's cache of names, which is not refreshed by taking an advisory lock: it
+    /// could still miss the table that another migrator has just created.
     ///
-    /// What has the history's name and not its columns is none.
+    /// A table with the history's name but without its columns does not count.
     static let historyExists: SQL = """
         SELECT EXISTS (
             SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -81,7 +81,7 @@ enum MigrationQueries {
 
     static let version: SQL = "SELECT coalesce(pg_catalog.max(version), 0) FROM brocot.schema_migrations"
 
-    /// A row of the history as ``AppliedMigration`` reads it.
+    /// The columns of the history in the order in which ``AppliedMigration`` reads them.
     static let columns: SQL = """
         version, name, checksum, applied_at,
         (extract(epoch FROM duration) * 1000000)::bigint AS microseconds
@@ -89,7 +89,7 @@ enum MigrationQueries {
 
     static let history: SQL = "SELECT \(columns) FROM brocot.schema_migrations"
 
-    /// In the order of the texts. The server computes them, which spares the binary a library.
+    /// The checksums of the texts, in their order. The server computes them, so that the binary needs no library for it.
     static func checksums(of texts: [String]) -> SQL {
         """
         SELECT encode(sha256(convert_to(text, 'UTF8')), 'hex')

@@ -1,9 +1,9 @@
 internal import LibPQ
 
 extension MigrationStatus {
-    /// What ``Migrator/up(willApply:)`` would run, history included, as a script for psql or another migration tool.
+    /// The statements that ``Migrator/up(willApply:)`` would run, as a script for psql or another migration tool.
     ///
-    /// Afterwards the database counts as migrated. Applied twice it fails: a version is recorded once.
+    /// The script also records the migrations in the history. Running it twice fails, because a version is recorded once.
     package func script(lockTimeout: Duration) -> String {
         pending.map { migration in
             var parts = ["-- \(migration.path)", MigrationQueries.begin]

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// The migrations of one release, numbered from 1 without a gap.
+/// The migrations of one release, numbered from 1 without gaps.
 package struct MigrationSet: Sendable, Equatable {
     /// In ascending order of ``Migration/version``: the first has version 1, the next 2, and so on. Never empty.
     package let migrations: [Migration]
@@ -41,7 +41,7 @@ package struct MigrationSet: Sendable, Equatable {
         try self.init(files: files, directory: directory)
     }
 
-    /// The `files` may come in any order; the `directory`, where they are from, is for messages.
+    /// The `files` may be in any order. The `directory` is used only in messages.
     ///
     /// - Throws: Any ``MigrationError`` about files.
     package init(files: [(name: String, text: String)], directory: String) throws(MigrationError) {

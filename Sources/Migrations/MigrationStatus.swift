@@ -4,10 +4,10 @@ package import LibPQ
 package struct AppliedMigration: Sendable, Equatable {
     package let version: Int
     package let name: String
-    /// SHA-256 of the file's text in UTF-8, in hexadecimal.
+    /// The SHA-256 checksum of the file's text in UTF-8, in hexadecimal.
     package let checksum: String
     package let appliedAt: Timestamp
-    /// From the beginning of the migration's transaction to the row's insertion.
+    /// The time from the beginning of the migration's transaction to the insertion of this row.
     package let duration: Duration
 }
 
@@ -15,13 +15,13 @@ package struct AppliedMigration: Sendable, Equatable {
 package enum SchemaState: String, Sendable {
     /// No migration was ever applied.
     case missing
-    /// Some are applied, the latest are not.
+    /// Some migrations are applied, but not the latest ones.
     case behind
-    /// All are applied.
+    /// All migrations are applied.
     case current
-    /// Some are applied that are later than the latest of the set.
+    /// The database has migrations that are later than the latest of the set.
     case newer
-    /// An applied one had another text, or was left out.
+    /// An applied migration had another text, or a migration was skipped.
     case drifted
 }
 
@@ -29,11 +29,11 @@ package enum SchemaState: String, Sendable {
 package struct MigrationStatus: Sendable, Equatable {
     package enum EntryState: String, Sendable {
         case applied, pending
-        /// Applied with another text than the file has now.
+        /// The migration was applied with another text than the file has now.
         case changed
-        /// Not applied although a later one is.
+        /// The migration isn't applied, although a later one is.
         case skipped
-        /// Applied, and later than the latest of the set.
+        /// The migration is applied, and later than the latest of the set.
         case unknown
     }
 
@@ -41,21 +41,21 @@ package struct MigrationStatus: Sendable, Equatable {
         package let version: Int
         package let name: String
         package let state: EntryState
-        /// nil where it is not applied.
+        /// nil if the migration isn't applied.
         package let applied: AppliedMigration?
     }
 
-    /// In ascending order of their versions, without a gap in those of the set.
+    /// One entry for each migration of the set and of the database, in ascending order of their versions.
     package let entries: [Entry]
-    /// What is left to apply, in this order. Empty unless the state is missing or behind.
+    /// The migrations to apply, in this order. Empty unless the state is missing or behind.
     package let pending: [Migration]
     package let state: SchemaState
     /// The latest version of the set.
     package let latestVersion: Int
-    /// Of the set's migrations, in their order.
+    /// The checksums of the set's migrations, in their order.
     private let checksums: [String]
 
-    /// `checksums` are those of the set's migrations, in their order; `history` has the database's rows, in any order.
+    /// `checksums` belong to the set's migrations, in their order. `history` has the database's rows, in any order.
     init(set: MigrationSet, checksums: [String], history: [AppliedMigration]) {
         let applied = Dictionary(history.map { ($0.version, $0) }) { first, _ in first }
         let databaseVersion = applied.keys.max() ?? 0
@@ -89,17 +89,17 @@ package struct MigrationStatus: Sendable, Equatable {
             }
     }
 
-    /// SHA-256 of the file's text, in hexadecimal. The migration must be one of the set's.
+    /// The SHA-256 checksum of the file's text, in hexadecimal. The migration must belong to the set.
     func checksum(of migration: Migration) -> String { checksums[migration.version - 1] }
 
-    /// The latest version that the database has; 0 where it has none.
+    /// The latest version that is applied to the database; 0 if none is.
     package var databaseVersion: Int { entries.last { $0.applied != nil }?.version ?? 0 }
 }
 
 extension MigrationStatus {
-    /// Whether there is something to apply.
+    /// Whether migrations are pending.
     ///
-    /// - Throws: ``MigrationError/drifted(_:)`` or ``MigrationError/newer(_:)`` where nothing may be applied.
+    /// - Throws: ``MigrationError/drifted(_:)`` or ``MigrationError/newer(_:)`` if nothing may be applied.
     package func isBehind() throws(MigrationError) -> Bool {
         switch state {
         case .missing, .behind: return true

@@ -1,30 +1,31 @@
 package import LibPQ
 
-/// Brings a database's schema up to a set of migrations.
+/// Applies a set of migrations to a database.
 ///
-/// Each migration runs in a transaction of its own, under an advisory lock that the transaction holds, and its row in the
-/// history is part of it. So any number of migrators may run at the same time, also through a pooler that hands a session
-/// to somebody else after each transaction: whoever gets the lock reads the history again and applies what is next.
+/// Each migration runs in its own transaction, which holds an advisory lock and also records the migration in the history.
+/// A migrator that gets the lock reads the history again and applies the next migration. So any number of migrators may run
+/// at the same time, also through a pooler in transaction mode.
 package struct Migrator: Sendable {
     let connection: Connection
     let set: MigrationSet
     let lockTimeout: Duration
 
-    /// `lockTimeout` is how long to wait for other migrators, and for each lock that a statement needs.
+    /// `lockTimeout` limits the wait for other migrators, and the wait of each statement for a lock.
     package init(connection: Connection, set: MigrationSet = .embedded, lockTimeout: Duration = .seconds(60)) {
         self.connection = connection
         self.set = set
         self.lockTimeout = lockTimeout
     }
 
-    /// Compares the set with the database, which is only read.
+    /// Compares the set with the database. It only reads.
     ///
     /// - Throws: ``MigrationError/database(_:)``.
     package func status() async throws(MigrationError) -> MigrationStatus {
         try await status { _ in }
     }
 
-    /// As ``status()``, for whoever is about to run what is in the schema: even reading a table runs code of its owner's.
+    /// The same as ``status()``, but checks first that the owners of the schema's objects are trusted: even reading a table
+    /// can run code of its owner.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
     func trustedStatus() async throws(MigrationError) -> MigrationStatus {
@@ -47,7 +48,7 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Whether the database has the set's latest version: one small query, for a look from time to time.
+    /// Whether the database has the set's latest version. This is one small query, cheap enough to repeat.
     ///
     /// - Throws: ``MigrationError/database(_:)``.
     package func isAtLatestVersion() async throws(MigrationError) -> Bool {
@@ -61,19 +62,19 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Applies what is pending.
+    /// Applies the pending migrations.
     ///
-    /// - Parameter willApply: is called before each migration, by the connection's own thread.
-    /// - Returns: What was applied by this call; nothing where the database was current.
-    /// - Throws: Any ``MigrationError`` about the database. The migration that failed left nothing behind; earlier ones
-    ///   stay.
+    /// - Parameter willApply: Called before each migration, on the connection's thread.
+    /// - Returns: The migrations that this call applied; empty if the database was current.
+    /// - Throws: Any ``MigrationError`` about the database. A migration that fails changes nothing; earlier migrations stay
+    ///   applied.
     package func up(
         willApply: @escaping @Sendable (Migration) -> Void = { _ in }
     ) async throws(MigrationError) -> [AppliedMigration] {
         var applied: [AppliedMigration] = []
         guard try await trustedStatus().isBehind() else { return applied }
         try await refuseStandby()
-        // Each turn applies one, or finds that another migrator has applied them all.
+        // Each iteration applies one migration, or finds that another migrator has applied the rest.
         for _ in set.migrations {
             guard let migration = try await applyNext(willApply) else { return applied }
             applied.append(migration)
@@ -97,8 +98,8 @@ package struct Migrator: Sendable {
         case locked(holders: [Int])
     }
 
-    /// Tries until the lock is free, or for `lockTimeout`. Between two attempts no transaction is open, which would keep
-    /// the server from removing dead rows.
+    /// Tries to take the lock, for `lockTimeout` at most. No transaction is open between two attempts, because an open
+    /// transaction would keep the server from removing dead rows.
     private func applyNext(
         _ willApply: @escaping @Sendable (Migration) -> Void
     ) async throws(MigrationError) -> AppliedMigration? {
@@ -133,7 +134,7 @@ package struct Migrator: Sendable {
                         let rows = try connection.query(MigrationQueries.lockHolders)
                         return Attempt.locked(holders: try rows.map { row in try row.decode(0) })
                     }
-                    // Before the look at its owner, so that nobody else makes the schema in between.
+                    // The schema is created before its owner is checked, so that no other role can create it in between.
                     try connection.execute(script: MigrationQueries.createSchema)
                     try Self.refuseForeignObjects(on: connection)
                     let status = try Self.readStatus(of: connection, set)

@@ -1,30 +1,30 @@
-/// How the objects of a schema differ from those that its migrations make.
+/// The differences between the objects of a schema and those that its migrations create.
 ///
-/// What was added by hand is no difference: an index or a trigger of the user's own is welcome.
+/// Objects that were added by hand, such as an index or a trigger, are no difference.
 package struct SchemaComparison: Sendable, Equatable {
-    /// The objects that should be there and are not, such as `index brocot.move_requests_by_list`.
+    /// The missing objects, such as `index brocot.move_requests_by_list`.
     package let missing: [String]
-    /// The objects that are defined otherwise.
+    /// The objects with a different definition.
     package let changed: [String]
-    /// The triggers, rules and policies that no migration made.
+    /// The triggers, rules and policies that no migration created.
     package let added: [AddedObject]
 
-    /// A trigger, rule or policy on a table of Brocot's: it runs whenever somebody writes or reads the table, with that
-    /// role's rights.
+    /// A trigger, rule or policy on a table of Brocot. It runs when a role writes or reads the table, with the rights of that
+    /// role.
     package struct AddedObject: Sendable, Equatable {
-        /// Such as `trigger audit on brocot.items`.
+        /// The object's kind and name, such as `trigger audit on brocot.items`.
         package let name: String
-        /// The role that can change what runs: the owner of a trigger's function, or of the table.
+        /// The role that can change the code: the owner of the trigger's function, or of the table.
         package let owner: String
     }
 
     struct Object {
         let definition: String
-        /// For triggers, rules and policies: whose code it is.
+        /// For triggers, rules and policies: the role whose code they run.
         let runsCodeOf: String?
     }
 
-    /// All have objects by their names. An object whose definition is as in any of the `expected` is not changed.
+    /// The dictionaries map names to objects. An object counts as unchanged if one of the `expected` has its definition.
     init(expected: [[String: Object]], found: [String: Object]) {
         let names = Set(expected.flatMap(\.keys))
         missing = names.filter { found[$0] == nil }.sorted()
@@ -36,6 +36,6 @@ package struct SchemaComparison: Sendable, Equatable {
             .sorted { $0.name < $1.name }
     }
 
-    /// Whether all that the migrations make is there as they make it, whatever was added.
+    /// Whether no object of the migrations is missing or changed. Added objects don't count.
     package var isEmpty: Bool { missing.isEmpty && changed.isEmpty }
 }

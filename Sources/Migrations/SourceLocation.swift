@@ -1,14 +1,14 @@
-/// A place in a migration's file, as people and editors name it.
+/// A place in a migration's file: path, line and column.
 package struct SourceLocation: Sendable, Equatable, CustomStringConvertible {
     package let path: String
-    /// From 1.
+    /// The line, counted from 1.
     package let line: Int
-    /// In characters, from 1.
+    /// The character in the line, counted from 1.
     package let column: Int
     /// The text of the line.
     package let lineText: String
 
-    /// `offset` is how many Unicode scalars of the text precede the place. One beyond the text means its end.
+    /// `offset` is the number of Unicode scalars before the place. An offset beyond the text means the end of the text.
     init(path: String, text: String, offset: Int) {
         let scalars = text.unicodeScalars
         let place = scalars.index(scalars.startIndex, offsetBy: offset, limitedBy: scalars.endIndex) ?? scalars.endIndex
@@ -21,13 +21,13 @@ package struct SourceLocation: Sendable, Equatable, CustomStringConvertible {
         lineText = String(scalars[lineStart..<lineEnd])
     }
 
-    /// `file:line:column`, which editors make a link.
+    /// `file:line:column`, which many editors show as a link.
     package var description: String { "\(path):\(line):\(column)" }
 
-    /// The line, and below it a caret under the place.
+    /// The line, and on the next line a caret below the place.
     package var excerpt: String {
         let number = "\(line)"
-        // Tabs stay tabs, so that the caret comes to stand below its character however wide they are.
+        // Tabs are copied, so that the caret is below its character with every width of a tab.
         let indentation = lineText.prefix(column - 1).map { $0 == "\t" ? "\t" : " " }.joined()
         let margin = String(repeating: " ", count: number.count)
         return " \(number) | \(lineText)\n \(margin) | \(indentation)^"

@@ -1,13 +1,13 @@
-/// One statement of a script, and where it stands.
+/// One statement of a script, with its place.
 struct Statement: Equatable {
-    /// The statement without its semicolon and without what precedes its first word.
+    /// The statement, from its first word up to its semicolon, which isn't included.
     let text: String
-    /// How many Unicode scalars of the script precede it.
+    /// The number of Unicode scalars of the script before the statement.
     let offset: Int
-    /// Its words outside quotes, comments and parentheses, in lower case, as far as they matter: at most six.
+    /// The first words outside quotes, comments and parentheses, in lower case: at most six.
     let leadingWords: [String]
-    /// How many Unicode scalars of the script precede the text within its first dollar quotes: a body of a function or of
-    /// `DO`, whose lines the server counts from there.
+    /// The number of Unicode scalars of the script before the text in the statement's first dollar quotes. That text is the
+    /// body of a function or of `DO`, and the server counts its lines from there.
     let bodyOffset: Int?
 
     /// The statements of a script, in order.
@@ -18,7 +18,7 @@ struct Statement: Equatable {
         return statements
     }
 
-    /// The command with which it would begin or end a transaction, in upper case; nil where it does neither.
+    /// The command in upper case, if the statement begins or ends a transaction; nil otherwise.
     var transactionCommand: String? {
         switch leadingWords.first {
         case "begin", "start", "commit", "end", "rollback", "abort": leadingWords[0].uppercased()

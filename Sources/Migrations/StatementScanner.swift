@@ -1,8 +1,8 @@
-/// Splits a script at the semicolons that end statements: those outside quotes, comments, parentheses and the bodies of
-/// routines written as `BEGIN ATOMIC … END`.
+/// Splits a script at the semicolons that end statements: the semicolons outside quotes, comments, parentheses and
+/// `BEGIN ATOMIC … END` bodies of routines.
 ///
-/// The rules are those of psql's lexer, for `standard_conforming_strings = on`. What is never closed lasts to the end of
-/// the script, where the server finds fault with it.
+/// The rules are those of psql's lexer, with `standard_conforming_strings = on`. A quote or comment without an end extends
+/// to the end of the script, and the server then reports the error.
 struct StatementScanner {
     private let scalars: [Unicode.Scalar]
     private var offset = 0
@@ -11,7 +11,7 @@ struct StatementScanner {
         scalars = Array(script.unicodeScalars)
     }
 
-    /// What has been seen of the statement under way.
+    /// What the scanner has read of the current statement.
     private struct Progress {
         var start: Int?
         var words: [String] = []
@@ -19,7 +19,7 @@ struct StatementScanner {
         var parentheses = 0
         var atomicBlocks = 0
 
-        /// Whether the statement is one that may have a body of statements.
+        /// Whether the statement creates a routine, which may have a body of several statements.
         var definesRoutine: Bool {
             let words = words.first == "create" ? words.dropFirst() : []
             let kind = words.starts(with: ["or", "replace"]) ? words.dropFirst(2).first : words.first
@@ -99,7 +99,8 @@ struct StatementScanner {
         return text(start..<offset).lowercased()
     }
 
-    /// A doubled quote closes one literal and opens the next, which comes to the same.
+    /// Skips a quoted text. A doubled quote is treated as the end of one text and the beginning of the next, which gives the
+    /// same result.
     private mutating func skipQuoted(_ quote: Unicode.Scalar, backslashes: Bool) {
         offset += 1
         while let scalar = peek() {
@@ -113,7 +114,7 @@ struct StatementScanner {
         }
     }
 
-    /// Returns where the quoted text begins; nil where the dollar sign quotes nothing, as in `$1`.
+    /// Skips a dollar-quoted text and returns the offset of its beginning; nil if the dollar sign is no quote, as in `$1`.
     private mutating func skipDollarQuoted() -> Int? {
         var end = offset + 1
         while end < scalars.count, Self.beginsWord(scalars[end]) || (end > offset + 1 && Self.isDigit(scalars[end])) {

@@ -1,14 +1,14 @@
 internal import LibPQ
 
 extension Migrator {
-    /// Compares the objects in the database with those that the migrations make there.
+    /// Compares the objects in the database with those that the migrations create.
     ///
-    /// They are made once more, in a transaction that puts the schema aside and is rolled back: so both sides are described
-    /// by the same server, and nobody else sees anything of it. It takes the rights that ``up(willApply:)`` takes.
+    /// A transaction renames the schema, runs the migrations again, reads the definitions of both schemas from the same
+    /// server, and is rolled back. No other session sees anything of it. It needs the same rights as ``up(willApply:)``.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``, ``MigrationError/drifted(_:)``,
     ///   ``MigrationError/newer(_:)``, ``MigrationError/refused(at:by:)`` or ``MigrationError/database(_:)``.
-    /// - Returns: nil where migrations are pending, so that there is nothing to compare with.
+    /// - Returns: The differences; nil if migrations are pending, because then nothing can be compared.
     package func verify() async throws(MigrationError) -> SchemaComparison? {
         guard try await !trustedStatus().isBehind() else { return nil }
         try await refuseStandby()
@@ -27,7 +27,7 @@ extension Migrator {
         }
     }
 
-    /// Thrown, since a transaction is rolled back only by an error.
+    /// The result, thrown as an error because only an error rolls a transaction back.
     private struct Verified: Error {
         let comparison: SchemaComparison
     }

@@ -1,16 +1,17 @@
 import CoreMetrics
 import Synchronization
 
-/// A backend of swift-metrics that keeps every metric in memory and prints them all in Prometheus' text format 0.0.4:
+/// A backend for swift-metrics. It keeps every metric in memory and prints all of them in Prometheus' text format 0.0.4:
 /// <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 ///
-/// Labels are taken as names, dimensions as labels. A timer is a histogram in seconds, so its name should end with
-/// `_seconds`; an aggregating recorder is a histogram of its values; counters should end with `_total`.
+/// A label of swift-metrics becomes the metric's name, and its dimensions become labels. A timer becomes a histogram in
+/// seconds, so its name should end with `_seconds`. An aggregating recorder becomes a histogram of its values. The names of
+/// counters should end with `_total`.
 package final class PrometheusMetrics: MetricsFactory {
-    /// What a request for the text is answered with.
+    /// The HTTP content type of ``text``.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// From 1 ms to 30 s, which fits what a server does; in seconds.
+    /// The default upper bounds of histograms, in seconds: from 1 ms to 30 s, the usual durations of a server's work.
     package static let defaultBuckets = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
@@ -19,14 +20,14 @@ package final class PrometheusMetrics: MetricsFactory {
     private let buckets: [Double]
     private let families = Mutex<[String: Family]>([:])
 
-    /// `help` has a sentence for each name, as far as there is one. `buckets` are the upper bounds of histograms,
-    /// ascending, without infinity.
+    /// `help` maps names of metrics to a sentence of help; it may lack names. `buckets` are the upper bounds of histograms,
+    /// in ascending order and without infinity.
     package init(help: [String: String] = [:], buckets: [Double] = defaultBuckets) {
         self.help = help
         self.buckets = buckets
     }
 
-    /// Every metric in the order of names.
+    /// All metrics, sorted by name.
     package var text: String {
         families.withLock { families in
             families.sorted { $0.key < $1.key }.map { name, family in
@@ -78,12 +79,12 @@ package final class PrometheusMetrics: MetricsFactory {
 
     private struct Family {
         let kind: Kind
-        /// By their labels, as they are printed.
+        /// The series by their labels, in printed form.
         var series: [String: any Series] = [:]
     }
 
-    /// The series of that name and labels, the same each time. One that has the name of a metric of another kind can't
-    /// be printed beside it: what it is told is lost.
+    /// The series with this name and these labels; the same object for each call. If a metric of another kind has the name,
+    /// the series can't be printed, and its values are lost.
     private func series<Made: Series>(
         _ label: String, _ dimensions: [(String, String)], _ kind: Kind, make: () -> Made
     ) -> Made {

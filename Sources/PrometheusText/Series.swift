@@ -1,13 +1,13 @@
 import CoreMetrics
 import Synchronization
 
-/// The values of one metric with certain labels.
+/// The values of one metric with one set of labels.
 protocol Series: AnyObject, Sendable {
-    /// The lines of the text format, each with its line feed. `labels` stand without their braces.
+    /// The lines of the text format, each with a line feed. `labels` has no braces.
     func lines(_ name: String, _ labels: String) -> String
 }
 
-/// A number: a counter's or a gauge's.
+/// The number of a counter or a gauge.
 final class ValueSeries: Series, CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
     private let value = Mutex(0.0)
 
@@ -25,10 +25,10 @@ final class ValueSeries: Series, CounterHandler, FloatingPointCounterHandler, Me
     }
 }
 
-/// How many values fell below each of some bounds.
+/// A histogram: the number of values in each bucket.
 final class HistogramSeries: Series, TimerHandler, RecorderHandler {
     private struct State {
-        /// How many were at most the bound of the same index, and above the one before.
+        /// The number of values in each bucket: at most the bound with the same index, and above the bound before it.
         var counts: [Int]
         var total = 0
         var sum = 0.0

@@ -1,4 +1,4 @@
-/// The name with an underscore for each character that the format has no room for.
+/// Replaces each character that the format does not allow in a metric's name with an underscore.
 func metricName(_ text: String) -> String { name(text, alsoColons: true) }
 
 func labelName(_ text: String) -> String { name(text, alsoColons: false) }
@@ -25,7 +25,7 @@ func escapedLabel(_ text: String) -> String {
 
 func braced(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }
 
-/// A whole number without a decimal point; infinities as the format wants them.
+/// Formats a number: whole numbers without a decimal point, infinities as `+Inf` and `-Inf`.
 func number(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     guard value.isFinite else { return value < 0 ? "-Inf" : "+Inf" }

@@ -1,7 +1,7 @@
-/// The part of a continued fraction that is already known, as the map `x = (p·y + q) / (r·y + s)` from the part that is not.
+/// The known first quotients of a continued fraction, as the map `x = (p·y + q) / (r·y + s)` from the unknown rest `y`.
 ///
-/// Its determinant is 1 or -1 and all four terms are non-negative. The terms only grow from step to step: once one passes
-/// `Int64`, so does every fraction that begins like this.
+/// The determinant is 1 or -1, and all four terms are non-negative. Each new quotient makes the terms larger or leaves them
+/// equal. So if a term exceeds `Int64`, every fraction with these first quotients does too.
 struct Continuant {
     private(set) var p: Int64 = 1
     private(set) var q: Int64 = 0
@@ -10,7 +10,7 @@ struct Continuant {
     /// Whether `x` falls as `y` rises (determinant -1).
     private(set) var isDecreasing = false
 
-    /// Substitutes `y = quotient + 1/y'`. Returns false where a term leaves `Int64`.
+    /// Substitutes `y = quotient + 1/y'`. Returns false if a term exceeds `Int64`.
     mutating func append(_ quotient: Int64) -> Bool {
         guard let numerator = Self.sum(p, times: quotient, plus: q),
             let denominator = Self.sum(r, times: quotient, plus: s)
@@ -20,7 +20,7 @@ struct Continuant {
         return true
     }
 
-    /// The fraction at the integer `y`, which is in lowest terms; nil where a term reaches `limit`.
+    /// The fraction for the integer `y`, in lowest terms; nil if a term reaches `limit`.
     func fraction(at y: Int64, limit: Int64) -> Rank? {
         guard let numerator = Self.sum(p, times: y, plus: q), let denominator = Self.sum(r, times: y, plus: s),
             Rank.isWithin(limit, numerator: numerator, denominator: denominator)

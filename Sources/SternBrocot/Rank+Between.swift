@@ -1,14 +1,15 @@
 extension Rank {
-    /// The simplest fraction strictly between two ranks: the one of least denominator, then of least |numerator|.
+    /// The simplest fraction strictly between two ranks: the one with the least denominator and, among those, with the least
+    /// |numerator|.
     ///
-    /// That is the highest node of the Stern–Brocot tree within the gap. It is found from the common beginning of the two
-    /// continued fractions, in O(log ``limit``) steps.
+    /// This fraction is the highest node of the Stern–Brocot tree in the gap. It is computed from the common first quotients
+    /// of the two continued fractions, in O(log ``limit``) steps.
     ///
     /// - Parameters:
     ///   - lower: The lower end of the gap; nil stands for −1/0.
     ///   - upper: The upper end of the gap, greater than `lower` (a precondition); nil stands for 1/0.
     ///   - limit: The bound of both terms, 2 to ``limit``.
-    /// - Returns: nil where the simplest fraction has a term outside `limit`: the gap has no room.
+    /// - Returns: The fraction; nil if one of its terms is outside `limit`, so that the gap has no room.
     public static func between(_ lower: Rank?, _ upper: Rank?, limit: Int64 = Rank.limit) -> Rank? {
         precondition(limit > 1 && limit <= Rank.limit, "the limit of a rank's terms is from 2 to 2^62")
         if let lower, let upper { precondition(lower < upper, "\(lower) is not below \(upper)") }
@@ -19,7 +20,7 @@ extension Rank {
         return positive(between: lower, and: upper, limit: limit)
     }
 
-    /// `between` where `lower` is not negative.
+    /// The same as `between`, for a `lower` that is not negative.
     private static func positive(between lower: Rank, and upper: Rank?, limit: Int64) -> Rank? {
         var prefix = CommonPrefix(lower: lower, upper: upper)
         guard let quotient = prefix.extend() else { return nil }
@@ -27,21 +28,21 @@ extension Rank {
     }
 }
 
-/// What the continued fractions of two bounds have in common, and what is left of either.
+/// The common first quotients of the continued fractions of two bounds, and the rests after them.
 struct CommonPrefix {
     private(set) var continuant = Continuant()
-    /// The rests of the bounds, smaller one first. As `continuant` decreases or not, `smaller` belongs to the upper or lower bound.
+    /// The rests of the two bounds. `smaller` is the rest of the upper bound if `continuant` is decreasing, else of the lower.
     private(set) var smaller: (numerator: Int64, denominator: Int64)
     private(set) var greater: (numerator: Int64, denominator: Int64)
 
-    /// The bounds satisfy 0 <= `lower` < `upper`; nil is infinity.
+    /// The bounds must satisfy 0 <= `lower` < `upper`; nil stands for infinity.
     init(lower: Rank, upper: Rank?) {
         smaller = (lower.numerator, lower.denominator)
         greater = upper.map { ($0.numerator, $0.denominator) } ?? (1, 0)
     }
 
-    /// Takes over quotients as long as no integer lies strictly between the rests. Returns the integral part of the smaller rest
-    /// then, nil where a term leaves `Int64`.
+    /// Appends common quotients until an integer lies strictly between the rests. Returns the integral part of the smaller
+    /// rest, or nil if a term exceeds `Int64`.
     mutating func extend() -> Int64? {
         while true {
             let (quotient, remainder) = smaller.numerator.quotientAndRemainder(dividingBy: smaller.denominator)

@@ -1,16 +1,17 @@
 extension Rank {
-    /// Ranks in ascending order, all of them strictly between two others.
+    /// Several ranks in ascending order, strictly between two others.
     ///
-    /// One rank is ``between(_:_:limit:)``. Beside an infinite end they are the consecutive integers that begin (or end) there. Else,
-    /// with `width = (upper − lower) / (count + 1)`, the i-th is the simplest fraction strictly between `lower + width · (i − ½)` and
-    /// `lower + width · (i + ½)`. Each takes O(log ``limit``) steps.
+    /// A single rank is that of ``between(_:_:limit:)``. If one end is infinite, the ranks are consecutive integers that begin
+    /// (or end) with the result of `between`. Otherwise, with `width = (upper − lower) / (count + 1)`, rank number i is the
+    /// simplest fraction strictly between `lower + width · (i − ½)` and `lower + width · (i + ½)`. Each rank takes
+    /// O(log ``limit``) steps.
     ///
     /// - Parameters:
-    ///   - count: How many, 0 to 2^32.
+    ///   - count: The number of ranks, 0 to 2^32.
     ///   - lower: The lower end of the gap; nil stands for −1/0.
     ///   - upper: The upper end of the gap, greater than `lower` (a precondition); nil stands for 1/0.
     ///   - limit: The bound of both terms, 2 to ``limit``.
-    /// - Returns: nil where one of the ranks has a term outside `limit`: the gap has no room for that many.
+    /// - Returns: The ranks; nil if a term of one of them is outside `limit`, so that the gap has no room for so many.
     public static func spread(
         _ count: Int, between lower: Rank?, and upper: Rank?, limit: Int64 = Rank.limit
     ) -> [Rank]? {
@@ -38,10 +39,10 @@ extension Rank {
         return (first...first + length).map { Rank(reducedNumerator: $0, denominator: 1) }
     }
 
-    /// `spread` where `lower` is not negative.
+    /// The same as `spread`, for a `lower` that is not negative.
     ///
-    /// All cells lie between the bounds, so their continued fractions begin with what the bounds have in common. That is worked out once,
-    /// and leaves short numbers wherever the bounds are close together.
+    /// All results lie between the bounds, so their continued fractions begin with the common quotients of the bounds. These
+    /// are computed once. If the bounds are close together, the rests are short numbers.
     private static func positive(_ count: Int, between lower: Rank, and upper: Rank, limit: Int64) -> [Rank]? {
         var prefix = CommonPrefix(lower: lower, upper: upper)
         guard prefix.extend() != nil else { return nil }
@@ -49,7 +50,8 @@ extension Rank {
         let rest = continuant.isDecreasing ? prefix.greater : prefix.smaller
         let scale = UInt64(2 * (count + 1))
         let distance = crossDistance(lower, upper)
-        // In units of half a cell, the boundary t is (numerator ± t·p, denominator ∓ t·q): linear in t, never negative.
+        // In units of half a cell (width / 2), boundary number t is the fraction (numerator ± t·p) / (denominator ∓ t·q): both
+        // terms are linear in t and never negative.
         let origin = (
             numerator: UInt192.product(product(upper.denominator, rest.numerator), scale),
             denominator: UInt192.product(product(upper.denominator, rest.denominator), scale)
@@ -80,7 +82,7 @@ extension Rank {
         return ranks
     }
 
-    /// `spread` where `lower` is negative and `upper` positive.
+    /// The same as `spread`, for a negative `lower` and a positive `upper`.
     private static func straddling(_ count: Int, between lower: Rank, and upper: Rank, limit: Int64) -> [Rank]? {
         let scale = UInt64(2 * (count + 1))
         let distance = crossDistance(lower, upper)
@@ -110,7 +112,7 @@ extension Rank {
         return ranks
     }
 
-    /// As `between`, on the rests that follow a known beginning.
+    /// The same as `between`, for two rests that follow known first quotients.
     private static func simplest(
         between lower: WideFraction, and upper: WideFraction, after prefix: Continuant, limit: Int64
     ) -> Rank? {
@@ -119,7 +121,7 @@ extension Rank {
         while true {
             guard let (quotient, remainder) = smaller.numerator.quotientAndRemainder(dividingBy: smaller.denominator)
             else { return nil }
-            // 0 <= smaller - quotient < 1, so an integer lies between unless greater - quotient <= 1.
+            // Because 0 <= smaller - quotient < 1, an integer lies between the rests if greater - quotient > 1.
             let excess = greater.numerator - greater.denominator.multiplied(by: quotient)
             if greater.denominator < excess {
                 return continuant.fraction(at: Int64(quotient) + 1, limit: limit)
@@ -131,7 +133,7 @@ extension Rank {
         }
     }
 
-    /// The numerator of `upper − lower` over the product of their denominators: less than 2^125.
+    /// The numerator of `upper − lower`, written over the product of both denominators. It is less than 2^125.
     private static func crossDistance(_ lower: Rank, _ upper: Rank) -> UInt128 {
         UInt128(
             Int128(upper.numerator) * Int128(lower.denominator) - Int128(lower.numerator) * Int128(upper.denominator))
@@ -142,7 +144,7 @@ extension Rank {
     }
 }
 
-/// A fraction of wide terms, not in lowest terms; a zero denominator is infinity.
+/// A fraction with wide terms, not reduced to lowest terms. A denominator of zero means infinity.
 private struct WideFraction {
     let numerator: UInt192
     let denominator: UInt192

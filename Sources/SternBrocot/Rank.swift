@@ -1,11 +1,12 @@
-/// An exact fraction that says where an item stands in its list.
+/// An exact fraction that gives the place of an item in its list.
 ///
-/// Ranks are in lowest terms and bounded, so that the mediant of any two of them still fits `Int64`. They are compared by value.
+/// Ranks are in lowest terms. Their terms are bounded, so that the mediant of any two ranks fits `Int64`. Ranks are compared
+/// by value.
 public struct Rank: Hashable, Sendable {
     /// The bound of both terms: `|numerator| < limit` and `1 <= denominator < limit`.
     public static let limit: Int64 = 1 << 62
 
-    /// The numerator, which carries the sign.
+    /// The numerator, which has the sign of the fraction.
     public let numerator: Int64
     /// The denominator, at least 1.
     public let denominator: Int64
@@ -18,7 +19,7 @@ public struct Rank: Hashable, Sendable {
         self.init(reducedNumerator: numerator, denominator: denominator)
     }
 
-    /// The caller warrants lowest terms within ``limit``.
+    /// The caller guarantees lowest terms within ``limit``.
     init(reducedNumerator: Int64, denominator: Int64) {
         self.numerator = reducedNumerator
         self.denominator = denominator
@@ -34,7 +35,7 @@ public struct Rank: Hashable, Sendable {
         return larger
     }
 
-    /// The same distance from zero, on its other side.
+    /// The fraction with the opposite sign.
     var negated: Rank { Rank(reducedNumerator: -numerator, denominator: denominator) }
 }
 

@@ -1,6 +1,6 @@
 /// The few operations that ``Rank/spread(_:between:and:limit:)`` needs on integers of 129 to 192 bits.
 ///
-/// No operation may overflow: the caller's operands are bounded.
+/// No operation overflows, because the callers' operands are bounded.
 struct UInt192: Comparable {
     private var high: UInt64
     private var low: UInt128
@@ -27,7 +27,7 @@ struct UInt192: Comparable {
         return UInt192(high: lhs.high - rhs.high - (borrows ? 1 : 0), low: low)
     }
 
-    /// The quotient and the remainder; nil where the quotient is 2^62 or more.
+    /// The quotient and the remainder; nil if the quotient is 2^62 or more.
     func quotientAndRemainder(dividingBy divisor: UInt192) -> (quotient: UInt64, remainder: UInt192)? {
         let limit: UInt64 = 1 << 62
         if divisor.leadingZeroBitCount - leadingZeroBitCount >= 63 { return nil }
@@ -35,7 +35,8 @@ struct UInt192: Comparable {
             let quotient = low / divisor.low
             return quotient < limit ? (UInt64(quotient), UInt192(low - quotient * divisor.low)) : nil
         }
-        // The 64 leading bits of the divisor, rounded up, give a step that is never too great and falls short by 2^-62 of itself.
+        // Dividing by the 64 leading bits of the divisor, rounded up, gives a step that is never too large, and too small by
+        // at most 2^-62 of itself.
         let shift = 128 - divisor.leadingZeroBitCount
         let leadingDivisor = divisor.bits(from: shift) + 1
         var quotient: UInt64 = 0
@@ -57,7 +58,7 @@ struct UInt192: Comparable {
         return UInt192(high: product.high + high * factor, low: product.low)
     }
 
-    /// The bits from `shift` up, which must fit 128; `shift` is 1 to 127.
+    /// The value shifted right by `shift` bits (1 to 127). The result must fit 128 bits.
     private func bits(from shift: Int) -> UInt128 {
         (low >> shift) | (UInt128(high) << (128 - shift))
     }

@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// The datagram socket on which systemd is told how a service fares:
+/// The datagram socket with which a service reports its state to systemd:
 /// <https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html>.
 struct NotifySocket: Sendable {
     /// A path, or a name in the abstract namespace after an `@`.
     let address: String
 
-    /// Nil where the address is neither, or too long to be one.
+    /// Nil if the address is neither, or too long.
     init?(_ address: String) {
         guard address.hasPrefix("/") || address.hasPrefix("@"), address.utf8.count > 1,
             address.utf8.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
@@ -18,7 +18,7 @@ struct NotifySocket: Sendable {
         self.address = address
     }
 
-    /// Sends one message, lines of `NAME=value`. A manager that is gone is no reason to fail.
+    /// Sends one message of lines `NAME=value`. Errors are ignored: the service works without systemd too.
     func send(_ message: String) {
         #if canImport(Glibc)
             let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,9 +1,9 @@
-/// Where an HTTP server listens: `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`.
+/// The address on which an HTTP server listens: `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`.
 package struct ProbeAddress: Hashable, Sendable, CustomStringConvertible {
     package let host: String
     package let port: Int
 
-    /// Nil where the text has no port or no host.
+    /// Nil if the text has no host or no port.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil

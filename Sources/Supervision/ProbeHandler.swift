@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers one request, and closes the connection: probes are rare, and what is more would have to be bounded.
+/// Answers one request and closes the connection. Probes are rare, and with one request per connection nothing else must be
+/// limited.
 final class ProbeHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -46,7 +47,8 @@ final class ProbeHandler: ChannelInboundHandler {
         }
         let path = String(head.uri.prefix { $0 != "?" })
         guard let route = routes[path] else {
-            return ProbeAnswer(status: 404, body: "There is \(routes.keys.sorted().joined(separator: ", ")).\n")
+            return ProbeAnswer(
+                status: 404, body: "not found; try one of \(routes.keys.sorted().joined(separator: ", "))\n")
         }
         return route()
     }

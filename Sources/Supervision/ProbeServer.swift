@@ -11,7 +11,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// What a probe is answered with.
+/// The answer to a probe.
 package struct ProbeAnswer: Sendable {
     package let status: Int
     package let contentType: String
@@ -24,25 +24,25 @@ package struct ProbeAnswer: Sendable {
     }
 }
 
-/// A small HTTP server for health probes and metrics: GET and HEAD of fixed paths, on a thread of its own, so that it
-/// answers however busy everything else is.
+/// A small HTTP server for health probes and metrics. It answers GET and HEAD for fixed paths on its own thread, so that it
+/// answers even if the rest of the program is busy.
 package final class ProbeServer: Service {
-    /// What answers each path. It is called on the server's thread, and must not wait.
+    /// The function that answers each path. It is called on the server's thread and must not block.
     package typealias Routes = [String: @Sendable () -> ProbeAnswer]
 
-    /// Where more connections than this are open at once, the oldest is closed: probes take milliseconds, so that it is
-    /// the one that asks for nothing.
+    /// The limit of open connections. Beyond it the oldest connection is closed: a probe takes milliseconds, so the oldest
+    /// connection is most likely one that sends nothing.
     package static let mostConnections = 64
 
-    /// The port that it listens on.
+    /// The port that the server listens on.
     package let port: Int
     private let channel: any Channel
     private let group: MultiThreadedEventLoopGroup
 
-    /// Listens at once; port 0 is any that is free. Each connection has one request and its answer, and `patience` for
-    /// both, however busily somebody sends.
+    /// Starts to listen. Port 0 means any free port. Each connection can send one request; request and answer together may
+    /// take `patience`, even if the client keeps sending.
     ///
-    /// - Throws: ``ProbeServerError`` where it can't.
+    /// - Throws: ``ProbeServerError`` if the server can't listen on the address.
     package static func start(
         at address: ProbeAddress, routes: Routes, patience: Duration = .seconds(10), logger: Logger
     ) async throws -> ProbeServer {
@@ -75,22 +75,22 @@ package final class ProbeServer: Service {
         port = channel.localAddress?.port ?? 0
     }
 
-    /// Answers until it is told to stop.
+    /// Answers requests until the service shuts down.
     package func run() async throws {
-        // Throws when it is cancelled, which is a request too.
+        // An error means that the task was cancelled, which is a request to stop too.
         try? await gracefulShutdown()
         try? await channel.close()
         try await group.shutdownGracefully()
     }
 }
 
-/// Where a ``ProbeServer`` can't listen.
+/// A ``ProbeServer`` can't listen on its address.
 package struct ProbeServerError: Error, CustomStringConvertible {
     let address: ProbeAddress
     let underlying: any Error
 
     package var description: String {
-        "HTTP can't be answered on \(address): \(reason). Choose another address with --http."
+        "The HTTP server can't listen on \(address): \(reason). Choose another address with --http."
     }
 
     private var reason: String {
@@ -104,12 +104,12 @@ package struct ProbeServerError: Error, CustomStringConvertible {
     }
 }
 
-/// Bounds how many connections are open at once, since each takes a descriptor.
+/// Limits the number of open connections, because each one needs a file descriptor.
 private final class OpenConnections: Sendable {
-    /// From the oldest on.
+    /// The open connections, the oldest first.
     private let channels = Mutex<[any Channel]>([])
 
-    /// Takes in a connection that was just accepted, and closes the oldest one if there are too many.
+    /// Adds a new connection, and closes the oldest one if there are too many.
     func admit(_ channel: any Channel) {
         let oldest = channels.withLock { channels -> (any Channel)? in
             channels.append(channel)

@@ -7,17 +7,17 @@ import ServiceLifecycle
     import Darwin
 #endif
 
-/// Tells systemd when the service is ready, that it is alive, what it does, and when it stops.
+/// Reports to systemd when the service is ready, that it is alive, what it does, and when it stops.
 ///
-/// Does nothing where the process was not started by systemd as `Type=notify`.
+/// It does nothing if systemd did not start the process as a unit with `Type=notify`.
 package struct SystemdNotifier: Service {
-    /// What there is to tell. Called every few seconds at most.
+    /// Functions that read the state to report. Each is called every few seconds at most.
     package struct Probe: Sendable {
         /// Whether requests are being applied.
         let isReady: @Sendable () -> Bool
-        /// Whether everything turns: else the watchdog is not fed, and systemd restarts the service.
+        /// Whether all loops make progress. If not, no sign of life is sent, and systemd restarts the service.
         let isAlive: @Sendable () -> Bool
-        /// One line for people.
+        /// The state in one line, for people.
         let status: @Sendable () -> String
 
         package init(
@@ -34,7 +34,7 @@ package struct SystemdNotifier: Service {
     private let watchdog: Duration?
     private let probe: Probe
 
-    /// Nil where nobody wants to be told. `environment` is the process's.
+    /// Nil if systemd expects no reports. `environment` contains the variables of the process.
     package init?(environment: [String: String], probe: Probe) {
         guard let socket = environment["NOTIFY_SOCKET"].flatMap(NotifySocket.init) else { return nil }
         self.socket = socket
@@ -42,7 +42,7 @@ package struct SystemdNotifier: Service {
         watchdog = Self.watchdog(environment)
     }
 
-    /// How long systemd waits for a sign of life; nil where it does not, or not of this process.
+    /// How long systemd waits for a sign of life; nil if it expects none, or expects it from another process.
     private static func watchdog(_ environment: [String: String]) -> Duration? {
         guard let limit = environment["WATCHDOG_USEC"].flatMap({ Int($0) }), limit > 0 else { return nil }
         if let process = environment["WATCHDOG_PID"], process != "\(getpid())" { return nil }
@@ -51,7 +51,7 @@ package struct SystemdNotifier: Service {
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
-            // Three times in the time that systemd waits.
+            // Three signs of life in the time that systemd waits.
             let pause = min(watchdog.map { $0 / 3 } ?? .seconds(5), .seconds(5))
             var (isReady, status, nextSign) = (false, "", ContinuousClock.now)
             while !Task.isCancelled {
@@ -70,7 +70,7 @@ package struct SystemdNotifier: Service {
                     nextSign = isReady ? .now : .now + pause
                 }
                 if !message.isEmpty { socket.send(message) }
-                // At the start soon, since others wait for readiness.
+                // Before readiness the pause is short, because other units wait for it.
                 try? await Task.sleep(for: isReady ? pause : .milliseconds(50))
             }
         }

@@ -42,7 +42,7 @@ import Testing
                 "daemon", "--http", "127.0.0.1:\(port)", "--log-format", format)
             #expect(second.exitCode == 1)
             let message =
-                "HTTP can't be answered on 127.0.0.1:\(port): another program uses this port. Choose another address with --http."
+                "The HTTP server can't listen on 127.0.0.1:\(port): another program uses this port. Choose another address with --http."
             #expect(
                 second.errors.contains(format == "json" ? #""message":"\#(message)""# : "brocot: \(message)"),
                 "\(second.errors)")

@@ -89,7 +89,7 @@ struct LibraryTransactionTests {
                 }
             }
             #expect(error?.code == .snapshotIsolation)
-            #expect(error?.message.contains("at \(level): its snapshot may be older than the lock") == true)
+            #expect(error?.message.contains("at \(level), so its snapshot may be older than the list's lock") == true)
         }
         #expect(try await fixture.items(of: "list") == ["a", "b"])
     }

@@ -16,7 +16,7 @@ import Testing
                    | \t         ^
                 SQLSTATE: 42601
                 """))
-        #expect(message.hasSuffix("This migration left nothing behind; earlier ones stay."))
+        #expect(message.hasSuffix("This migration changed nothing; earlier migrations stay applied."))
     }
 
     @Test func showsTheStatementWhereTheServerGivesNoPosition() async throws {

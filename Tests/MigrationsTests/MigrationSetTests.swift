@@ -34,7 +34,7 @@ import Testing
     @Test func refusesAGapInTheNumbers() {
         #expect(
             refusal(("0001_a.sql", "SELECT 1"), ("0003_c.sql", "SELECT 1"))
-                == "There is no migration 2, and the next is dir/0003_c.sql. Add the missing file, or renumber the others."
+                == "Migration 2 is missing, and the next one is dir/0003_c.sql. Add the missing file, or renumber the others."
         )
     }
 

@@ -71,7 +71,7 @@ import Testing
         let changed = Migrator(connection: connection, set: try migrations("SELECT 2", "SELECT 3"))
         #expect(try await changed.status().state == .drifted)
         let message = await failure(of: changed)
-        #expect(message?.contains("migration 1 step was applied with another text than it has now") == true)
+        #expect(message?.contains("migration 1 step was applied with a different text") == true)
     }
 
     @Test func refusesADatabaseThatIsNewer() async throws {
