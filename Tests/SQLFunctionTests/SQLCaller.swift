@@ -45,11 +45,13 @@ struct SQLCaller {
         }
     }
 
+    /// One item goes by the functions for one item.
     static func call(_ move: Move, suffix: String) -> SQL {
         let (list, table) = (move.list.list, move.list.orderedTable)
+        let kind = (move.items.count == 1 ? "" : "_items") + suffix
+        let items: SQL = move.items.count == 1 ? "\(move.items[0])" : "\(move.items)"
         guard let placement = move.placement else {
-            return
-                "SELECT brocot.remove_items\(unsafeRaw: suffix)(\(list), \(move.items), ordered_table => \(table))"
+            return "SELECT brocot.remove\(unsafeRaw: kind)(\(list), \(items), ordered_table => \(table))"
         }
         let place: SQL =
             switch placement {
@@ -60,7 +62,7 @@ struct SQLCaller {
             case .at(let position): "at => \(position)"
             }
         return """
-            SELECT brocot.move_items\(unsafeRaw: suffix)(\(list), \(move.items), \(place),
+            SELECT brocot.move\(unsafeRaw: kind)(\(list), \(items), \(place),
                 from_list => \(move.source?.list as String?), ordered_table => \(table), missing => \(move.missing.rawValue))
             """
     }

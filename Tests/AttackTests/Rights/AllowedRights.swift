@@ -83,9 +83,11 @@ enum AllowedRights {
         routine brocot.move_now(bigint,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move_now(text,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move_now(uuid,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.move_single(text,text,text,text,text,bigint,boolean,boolean,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.neighbour(brocot.order_shape,text,boolean,numeric,numeric[],bigint,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.order_shape(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.place_single(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.raise_rejection(text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.rank_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -109,6 +111,7 @@ enum AllowedRights {
         routine brocot.remove_now(uuid,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.request_status(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.single_placement(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.skip_duplicate_request() |  |  |  |  |
         routine brocot.take_out(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.wait_for(bigint,interval,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
