@@ -22,10 +22,13 @@ struct ClusterDirectory: Sendable {
     private var lockFile: String { "\(path)/lock" }
     private var portFile: String { "\(path)/port" }
 
-    /// Creates a new folder in the system's folder for temporary files.
-    static func temporary(account: ServerAccount?) async throws(LocalPostgresError) -> ClusterDirectory {
+    /// Creates a new folder in `parent`, or else in the system's folder for temporary files.
+    static func temporary(
+        in parent: String?, account: ServerAccount?
+    ) async throws(LocalPostgresError) -> ClusterDirectory {
         var parents = ["/tmp"]
         if let chosen = ProcessInfo.processInfo.environment["TMPDIR"], !chosen.isEmpty { parents.insert(chosen, at: 0) }
+        if let parent { parents.insert(parent, at: 0) }
         var refused = ""
         for parent in parents {
             // If this process is killed, the server's account deletes the folder.

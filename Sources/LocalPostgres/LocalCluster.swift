@@ -24,6 +24,8 @@ package actor LocalCluster {
     package struct Configuration: Sendable {
         /// The cluster's folder, as an absolute path; nil for a throwaway cluster in the folder for temporary files.
         package var directory: String?
+        /// The folder in which a throwaway cluster gets its folder, as an absolute path; nil: the folder for temporary files.
+        package var parentOfThrowaway: String?
         /// The TCP port on 127.0.0.1. With nil, the previous port is used if it is free, else any free port.
         package var port: UInt16?
         /// Server settings, for example `["fsync": "off"]`.
@@ -32,10 +34,11 @@ package actor LocalCluster {
         package var startTimeout: Duration
 
         package init(
-            directory: String? = nil, port: UInt16? = nil, settings: [String: String] = [:],
-            startTimeout: Duration = .seconds(60)
+            directory: String? = nil, parentOfThrowaway: String? = nil, port: UInt16? = nil,
+            settings: [String: String] = [:], startTimeout: Duration = .seconds(60)
         ) {
             self.directory = directory
+            self.parentOfThrowaway = parentOfThrowaway
             self.port = port
             self.settings = settings
             self.startTimeout = startTimeout
@@ -69,7 +72,7 @@ package actor LocalCluster {
         if let path = configuration.directory {
             files = ClusterDirectory(path: path, account: account)
         } else {
-            files = try await .temporary(account: account)
+            files = try await .temporary(in: configuration.parentOfThrowaway, account: account)
         }
         try await files.prepare()
         isThrowaway = configuration.directory == nil

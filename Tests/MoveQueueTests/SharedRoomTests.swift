@@ -5,7 +5,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("Where a batch has no room for all requests", .database, .timeLimit(.minutes(5)))
+@Suite("Where a batch has no room for all requests", .database, .timeLimit(.minutes(10)))
 struct SharedRoomTests {
     private static let roomForFifty: QueueConfiguration = {
         var configuration = QueueConfiguration()

@@ -13,7 +13,8 @@ package enum TestServer: Sendable {
 
     static func start(settings: [String: String]) async throws -> LocalCluster {
         let settings = defaultSettings.merging(settings) { _, chosen in chosen }
-        let cluster = try await LocalCluster(.init(settings: settings), installation: .locate())
+        let cluster = try await LocalCluster(
+            .init(parentOfThrowaway: MemoryFileSystem.path, settings: settings), installation: .locate())
         try await cluster.start()
         return cluster
     }
