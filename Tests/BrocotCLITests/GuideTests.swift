@@ -1,0 +1,72 @@
+import FoundationEssentials
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("The guides from other libraries", .database(migrated: false), .timeLimit(.minutes(10))) struct GuideTests {
+    @Test(
+        "work as they are printed: schema, commands, moves and the resulting order",
+        arguments: ["from-acts-as-list", "from-django-ordered-model", "from-fractional-indexing"])
+    func guide(name: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        var previous: Block?
+        var compared = 0
+        for block in try Self.blocks(of: name) {
+            switch block.language {
+            case "sql" where !block.text.hasPrefix("SELECT title"): try await connection.execute(script: block.text)
+            case "sh":
+                for command in block.text.split(separator: "\n") {
+                    let result = try await BrocotProcess.run(Self.arguments(of: command))
+                    #expect(result.exitCode == 0, "\(command): \(result.errors)")
+                }
+            case "" where previous?.language == "sql":
+                let query = try #require(previous?.text)
+                if query.contains("rank") { #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0) }
+                let printed = block.text.split(separator: "\n").dropFirst(2).map(Self.cells)
+                let rows = try await connection.query(SQL(unsafeRaw: Self.withText(query)))
+                #expect(try rows.map { [try $0.decode(0), try $0.decode(1)] } == printed)
+                compared += 1
+            default: break
+            }
+            previous = block
+        }
+        #expect(compared >= 1)
+    }
+
+    private struct Block {
+        let language: String
+        let text: String
+    }
+
+    /// The code blocks of a page of `docs/`.
+    private static func blocks(of name: String) throws -> [Block] {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOfFile: folder.appending(path: "docs/\(name).md").path, encoding: .utf8)
+        // Every second part stands between two fences.
+        return page.split(separator: "```", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
+            .map { part in
+                let lines = part.element.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+                return Block(language: String(lines[0]), text: lines.count == 2 ? String(lines[1]) : "")
+            }
+    }
+
+    /// Splits a command line like a shell does, for arguments in single quotes; the program's name is left out.
+    private static func arguments(of command: Substring) -> [String] {
+        command.split(separator: "'", omittingEmptySubsequences: false).enumerated().flatMap { part in
+            part.offset % 2 == 1
+                ? [String(part.element)] : part.element.split(separator: " ").map(String.init)
+        }.dropFirst().map { $0 }
+    }
+
+    private static func cells(of line: Substring) -> [String] {
+        line.split(separator: "|").map { cell in
+            String(cell.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+
+    /// The query with its second column as text.
+    private static func withText(_ query: String) -> String {
+        query.replacing("SELECT title, rank ", with: "SELECT title, rank::text ").replacing(";", with: "")
+    }
+}
