@@ -178,7 +178,7 @@ let package = Package(
             name: "BrocotCLITests",
             dependencies: [
                 "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "SupervisionHarness",
-                "TestPostgres", subprocess, logging, serviceLifecycle,
+                "TestPostgres", subprocess, logging, serviceLifecycle, configuration,
             ],
             swiftSettings: strict),
     ]

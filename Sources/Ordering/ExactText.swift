@@ -1,5 +1,5 @@
-/// Text that equals other text where its bytes do, as keys in the database: `String` takes é for the same whether it is
-/// one character or a letter with an accent.
+/// Text that is compared by its bytes, as keys in the database are. `String` considers é equal to the letter e with a combining
+/// accent, although their bytes differ.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 
@@ -7,7 +7,7 @@ package struct ExactText: Hashable, Sendable {
 
     package static func == (left: ExactText, right: ExactText) -> Bool {
         guard left.text.utf8.count == right.text.utf8.count else { return false }
-        // Over the bytes themselves: the views would be gone through index by index.
+        // Comparing contiguous bytes is faster than comparing the UTF-8 views index by index.
         var (left, right) = (left.text, right.text)
         return left.withUTF8 { left in right.withUTF8 { right in left.elementsEqual(right) } }
     }
@@ -15,7 +15,7 @@ package struct ExactText: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // Keeps a text apart from the one that is hashed after it.
+        // This byte separates the text from the next one that is hashed.
         hasher.combine(UInt8.max)
     }
 }

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// A column of an ordered table whose values move requests name by their text.
+/// A list column or the item column of an ordered table. Requests contain its values as text.
 package struct KeyColumn: Hashable, Sendable {
     package let name: String
     package let type: KeyType

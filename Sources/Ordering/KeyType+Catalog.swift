@@ -1,8 +1,8 @@
 import LibPQ
 
-/// How the type of a column is found in the catalog.
+/// Reads the type of a column from the catalog.
 extension KeyType {
-    /// What ``init(_:from:)`` reads of a row of `pg_attribute`, joined with ``source(of:)``.
+    /// The columns that ``init(_:from:)`` reads, for a row of `pg_attribute` that is joined with ``source(of:)``.
     package static func columns(of attribute: SQL) -> SQL {
         """
         base.schema_name, base.name, pg_catalog.format_type(\(attribute).atttypid, NULL),
@@ -16,7 +16,7 @@ extension KeyType {
         """
     }
 
-    /// The type that the column's domain, if it is one, is made of.
+    /// A join with the column's type or, for a domain, with the domain's base type.
     package static func source(of attribute: SQL) -> SQL {
         """
         LEFT JOIN LATERAL (

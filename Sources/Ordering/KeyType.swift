@@ -1,9 +1,9 @@
 import LibPQ
 
-/// The type of a key column of an ordered table. A domain counts as the type that it is made of.
+/// The type of a key column of an ordered table. A domain counts as its base type.
 ///
-/// Requests carry keys as text. Only the canonical text of a value names it, since `01` beside `1` would be a second
-/// name for one list. So these are the types whose values have one text in every session.
+/// Requests contain keys as text. Only the canonical text of a value is accepted, because `01` beside `1` would be a second
+/// name for the same list. So a key type must have the same text for a value in every session.
 package enum KeyType: Hashable, Sendable {
     case text
     case varchar
@@ -15,7 +15,7 @@ package enum KeyType: Hashable, Sendable {
     case date
     case enumeration(Enumeration)
 
-    /// An enumerated type of the user's.
+    /// An enumerated type of the user.
     package struct Enumeration: Hashable, Sendable {
         package let schema: String
         package let name: String
@@ -32,7 +32,7 @@ package enum KeyType: Hashable, Sendable {
     package static let names =
         "text, varchar, smallint, integer, bigint, uuid, boolean, date, enum types, and domains over these"
 
-    /// The type of this name in `pg_catalog`; nil where it can't be a key.
+    /// The type with this name in `pg_catalog`; nil if it can't be a key.
     init?(systemName: String) {
         switch systemName {
         case "text": self = .text
@@ -68,12 +68,12 @@ package enum KeyType: Hashable, Sendable {
         return SQL(unsafeRaw: name)
     }
 
-    /// The text that names a value, whatever the session's `DateStyle`.
+    /// The canonical text of a value, with any `DateStyle` of the session.
     package func text(of value: SQL) -> SQL {
         self == .date ? "(pg_catalog.to_jsonb(\(value)) #>> '{}')" : "\(value)::text"
     }
 
-    /// Whether `key` is what PostgreSQL prints for some value of this type.
+    /// Whether `key` is the canonical text of a value of this type: the text that PostgreSQL prints for it.
     package func isCanonical(_ key: String) -> Bool {
         switch self {
         case .text, .varchar: true

@@ -1,16 +1,16 @@
-/// A list: one scope within an ordered table. Ranks are compared within a list only.
+/// A list of an ordered table. Ranks are compared only within a list.
 ///
-/// A text is a list of the built-in table: `"groceries"` is `ListIdentifier("groceries", of: "items")`. Two are equal
-/// where their bytes are, as in the database: not every text that Swift takes for the same.
+/// A string literal is a list of the built-in table: `"groceries"` is `ListIdentifier("groceries", of: "items")`. Identifiers
+/// are compared by their bytes, as in the database. So two texts that Swift considers equal can be different lists.
 public struct ListIdentifier: Sendable {
-    /// The name of the ordered table in `brocot.ordered_tables`: `items`, else `schema.table`.
+    /// The name of the ordered table in `brocot.ordered_tables`, such as `items` or `schema.table`.
     public let orderedTable: String
     /// The list's key, as PostgreSQL prints it: 0 to 1,024 bytes.
     public let list: String
 
     /// - Parameters:
-    ///   - list: its key, as PostgreSQL prints it: `42` for a `bigint`, not `042`.
-    ///   - orderedTable: its name in `brocot.ordered_tables`.
+    ///   - list: The list's key, as PostgreSQL prints it: `42` for a `bigint`, not `042`.
+    ///   - orderedTable: The name of the ordered table in `brocot.ordered_tables`.
     public init(_ list: String, of orderedTable: String = "items") {
         self.init(orderedTable: orderedTable, list: list)
     }
@@ -22,7 +22,7 @@ public struct ListIdentifier: Sendable {
 }
 
 extension ListIdentifier: Hashable {
-    /// Whether table and list are the same bytes.
+    /// Whether table and list have the same bytes.
     public static func == (left: ListIdentifier, right: ListIdentifier) -> Bool {
         ExactText(left.list) == ExactText(right.list) && ExactText(left.orderedTable) == ExactText(right.orderedTable)
     }
@@ -40,6 +40,6 @@ extension ListIdentifier: ExpressibleByStringInterpolation {
 }
 
 extension ListIdentifier: CustomStringConvertible {
-    /// Table and list, for people.
+    /// Table and list as text for people.
     public var description: String { "\(orderedTable)/\(list)" }
 }

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// Keys of lists of several columns: a JSON array of texts as jsonb prints it, which is what `brocot.list_key` gives.
+/// Keys of lists with several columns: a JSON array of texts in the format of jsonb, as `brocot.list_key` returns it.
 enum ListKey {
-    /// The texts; nil where the key is anything but what jsonb prints of them.
+    /// The texts in the key; nil if the key does not have exactly the format of jsonb.
     static func parts(of key: String) -> [String]? {
         guard let parts = try? JSONDecoder().decode([String].self, from: Data(key.utf8)),
             ExactText(self.key(of: parts)) == ExactText(key)

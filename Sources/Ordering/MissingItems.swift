@@ -1,10 +1,10 @@
-/// What becomes of items that a move places and that the built-in table lacks.
+/// What happens to items that a move places and that are not in the built-in table.
 ///
-/// In a table of the user's such items are always rejected: its rows are never inserted. So are items that change lists and
-/// are not in the list that they come from.
+/// In users' tables, such a move is rejected unless Brocot owns the rows. A move of items that change lists and are not in the
+/// list that they leave is always rejected.
 public enum MissingItems: String, Hashable, Sendable {
-    /// They are inserted.
+    /// The items are inserted.
     case insert
-    /// The move is rejected with ``Rejection/Code/itemNotFound``: a stale move does not bring a removed item back.
+    /// The move is rejected with ``Rejection/Code/itemNotFound``, so that an outdated move does not insert a removed item again.
     case reject
 }

@@ -1,13 +1,13 @@
-/// One change of order, whole or not at all.
+/// One change of order, which is applied as a whole or not at all.
 package struct Move: Hashable, Sendable {
-    /// What is done with the items.
+    /// What happens to the items.
     package enum Action: Hashable, Sendable {
-        /// Places the items, side by side in the order given. With `from`, they leave that list of the same table.
+        /// Places the items next to each other, in the given order. With `from`, they leave that list of the same table.
         case place(Placement, from: String? = nil)
-        /// Takes those of the items that are there out of the list's order.
+        /// Removes the items from the list's order. Items that are not in the list are ignored.
         case remove
-        /// Places those of the items that are in the list and unplaced, side by side, at the end that the table has for rows
-        /// that arrive. The others are passed over.
+        /// Places the items next to each other, at the table's end for new rows. Items that are not in the list, or already
+        /// have a rank, are ignored.
         case arrive
     }
 
@@ -15,7 +15,7 @@ package struct Move: Hashable, Sendable {
     /// 1 to 10,000 distinct keys.
     package let items: [String]
     package let action: Action
-    /// Only for items that are placed without changing lists.
+    /// What happens to missing items; it applies only to items that are placed without changing lists.
     package let missing: MissingItems
 
     package init(list: ListIdentifier, items: [String], action: Action, missing: MissingItems = .insert) {

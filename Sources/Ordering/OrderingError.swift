@@ -1,20 +1,20 @@
 import LibPQ
 
-/// Why no outcome could be found: nothing was decided.
+/// An error after which nothing is decided.
 package enum OrderingError: Error, Sendable {
     /// The database failed, or refused a statement.
     case database(PostgresError)
-    /// Rows of the list changed between two statements, by something that does not take the list's lock.
+    /// Rows of the list changed between two statements: another session writes without the list's lock.
     case rowsChangedUnderLock(key: String)
-    /// Other than the expected number of rows was written with the list and the rank that were asked for.
+    /// The number of rows that were written as requested is not the expected number.
     case unexpectedRowCount(table: String, expected: Int, written: Int)
-    /// Somebody else has rows of these lists locked, or changed them since they were read. Nothing was written.
+    /// Another session has locked rows of these lists, or has changed them after they were read. Nothing was written.
     case rowsLocked(lists: [ListIdentifier])
-    /// A stored rank is no fraction in lowest terms within bounds.
+    /// A stored rank is not a fraction in lowest terms within the limits.
     case invalidStoredRank(table: String, list: String, key: String, rank: String)
-    /// Reading more and more rows of a list does not tell where an item goes: a defect of this program.
+    /// The place of an item is still unknown after very many reads, which is a defect of this program.
     case readingDoesNotSettle(list: ListIdentifier)
-    /// A key column of the registered table has a type that can't be a key.
+    /// A key column of the registered table has an unsupported type.
     case unsupportedKeyType(table: String, column: String, type: String)
     /// The table is registered, but it or one of its key columns does not exist.
     case missingColumn(table: String, relation: String, column: String)

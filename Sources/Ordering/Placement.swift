@@ -1,4 +1,4 @@
-/// Where a move puts its items.
+/// The place of a move's items in a list.
 public enum Placement: Hashable, Sendable {
     /// Before every other item of the list.
     case first
@@ -8,8 +8,8 @@ public enum Placement: Hashable, Sendable {
     case before(String)
     /// Directly after the anchor.
     case after(String)
-    /// So that this many items stand before the first moved one; the moved items themselves do not count. Beyond the
-    /// end means last.
+    /// At this position: so many items are before the first moved item. Moved items don't count. A position beyond the end
+    /// means last.
     case at(Int)
 
     /// The item that the placement is relative to.

@@ -1,4 +1,4 @@
-/// A move of a batch, with its lists and what became of it.
+/// A move of a batch, with its lists and its outcome.
 struct BatchMove: Sendable {
     typealias Index = ElementIndex<BatchMove>
 
@@ -7,8 +7,8 @@ struct BatchMove: Sendable {
     let list: BatchList.Index
     /// The list that the items come from, if they change lists.
     let source: BatchList.Index?
-    /// nil as long as the move isn't decided.
+    /// The outcome; nil until the move is decided.
     var outcome: MoveOutcome?
-    /// The neighbours that were given new ranks for this move; nil: none were.
+    /// The neighbours that got new ranks for this move; nil if none did.
     var window: RewrittenWindow?
 }

@@ -1,21 +1,21 @@
 /// The place of an element in an array.
 ///
-/// It fits arrays of this element only: the compiler refuses the index of a list where that of a move is needed. It is a
-/// number of 32 bits and nothing else, so it costs nothing at run time.
+/// It can be used only with arrays of this element: the compiler refuses the index of a list where the index of a move is
+/// needed. It is a 32-bit number, so it has no cost at run time.
 struct ElementIndex<Element>: Hashable, Sendable {
     private let number: Int32
 
-    /// - Parameter offset: How many elements stand before this one: 0 to 2^31 − 1.
+    /// - Parameter offset: The number of elements before this one, 0 to 2^31 − 1.
     init(_ offset: Int) { number = Int32(offset) }
 
-    /// How many elements stand before this one.
+    /// The number of elements before this one.
     var offset: Int { Int(number) }
 }
 
 extension Array {
     /// The element at a place of this array.
     subscript(index: ElementIndex<Element>) -> Element {
-        // Without a copy: elements are changed where they are.
+        // This accessor changes elements in place, without copying them.
         _read { yield self[index.offset] }
         _modify { yield &self[index.offset] }
     }

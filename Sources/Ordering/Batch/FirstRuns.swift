@@ -1,5 +1,5 @@
-/// The runs from the beginning of lists that a batch still has to read, some of them at a time. Together they take bounded
-/// memory, however long the keys are: what is not read any more is looked up row by row.
+/// The runs from the beginnings of lists that a batch still has to read. Several runs are read at a time. The memory for all
+/// of them is limited, even with long keys: beyond the limit, the rows of the remaining lists are looked up one by one.
 struct FirstRuns: Sendable {
     private var needs: [ListNeed] = []
     private var bytesRead = 0
@@ -10,7 +10,7 @@ struct FirstRuns: Sendable {
         self.reading = reading
     }
 
-    /// The next runs; empty where no more are to be read.
+    /// The next runs; empty if no more runs are read.
     mutating func next() -> [ListNeed] {
         guard bytesRead <= reading.mostBytesOfFirstRuns else { return [] }
         var rows = 0
@@ -23,7 +23,7 @@ struct FirstRuns: Sendable {
         return Array(next)
     }
 
-    /// Counts what was read, as long as more is to be read.
+    /// Counts the bytes of a run that was read, as long as more runs remain.
     mutating func note(_ finding: ReadResult) {
         guard !needs.isEmpty, case .run(let rows) = finding else { return }
         bytesRead += rows.reduce(0) { $0 + ReadingPolicy.bytesPerRow + $1.key.utf8.count }

@@ -1,4 +1,4 @@
-/// What must be read from which list.
+/// A need, and the list that it concerns.
 package struct ListNeed: Hashable, Sendable {
     package let list: ListIdentifier
     package let need: Need

@@ -1,6 +1,6 @@
-/// What is read before the moves can be applied, besides what turns out to be missing on the way.
+/// The needs that are known before the moves are applied. Further needs arise while moves are applied.
 extension MoveBatch {
-    /// Lists of which so many rows are needed that reading them from the beginning costs less than looking up each row.
+    /// Lists of which so many rows are needed that reading from the beginning is cheaper than looking up each row.
     func needsOfWholeLists() -> [ListNeed] {
         guard reading.rowsPerLookup > 0 else { return [] }
         var lookups = [Int](repeating: 0, count: lists.count)
@@ -24,7 +24,7 @@ extension MoveBatch {
         }
     }
 
-    /// The rows that pending moves name, and the ends that they go to, as far as they are not known yet.
+    /// The rows that pending moves name, and the ends of lists that they need, unless they are already known.
     func needsOfPendingMoves(except excluded: Set<ListIdentifier> = []) -> [ListNeed] {
         var collected = CollectedNeeds(excluded: excluded)
         for index in pending {
@@ -48,9 +48,9 @@ extension MoveBatch {
     }
 }
 
-/// Needs in the order in which they were found.
+/// Needs without duplicates, in the order in which they were added.
 private struct CollectedNeeds {
-    /// Of these lists no row and no end is needed.
+    /// Needs of these lists are ignored.
     let excluded: Set<ListIdentifier>
     private(set) var needs: [ListNeed] = []
     private var reached: [Need.Direction: Set<ListIdentifier>] = [:]

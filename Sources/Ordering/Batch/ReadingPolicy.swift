@@ -1,34 +1,33 @@
-/// How much of a list is read at once. Whatever it says, the outcomes are the same: tests choose small numbers, so that
-/// much is read in many parts.
+/// How much of a list is read at once. The values don't affect the outcomes. Tests choose small numbers, so that rows are
+/// read in many parts.
 package struct ReadingPolicy: Sendable {
-    /// How many rows are read side by side in the time in which one is looked up by its key. 0: a list is never read from
-    /// its beginning. `docs/decisions/batches-in-memory.md` has the figure.
+    /// The number of rows that can be read in order in the time of one look-up by key. With 0, a list is never read from its
+    /// beginning. The figure was measured: see `docs/decisions/batches-in-memory.md`.
     package var rowsPerLookup = 24
-    /// From so many rows to look up on, a list may be read from its beginning.
+    /// A list may be read from its beginning if at least so many rows would be looked up.
     package var fewestLookupsOfWholeList = 8
-    /// At most so many rows are read from a list's beginning at once.
+    /// The most rows that are read from a list's beginning at once.
     package var longestFirstRun = 16_384
-    /// About so many bytes are read from a list's beginning at once, where its keys are as long as those that move.
+    /// The most bytes that are read from a list's beginning at once, estimated from the length of the moved items' keys.
     package var mostBytesOfFirstRun = 4 << 20
-    /// At most so many rows are read from the beginnings of several lists at once, which bounds what is read before its bytes
-    /// are known.
+    /// The most rows that are read from the beginnings of several lists at once. This limits a read whose size in bytes is not
+    /// yet known.
     package var mostRowsOfFirstRuns = 32_768
-    /// After so many bytes that were read from the beginnings of lists, rows of the others are looked up by their keys.
+    /// After so many bytes from the beginnings of lists, the rows of the remaining lists are looked up by key.
     package var mostBytesOfFirstRuns = 16 << 20
-    /// What a row takes beside its key, in bytes, about.
+    /// The approximate size of a row without its key, in bytes.
     static let bytesPerRow = 100
-    /// So many neighbours of an anchor are read together with it: the moves before may place items beside it.
+    /// The number of neighbours on each side that are read together with an anchor: earlier moves may place items beside it.
     package var neighboursOfAnchor = 3
-    /// The least rows of a run. Most moves need one or two.
+    /// The least number of rows of a run. Most moves need one or two.
     package var shortestRun = 4
-    /// Each time that a move waits for rows, the least rows of a run double, this often at most: 4,096 rows are the largest
-    /// window that ``RebalancingPolicy`` rewrites unless nothing smaller fits.
+    /// Each time a move waits for rows, the least number of rows of a run doubles, at most this often. It then reaches the
+    /// 4,096 rows of the largest window that ``RebalancingPolicy`` normally rewrites.
     package var mostDoublings = 10
-    /// Positions below this one are found by reading the list from its beginning. So many rows away from a position that was
-    /// read, others are found by reading the rows in between: it must be no less than the rows that are read around a
-    /// position.
+    /// A position below this number is found by reading the list from its beginning. A position at most so many rows from one
+    /// that was read is found by reading the rows in between. It must be at least the number of rows read around a position.
     package var longestPrefix = 512
-    /// So many rows more than it takes are read on the way to a position: the moves before may shift it.
+    /// The number of additional rows that are read on the way to a position, because earlier moves may shift it.
     package var positionMargin = 12
 
     package init() {}

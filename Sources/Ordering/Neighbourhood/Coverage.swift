@@ -1,23 +1,23 @@
 import SternBrocot
 
-/// The stretches of a list of which every stored row is known: disjoint closed intervals in order.
+/// The intervals of a list in which every stored row is known. They are closed, disjoint and in order.
 package struct Coverage: Sendable {
     private(set) var intervals: [RankInterval] = []
 
-    /// The interval that holds `rank`.
+    /// The interval that contains `rank`.
     func interval(containing rank: Rank) -> RankInterval? {
         let next = firstInterval(endingAtOrAfter: rank)
         guard next < intervals.count, intervals[next].reachesDown(to: rank) else { return nil }
         return intervals[next]
     }
 
-    /// The interval that holds the beginning of the list.
+    /// The interval that contains the beginning of the list.
     var fromBeginning: RankInterval? { intervals.first.flatMap { $0.lower == nil ? $0 : nil } }
 
-    /// The interval that holds the end of the list.
+    /// The interval that contains the end of the list.
     var toEnd: RankInterval? { intervals.last.flatMap { $0.upper == nil ? $0 : nil } }
 
-    /// Adds an interval, and merges those that it touches.
+    /// Adds an interval, and merges it with the intervals that it touches.
     mutating func insert(_ added: RankInterval) {
         let start = added.lower.map(firstInterval(endingAtOrAfter:)) ?? 0
         var end = start

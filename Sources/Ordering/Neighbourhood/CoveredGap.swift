@@ -1,6 +1,6 @@
 import SternBrocot
 
-/// The neighbours of a gap as far as they are known.
+/// The known neighbours of a gap.
 struct CoveredGap: GapNeighbours {
     let neighbourhood: Neighbourhood
     let index: Int

@@ -1,7 +1,7 @@
-/// Where the gap of a placement is in the known order.
+/// The place of a placement's gap in the known order.
 enum LocatedGap: Equatable {
-    /// Before the member with this index in the order; both neighbours are known.
+    /// The gap is before the member with this index in the order. Both neighbours are known.
     case gap(Int)
-    /// These rows must be known to tell.
+    /// These rows must be read first.
     case needs([Need])
 }

@@ -1,6 +1,6 @@
 import SternBrocot
 
-/// A closed stretch of a list between two ranks. An end that is nil is the end of the list.
+/// A closed interval of ranks. A nil end means the end of the list.
 package struct RankInterval: Hashable, Sendable {
     package let lower: Rank?
     package let upper: Rank?
@@ -10,14 +10,14 @@ package struct RankInterval: Hashable, Sendable {
         self.upper = upper
     }
 
-    /// Whether the interval begins at or before `rank`; nil is the beginning of the list.
+    /// Whether the interval begins at or before `rank`; nil means the beginning of the list.
     func reachesDown(to rank: Rank?) -> Bool {
         guard let lower else { return true }
         guard let rank else { return false }
         return lower <= rank
     }
 
-    /// Whether the interval ends at or after `rank`; nil is the end of the list.
+    /// Whether the interval ends at or after `rank`; nil means the end of the list.
     func reachesUp(to rank: Rank?) -> Bool {
         guard let upper else { return true }
         guard let rank else { return false }

@@ -2,24 +2,24 @@ import SternBrocot
 
 /// The known members of a list that have a rank, in the order of their ranks.
 ///
-/// A sorted array: batches know hundreds to some ten thousand members of a list, where moving memory is faster than
-/// following pointers.
+/// This is a sorted array. A batch knows hundreds to some ten thousand members of a list; for so few, moving memory is faster
+/// than following the pointers of a tree.
 struct RankOrder: Sendable {
     private(set) var ranks: ContiguousArray<Rank> = []
     private(set) var members: ContiguousArray<ListMember.Index> = []
 
     var count: Int { ranks.count }
 
-    /// How many members stand before `rank`.
+    /// The number of members before `rank`.
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
-    /// How many members stand before `rank` or have it.
+    /// The number of members before `rank` or with this rank.
     func countThrough(_ rank: Rank) -> Int {
         let before = countBefore(rank)
         return before < count && ranks[before] == rank ? before + 1 : before
     }
 
-    /// Whether items that were taken out stood in the gap before `index`, in this order.
+    /// Whether items that were taken out were in the gap before `index`, in this order.
     func stand(_ presences: [Presence], inGapBefore index: Int) -> Bool {
         var previous = index > 0 ? ranks[index - 1] : nil
         for presence in presences {
@@ -36,7 +36,7 @@ struct RankOrder: Sendable {
         members.insert(member, at: index)
     }
 
-    /// Puts members side by side at `index`. Their ranks must fit there, in order.
+    /// Inserts members at `index`. Their ranks must be in order and fit there.
     mutating func insert(_ newMembers: [ListMember.Index], ranks newRanks: ArraySlice<Rank>, at index: Int) {
         ranks.insert(contentsOf: newRanks, at: index)
         members.insert(contentsOf: newMembers, at: index)

@@ -1,11 +1,11 @@
 import SternBrocot
 
-/// What is known of a place beside a gap.
+/// A neighbour of a gap, as far as it is known.
 package enum Neighbour: Equatable, Sendable {
     case rank(Rank)
-    /// The list has no such neighbour.
+    /// The list ends before this neighbour.
     case end
-    /// Not read yet.
+    /// The neighbour was not read yet.
     case unknown
 
     var knownRank: Rank? {

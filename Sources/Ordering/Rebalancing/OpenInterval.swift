@@ -1,7 +1,7 @@
 import HeapModule
 import SternBrocot
 
-/// The ranks strictly between two others; nil is an infinite end.
+/// The ranks strictly between two others; nil stands for an infinite end.
 struct OpenInterval {
     var lower: Rank?
     var upper: Rank?
@@ -11,10 +11,10 @@ struct OpenInterval {
         self.upper = upper
     }
 
-    /// The `count` ranks whose greater term is least, in ascending order; nil where fewer have both terms below `limit`.
+    /// The `count` ranks with the smallest greater terms, in ascending order; nil if there are fewer ranks below `limit`.
     ///
-    /// A fraction is simpler than all below it in the Stern–Brocot tree, so the tree is searched best first from the simplest
-    /// fraction of the interval, which takes O(count · log count).
+    /// A fraction is simpler than all fractions below it in the Stern–Brocot tree. So a best-first search of the tree from the
+    /// simplest fraction of the interval finds them in O(count · log count).
     func simplest(_ count: Int, limit: Int64) -> [Rank]? {
         var candidates = Heap<Candidate>()
         if let root = Candidate(self, limit: limit) { candidates.insert(root) }
@@ -30,12 +30,12 @@ struct OpenInterval {
         return ranks.sorted()
     }
 
-    /// An interval with the simplest fraction within it, by whose greater term candidates are compared.
+    /// An interval and its simplest fraction. Candidates are compared by the greater term of this fraction.
     private struct Candidate: Comparable {
         let rank: Rank
         let interval: OpenInterval
 
-        /// nil where no fraction within has both terms below `limit`.
+        /// nil if no fraction in the interval has both terms below `limit`.
         init?(_ interval: OpenInterval, limit: Int64) {
             guard let rank = Rank.between(interval.lower, interval.upper, limit: limit) else { return nil }
             self.rank = rank
@@ -46,21 +46,22 @@ struct OpenInterval {
         static func < (left: Candidate, right: Candidate) -> Bool { left.rank.greaterTerm < right.rank.greaterTerm }
     }
 
-    /// The bits by which terms can still grow between the two ranks: each insert takes 0.69 at most. Negative where none
-    /// fits.
+    /// The room between the two ranks: the number of bits by which the terms can still grow. Each insert needs at most 0.69
+    /// bits. The room is negative if no rank fits.
     func room(limit: Int64) -> Double {
         guard let rank = Rank.between(lower, upper, limit: limit) else { return -1 }
         return bitWidth(of: limit.magnitude) - bitWidth(of: rank.greaterTerm)
     }
 }
 
-/// The binary logarithm, exact for powers of two and at most 0.09 too small. Unlike `log2` it is the same on every machine.
+/// An approximation of the binary logarithm, exact for powers of two and at most 0.09 too small. Unlike `log2`, it gives the
+/// same result on every machine.
 func bitWidth(of term: UInt64) -> Double {
     let value = Double(max(1, term))
     return Double(value.exponent) + value.significand - 1
 }
 
 extension Rank {
-    /// The greater of |numerator| and denominator, which says how deep the rank is in the tree.
+    /// The greater of |numerator| and denominator, a measure of the rank's depth in the tree.
     var greaterTerm: UInt64 { max(numerator.magnitude, denominator.magnitude) }
 }

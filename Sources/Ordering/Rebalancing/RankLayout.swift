@@ -1,15 +1,16 @@
 import SternBrocot
 
-/// How a window's new ranks are distributed between its two outer neighbours.
+/// How the new ranks of a window are distributed between its two outer neighbours.
 package enum RankLayout: String, CaseIterable, Sendable {
-    /// At even distances: ``Rank/spread(_:between:and:limit:)``.
+    /// At equal distances: ``Rank/spread(_:between:and:limit:)``.
     case even
-    /// The simplest fractions that there are.
+    /// The simplest fractions.
     case simplest
-    /// The gap that was full gets about half the room, since the next insert most likely comes beside it; the simplest fractions go to the rest.
+    /// The full gap gets about half the room, because the next insert will most likely be beside it. The neighbours get the
+    /// simplest fractions of the rest.
     case roomAtGap
 
-    /// Ranks for a window, with `limit` as the bound of their terms; nil where they do not fit.
+    /// Ranks for a window, with terms below `limit`; nil if they do not fit.
     func ranks(below: Int, count: Int, above: Int, in outer: OpenInterval, limit: Int64) -> [Rank]? {
         let total = below + count + above
         let simplest = { outer.simplest(total, limit: limit) }
@@ -21,7 +22,7 @@ package enum RankLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// All neighbours go outside of two fractions that are a level below the simplest.
+    /// Places all neighbours outside of the two fractions that are one level below the simplest fraction.
     private static func roomAtGap(
         below: Int, count: Int, above: Int, in outer: OpenInterval, limit: Int64
     ) -> [Rank]? {

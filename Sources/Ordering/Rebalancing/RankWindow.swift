@@ -2,11 +2,11 @@ import SternBrocot
 
 /// New ranks for the neighbours on both sides of a gap and for the items placed in it.
 package struct RankWindow: Equatable, Sendable {
-    /// How many neighbours below the gap get a new rank; 0 together with `above` where there is room as it is.
+    /// The number of neighbours below the gap that get a new rank. Both numbers are 0 if the gap has enough room.
     package let below: Int
-    /// How many neighbours above the gap get a new rank.
+    /// The number of neighbours above the gap that get a new rank.
     package let above: Int
-    /// In ascending order: `below` neighbours, the items placed, `above` neighbours.
+    /// The ranks in ascending order: those of `below` neighbours, of the placed items, and of `above` neighbours.
     package let ranks: [Rank]
 
     package init(below: Int, above: Int, ranks: [Rank]) {

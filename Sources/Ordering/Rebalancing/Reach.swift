@@ -1,33 +1,33 @@
 import SternBrocot
 
-/// The neighbours that windows of up to a given size can have, all of them known.
+/// The neighbours that a window of up to a given size can contain. All of them are known.
 struct Reach<Neighbours: GapNeighbours> {
-    // Computed, since a generic type can't store static properties. All were chosen by simulation, as
-    // docs/decisions/rebalancing.md tells.
+    // These constants are computed properties, because a generic type can't store static properties. All were chosen by
+    // simulation: see docs/decisions/rebalancing.md.
 
-    /// How many splits of a large window's rows into those below and those above the gap are tried.
+    /// For a large window, the number of divisions into rows below and rows above the gap that are tried.
     private static var splits: Int { 64 }
-    /// Bits of room for which a window is not made lopsided.
+    /// A division with unequal sides must gain more room than this, in bits.
     private static var negligibleRoom: Double { 0.3 }
-    /// The bits that the new ranks of a window's own rows take, for each doubling of their number. The n simplest fractions
-    /// of an interval have terms up to about the square root of n: that is half a bit for each doubling.
+    /// The bits that the ranks of the window's own rows need, for each doubling of their number. The n simplest fractions of an
+    /// interval have terms up to about the square root of n, which is half a bit for each doubling.
     private static var bitsPerDoubling: Double { 0.5 }
-    /// The least room that a window is compared with, in bits: a comparison needs a positive number.
+    /// The least room in comparisons, in bits, because the score needs a positive number.
     private static var leastRoom: Double { 0.1 }
-    /// A neighbour is clearly simpler than another if its greater term is at most 7/8 of the other's: a window that ends there
-    /// wins 0.19 bits of room.
+    /// A neighbour is clearly simpler than another if its greater term is at most 7/8 of the other's. A window that ends at
+    /// such a neighbour gains 0.19 bits of room.
     private static var simplerByPart: UInt64 { 8 }
 
     private let gap: Neighbours
     private let size: Int
-    /// How many of the neighbours below there are, `size` at most.
+    /// The number of neighbours below, at most `size`.
     let below: Int
-    /// How many of the neighbours above there are, `size` at most.
+    /// The number of neighbours above, at most `size`.
     let above: Int
-    /// Whether the list has no others.
+    /// Whether the list has no other neighbours.
     let isWholeList: Bool
 
-    /// nil where a neighbour that matters is not known.
+    /// nil if a needed neighbour is not known.
     init?(of gap: Neighbours, upTo size: Int) {
         guard let below = Self.extent(upTo: size, neighbour: gap.below),
             let above = Self.extent(upTo: size, neighbour: gap.above)
@@ -38,7 +38,7 @@ struct Reach<Neighbours: GapNeighbours> {
         isWholeList = below + above <= size && gap.below(below + 1) == .end && gap.above(above + 1) == .end
     }
 
-    /// How many neighbours of a side there are, `size` at most; nil where that, or the one outside of them, is unknown.
+    /// The number of neighbours on one side, at most `size`; nil if it is unknown, or if the next neighbour outside is unknown.
     private static func extent(upTo size: Int, neighbour: (Int) -> Neighbour) -> Int? {
         switch neighbour(size + 1) {
         case .unknown: return nil
@@ -53,7 +53,7 @@ struct Reach<Neighbours: GapNeighbours> {
         }
     }
 
-    /// The window of `size` neighbours, or of all, whose outer neighbours leave most room between them.
+    /// The window of `size` neighbours (or of all neighbours) with the most room between its outer neighbours.
     func roomiestBounds(limit: Int64) -> WindowBounds? {
         let rows = min(size, below + above)
         guard rows > 0 else { return nil }
@@ -69,10 +69,11 @@ struct Reach<Neighbours: GapNeighbours> {
             .min { abs($0.below - $0.above) < abs($1.below - $1.above) }
     }
 
-    /// The window of more than half of `size` neighbours, up to all of them, that promises most room for its rows.
+    /// Of the windows with more than half of `size` neighbours and at most all of them, the window with the most room for the
+    /// number of its rows.
     ///
-    /// A window wins room where it takes in a neighbour that is simpler than all nearer ones, so it ends with such, or with
-    /// the list.
+    /// A window gains room by including a neighbour that is simpler than all nearer ones. So it ends at such a neighbour, or at
+    /// the end of the list.
     func leanestBounds(limit: Int64) -> WindowBounds? {
         let ends = (below: windowEnds(upTo: below, gap.below), above: windowEnds(upTo: above, gap.above))
         var best: (bounds: WindowBounds, score: Double)?
@@ -93,7 +94,8 @@ struct Reach<Neighbours: GapNeighbours> {
         return best?.bounds
     }
 
-    /// How many neighbours of a side a window may have: none, all, or up to one that is clearly simpler than the nearer ones.
+    /// The possible numbers of neighbours on one side: none, all, or up to a neighbour that is clearly simpler than the nearer
+    /// ones.
     private func windowEnds(upTo count: Int, _ neighbour: (Int) -> Neighbour) -> [Int] {
         var (ends, least) = ([0], UInt64.max)
         for n in stride(from: 1, through: count, by: 1) {

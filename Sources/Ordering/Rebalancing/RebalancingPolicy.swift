@@ -1,31 +1,31 @@
 import SternBrocot
 
-/// Decides which ranks an insert writes: its own only where there is room, else those of a window of neighbours too.
+/// Decides which ranks an insert writes: only its own if the gap has room, otherwise also those of a window of neighbours.
 ///
-/// Windows of up to 2, 4, 8, … neighbours are tried. Of those that leave enough room beside the placed items, the one that wins most room
-/// for what it rewrites is taken. All that the policy knows is the ranks of the neighbours.
+/// The policy tries windows of up to 2, 4, 8, … neighbours. Of the windows that leave enough room beside the placed items, it
+/// takes the one with the most room for the rows that it rewrites. The policy knows only the ranks of the neighbours.
 ///
-/// Its constants were chosen by simulation: `docs/decisions/rebalancing.md` has the figures, and what others cost.
+/// The constants were chosen by simulation: `docs/decisions/rebalancing.md` has the figures, also for other constants.
 package struct RebalancingPolicy: Sendable {
-    /// The bound of a rank's terms.
+    /// The limit of a rank's terms.
     package let limit: Int64
     /// How the ranks of a window are distributed.
     package let layout: RankLayout
-    /// The bits of room that a window must win for each doubling of its size beyond ``freeWindow``, where ranks have 62
-    /// bits. They keep smaller windows within it cheap.
+    /// The bits of room that a window must leave for each doubling of its size beyond ``freeWindow``, for ranks of 62 bits.
+    /// They keep smaller windows within it cheap.
     package let reservedBits: Double
-    /// From so many rows on, a window is taken whatever is reserved. Larger windows only serve where nothing fits.
+    /// A window of so many rows is used with any room. Larger windows are used only if nothing smaller fits.
     package let largestWindow: Int
 
-    /// The rows of a window for which nothing is reserved: people mostly go elsewhere before it is full again.
+    /// The largest window for which no room is reserved: people mostly edit another place before it is full again.
     private static let freeWindow: UInt64 = 4
-    /// A window of more rows has to win twice as much room for each: it holds up who waits for its rows. Larger windows
-    /// also end wherever they have their full size, not only at simple neighbours.
+    /// The rows of larger windows count twice, because other transactions wait for these rows. Larger windows also have
+    /// exactly their full size, instead of ending at simple neighbours.
     private static let handyWindow = 512
-    /// A window that is so many times larger than the best one is not tried: reading it would cost more than it could win.
+    /// A window that is so many times larger than the best one is not tried, because reading it costs more than it can gain.
     private static let largestGrowth = 8
-    /// The bits that each insert takes of a gap's room in the worst case. The terms grow as the Fibonacci numbers do then,
-    /// so they are multiplied by the golden ratio: log2((1 + √5) / 2) = 0.694.
+    /// The bits of room that each insert needs in the worst case. The terms then grow like the Fibonacci numbers, that is by the
+    /// golden ratio: log2((1 + √5) / 2) = 0.694.
     private static let bitsPerInsert = 0.7
 
     package init(
@@ -39,14 +39,14 @@ package struct RebalancingPolicy: Sendable {
         self.largestWindow = largestWindow
     }
 
-    /// The ranks with which `count` items go into a gap.
+    /// The ranks for placing `count` items in a gap.
     ///
-    /// Stateless: what it asked to load is found again in `gap` when it is called next.
+    /// The method has no state: the neighbours that it asks to load are in `gap` at the next call.
     ///
     /// - Parameters:
-    ///   - count: How many items are placed in the gap, at least 1.
+    ///   - count: The number of placed items, at least 1.
     ///   - gap: The neighbours of the gap, without the items that are placed.
-    /// - Returns: The neighbours to load before asking again, or the window to write, or that the list exceeds the limit.
+    /// - Returns: The neighbours to load before the next call, or the window to write, or that the list has no room.
     package func placement(of count: Int, in gap: some GapNeighbours) -> RebalancingStep {
         precondition(count >= 1, "a placement is of one item at least")
         switch (gap.below(1), gap.above(1)) {
@@ -68,7 +68,7 @@ package struct RebalancingPolicy: Sendable {
             size *= 2
             if let best, isSettled(best, before: size) { return .window(best.window) }
             guard let reach = Reach(of: gap, upTo: size) else {
-                // Twice as far as this size needs, so that the next one needs no reading of its own.
+                // Twice as many as this size needs, so that the next size needs no further reading.
                 return .load(below: 2 * size + 1, above: 2 * size + 1)
             }
             let bounds =
@@ -84,20 +84,20 @@ package struct RebalancingPolicy: Sendable {
         }
     }
 
-    /// Whether no window of `size` or more can be worth its rows, or worth being read.
+    /// Whether no window of `size` or more neighbours can have a better score, or be worth reading.
     private func isSettled(_ best: ScoredWindow, before size: Int) -> Bool {
         let rows = best.window.below + best.window.above
         return size > largestWindow || size > Self.largestGrowth * rows
             || Self.score(rows: size, room: bitWidth(of: limit.magnitude)) >= best.score
     }
 
-    /// What a window costs, for comparison: rows / room^1.5. Room counts more than rows, since a place with little room is
+    /// The cost of a window, for comparisons: rows / room^1.5. Room counts more than rows, because a gap with little room is
     /// soon full again.
     static func score(rows: Int, room: Double) -> Double {
         Double(rows > handyWindow ? 2 * rows : rows) / (room * room.squareRoot())
     }
 
-    /// nil where the window has no room, or less than is reserved for its size.
+    /// The scored window; nil if it has no room, or less room than is reserved for its size.
     private func scored(_ bounds: WindowBounds, placing count: Int) -> ScoredWindow? {
         let (below, above) = (bounds.below, bounds.above)
         guard
@@ -106,7 +106,7 @@ package struct RebalancingPolicy: Sendable {
         let before = OpenInterval(below > 0 ? ranks[below - 1] : bounds.outer.lower, ranks[below])
         let last = below + count - 1
         let after = OpenInterval(ranks[last], above > 0 ? ranks[last + 1] : bounds.outer.upper)
-        // The insert that fills a gap counts as well.
+        // The insert that fills the gap counts too.
         let room = min(before.room(limit: limit), after.room(limit: limit)) + Self.bitsPerInsert
         let rows = below + above
         let scale = bitWidth(of: limit.magnitude) / bitWidth(of: Rank.limit.magnitude)
@@ -116,7 +116,7 @@ package struct RebalancingPolicy: Sendable {
         return ScoredWindow(window: window, score: Self.score(rows: rows, room: room))
     }
 
-    /// The last resort: there are as many fractions within the limit as items, or there is no room at all.
+    /// The last possibility: new ranks for the whole list, or no room at all.
     private func wholeList(_ reach: Reach<some GapNeighbours>, placing count: Int) -> RebalancingStep {
         let total = reach.below + count + reach.above
         guard let ranks = OpenInterval(nil, nil).simplest(total, limit: limit) else { return .noRoom }
@@ -126,6 +126,6 @@ package struct RebalancingPolicy: Sendable {
 
 private struct ScoredWindow {
     let window: RankWindow
-    /// The lower, the better.
+    /// The cost; lower is better.
     let score: Double
 }

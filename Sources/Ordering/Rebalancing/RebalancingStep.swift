@@ -1,9 +1,9 @@
-/// What to do next about a placement.
+/// The next step of placing items in a gap.
 package enum RebalancingStep: Equatable, Sendable {
-    /// So many neighbours on either side must be known first (or the end of the list); then ask again.
+    /// So many neighbours on each side (or up to the end of the list) must be loaded before the next call.
     case load(below: Int, above: Int)
     /// Write these ranks.
     case window(RankWindow)
-    /// Not even new ranks for the whole list would fit the limit.
+    /// Even new ranks for the whole list would exceed the limit.
     case noRoom
 }

@@ -1,16 +1,16 @@
 import SternBrocot
 
-/// The neighbours that a move gave new ranks, to make room for its items.
+/// The neighbours that got new ranks for a move, to make room for its items.
 package struct RewrittenWindow: Hashable, Sendable {
-    /// How many stand before the items.
+    /// The number of rewritten neighbours before the items.
     package let below: Int
-    /// How many stand after them.
+    /// The number of rewritten neighbours after the items.
     package let above: Int
-    /// The first and the last new rank, those of the items included.
+    /// The first and the last of the new ranks, including those of the items.
     package let first: Rank
     package let last: Rank
 
-    /// nil where no neighbour is rewritten.
+    /// nil if no neighbour is rewritten.
     init?(_ window: RankWindow) {
         guard window.below + window.above > 0, let first = window.ranks.first, let last = window.ranks.last else {
             return nil
@@ -20,6 +20,6 @@ package struct RewrittenWindow: Hashable, Sendable {
 }
 
 extension RewrittenWindow: CustomStringConvertible {
-    /// For people, such as `8 before and 8 after, from 1/3 to 2/5`.
+    /// Text for people, such as `8 before and 8 after, from 1/3 to 2/5`.
     package var description: String { "\(below) before and \(above) after, from \(first) to \(last)" }
 }

@@ -1,4 +1,4 @@
-/// How far a window extends, and between which ranks it lies.
+/// The size of a window on both sides, and its outer neighbours.
 struct WindowBounds {
     let below: Int
     let above: Int

@@ -1,26 +1,27 @@
 import Synchronization
 
-/// How many placed rows lists had when a worker last reached their ends.
+/// The number of placed rows that lists had when a worker last read them to the end.
 ///
-/// A hint: another writer may have changed a list since. It chooses how to read, and whoever relies on it bounds what is
-/// read.
+/// The sizes are hints: another writer may have changed a list since. They decide how a list is read, and each such read has
+/// a limit.
 package final class KnownListSizes: Sendable {
-    /// So many lists are remembered: a few MB.
+    /// The most lists that are remembered; they need a few MB.
     static let capacity = 65_536
 
-    /// By hash, which takes less room than a name. Lists that share one are at worst read in the slower way.
+    /// The sizes by the lists' hash values, which need less memory than names. If two lists have the same hash value, the
+    /// worst effect is that one is read in the slower way.
     private let sizes = Mutex<[Int: Int32]>([:])
 
     package init() {}
 
-    /// Which of these lists had fewer rows than they are asked for.
+    /// For each list, whether it is known to have had fewer rows than requested.
     func areShorter(_ wanted: [(list: ListIdentifier, count: Int)]) -> [Bool] {
         sizes.withLock { sizes in
             wanted.map { wanted in sizes[wanted.list.hashValue].map { $0 < wanted.count } ?? false }
         }
     }
 
-    /// Notes sizes; all others are forgotten where they become too many.
+    /// Remembers sizes. If there are too many, all earlier ones are forgotten.
     func remember(_ found: [(list: ListIdentifier, size: Int)]) {
         sizes.withLock { sizes in
             if sizes.count + found.count > Self.capacity { sizes.removeAll(keepingCapacity: true) }
@@ -28,7 +29,7 @@ package final class KnownListSizes: Sendable {
         }
     }
 
-    /// Forgets the sizes of lists that turned out to have grown.
+    /// Forgets the sizes of lists that have grown.
     func forget(_ lists: [ListIdentifier]) {
         sizes.withLock { sizes in for list in lists { sizes[list.hashValue] = nil } }
     }

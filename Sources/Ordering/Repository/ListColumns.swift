@@ -1,15 +1,15 @@
 import LibPQ
 
-/// How statements name lists: by one column for each part of the list's key, or by none where the table is one list.
+/// The list columns in statements: one column for each part of the list's key, or none if the whole table is one list.
 ///
-/// What stands before something else ends in a comma, so that nothing stands there where there are no list columns.
+/// Fragments that precede other columns end with a comma, so that they can be empty without list columns.
 struct ListColumns {
     private let table: OrderedTable
     private var columns: [KeyColumn] { table.listColumns }
 
     init(_ table: OrderedTable) { self.table = table }
 
-    /// For `unnest`: an array for each column, with an element for each list. The keys name lists of the table.
+    /// The arguments of `unnest`: an array for each column, with one element for each list. The keys must be valid.
     func arrays(_ lists: [String]) -> SQL {
         var known: [ExactText: [String]] = [:]
         let values = lists.map { list in
@@ -32,21 +32,21 @@ struct ListColumns {
 
     private func name(_ index: Int, _ prefix: String = "list") -> SQL { SQL(unsafeRaw: "\(prefix)_\(index + 1)") }
 
-    /// The names of what ``arrays(_:)`` gives, of a relation where one is named.
+    /// The names of the columns of ``arrays(_:)``, qualified with a relation if one is given.
     func names(_ prefix: String = "list", of relation: SQL? = nil) -> SQL {
         columns.indices.map { index in
             "\(relation.map { "\($0)." as SQL } ?? "")\(name(index, prefix)), " as SQL
         }.joined(separator: "")
     }
 
-    /// The columns of the table, by the names of ``names(_:of:)`` where a prefix is given.
+    /// The columns of the table, renamed as in ``names(_:of:)`` if a prefix is given.
     func columns(named prefix: String? = nil) -> SQL {
         columns.enumerated().map { index, column in
             "\(column.identifier)\(prefix.map { " AS \(name(index, $0))" as SQL } ?? ""), " as SQL
         }.joined(separator: "")
     }
 
-    /// Whether a row is in the list of another relation's row.
+    /// The condition that a row is in the list of another relation's row.
     func equal(
         _ row: SQL, _ key: SQL, named prefix: String = "list", by comparison: SQL = "="
     ) -> SQL {
@@ -56,7 +56,7 @@ struct ListColumns {
             })
     }
 
-    /// Whether a row is in this list.
+    /// The condition that a row is in this list.
     func isIn(_ list: String, _ row: SQL) -> SQL {
         conjunction(
             zip(columns, values(of: list)).map { column, value in
@@ -64,15 +64,15 @@ struct ListColumns {
             })
     }
 
-    /// Whether a row is in one of these lists, each of one column.
+    /// The condition that a row is in one of these lists; for tables with one list column.
     func isAny(of lists: [String], _ row: SQL) -> SQL {
         "\(row).\(columns[0].identifier) = ANY (\(lists)::text[]::\(columns[0].type.sql)[])"
     }
 
-    /// The text of a list of one column.
+    /// The list's key as text; for tables with one list column.
     func text(of row: SQL) -> SQL { columns[0].type.text(of: "\(row).\(columns[0].identifier)") }
 
-    /// For SET.
+    /// The assignments for SET.
     func assignments(from row: SQL, _ prefix: String) -> SQL {
         columns.enumerated().map { index, column in
             "\(column.identifier) = \(row).\(name(index, prefix)), " as SQL

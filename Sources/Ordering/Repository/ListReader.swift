@@ -1,6 +1,6 @@
 import LibPQ
 
-/// Reads one list in its order. Takes no lock.
+/// Reads one list in its order. It takes no lock.
 package struct ListReader: Sendable {
     private let list: String
     private let statements: OrderingStatements
@@ -10,9 +10,9 @@ package struct ListReader: Sendable {
         statements = OrderingStatements(table)
     }
 
-    /// Looks the list's table up.
+    /// Finds the list's table.
     ///
-    /// - Returns: a rejection where no such table is registered, or its lists can't have such a key.
+    /// - Returns: The reader, or a rejection if the table is not registered or the list's key is invalid.
     package static func open(
         _ list: ListIdentifier, on connection: isolated Connection
     ) throws(OrderingError) -> Result<ListReader, Rejection> {
@@ -24,7 +24,7 @@ package struct ListReader: Sendable {
         return .success(ListReader(list.list, of: table))
     }
 
-    /// An item with its place.
+    /// An item and its rank.
     package struct PlacedItem: Sendable {
         package let key: String
         /// The sort key.
@@ -33,7 +33,7 @@ package struct ListReader: Sendable {
         package let fraction: (numerator: Int64, denominator: Int64)
     }
 
-    /// The first placed items beyond a rank; nil: from the beginning.
+    /// The first placed items beyond a rank; nil means from the beginning of the list.
     package func items(
         after rank: PostgresNumeric?, limit: Int, on connection: isolated Connection
     ) throws(OrderingError) -> [PlacedItem] {
@@ -51,7 +51,7 @@ package struct ListReader: Sendable {
         }
     }
 
-    /// The items that have so many placed ones before them, by that number. The list is counted through up to the last.
+    /// The items at these positions, by their position. The list is read once, up to the last of the positions.
     package func items(
         atOffsets offsets: [Int], on connection: isolated Connection
     ) throws(OrderingError) -> [Int: String] {

@@ -1,0 +1,90 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Brocot
+
+@Suite("A pool of connections", .database, .timeLimit(.minutes(10))) struct ConnectionPoolTests {
+    private func pool(limit: Int) throws -> ConnectionPool {
+        ConnectionPool(
+            try ConnectionParameters(url: TestDatabase.current.url), limit: limit, logger: LibraryFixture.quiet)
+    }
+
+    private func process(_ pool: ConnectionPool) async throws -> Int32 {
+        try await pool.perform { connection in connection.backendProcessIdentifier }
+    }
+
+    @Test("uses an idle connection again, and opens no further one")
+    func reuse() async throws {
+        let pool = try pool(limit: 2)
+        #expect(try await process(pool) == process(pool))
+        await pool.close()
+    }
+
+    @Test("serves callers in the order in which they asked")
+    func order() async throws {
+        let pool = try pool(limit: 1)
+        let lock = try await TestDatabase.current.connect()
+        try await lock.execute("SELECT pg_advisory_lock(1)")
+        let first = Task { try await pool.perform { try $0.execute("SELECT pg_advisory_xact_lock(1)") } }
+        try await eventually("the first caller waits for the lock") {
+            try await !lock.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
+        }
+        try await lock.execute("CREATE TABLE turns (id integer GENERATED ALWAYS AS IDENTITY, caller integer)")
+        var callers: [Task<Void, any Error>] = []
+        for caller in 1...3 {
+            callers.append(
+                Task {
+                    _ = try await pool.perform {
+                        try $0.execute("INSERT INTO turns (caller) VALUES (\(caller)::integer)")
+                    }
+                })
+            try await eventually("caller \(caller) waits") { pool.waitingCount == caller }
+        }
+        try await lock.execute("SELECT pg_advisory_unlock(1)")
+        _ = try await first.value
+        for caller in callers { try await caller.value }
+        let turns = try await lock.query("SELECT caller FROM turns ORDER BY id").map { try $0.decode(0, as: Int.self) }
+        #expect(turns == [1, 2, 3])
+        await pool.close()
+    }
+
+    @Test("replaces a connection that is left in a transaction")
+    func openTransaction() async throws {
+        let pool = try pool(limit: 1)
+        let process = try await pool.perform { connection in
+            try connection.execute("BEGIN")
+            return connection.backendProcessIdentifier
+        }
+        #expect(try await self.process(pool) != process)
+        await pool.close()
+    }
+
+    @Test("lets another caller try when a connection can't be opened")
+    func refusedConnection() async throws {
+        let pool = ConnectionPool(
+            try ConnectionParameters(url: "postgresql://127.0.0.1:1/nowhere"), limit: 1, logger: LibraryFixture.quiet)
+        for _ in 0..<2 {
+            #expect(await failureCode { try await pool.perform { _ in } } == .connectionFailed)
+        }
+    }
+
+    @Test("refuses callers after it was closed, those that wait too")
+    func closing() async throws {
+        let pool = try pool(limit: 1)
+        let lock = try await TestDatabase.current.connect()
+        try await lock.execute("SELECT pg_advisory_lock(1)")
+        let first = Task { try await pool.perform { try $0.execute("SELECT pg_advisory_xact_lock(1)") } }
+        try await eventually("the first caller waits for the lock") {
+            try await !lock.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
+        }
+        let second = Task { await failureCode { try await pool.perform { _ in } } }
+        try await eventually("the second caller waits") { pool.waitingCount == 1 }
+        await pool.close()
+        #expect(await second.value == .clientClosed)
+        try await lock.execute("SELECT pg_advisory_unlock(1)")
+        // The call that was under way is finished.
+        _ = try await first.value
+        #expect(await failureCode { try await pool.perform { _ in } } == .clientClosed)
+    }
+}

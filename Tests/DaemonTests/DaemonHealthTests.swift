@@ -1,0 +1,62 @@
+import Testing
+
+@testable import Daemon
+
+@Suite("The daemon's health", .timeLimit(.minutes(10))) struct DaemonHealthTests {
+    private let health = DaemonHealth()
+
+    @Test("is not ready before the loops start, and nothing is stalled then")
+    func notStarted() {
+        #expect(health.unreadiness == "not started yet")
+        #expect(health.stalled(longerThan: .zero).isEmpty)
+    }
+
+    @Test("is ready when the listener and at least one worker have a connection")
+    func readiness() {
+        let listener = health.loop("the listener", .listener)
+        let workers = (1...2).map { health.loop("worker \($0)", .worker) }
+        #expect(health.unreadiness == "the listener: not connected yet")
+        listener.isConnected()
+        #expect(health.unreadiness == "worker 1: not connected yet")
+        workers[1].isConnected()
+        #expect(health.unreadiness == nil)
+        workers[1].lostConnection("the server is away")
+        #expect(health.unreadiness == "worker 1: not connected yet")
+        workers[0].isConnected()
+        #expect(health.unreadiness == nil)
+    }
+
+    @Test("is not ready while the database behind a connection can't be worked on, and says why")
+    func unfitDatabase() {
+        let listener = health.loop("the listener", .listener)
+        health.loop("worker 1", .worker).isConnected()
+        listener.isConnected(unfitness: "the server is a standby")
+        #expect(health.unreadiness == "the listener: the server is a standby")
+        listener.isFit(nil)
+        #expect(health.unreadiness == nil)
+        listener.ends()
+        #expect(health.unreadiness == "the listener: stopped")
+    }
+
+    @Test("names a loop that has been busy with one turn for longer than the limit, and no loop that waits")
+    func stalledLoops() {
+        let busy = health.loop("worker 1", .worker)
+        let waiting = health.loop("worker 2", .worker)
+        busy.turn()
+        waiting.waits()
+        #expect(health.stalled(longerThan: .seconds(300)).isEmpty)
+        let later = ContinuousClock.now + .seconds(301)
+        #expect(health.stalled(longerThan: .seconds(300), at: later) == ["worker 1 has not turned for 301 s"])
+        busy.waits()
+        #expect(health.stalled(longerThan: .seconds(300), at: later).isEmpty)
+    }
+
+    @Test("tells the loops once that somebody asked for the readiness")
+    func question() {
+        let listener = health.loop("the listener", .listener)
+        #expect(!listener.wasAskedFor())
+        #expect(health.askForUnreadiness() == health.unreadiness)
+        #expect(listener.wasAskedFor())
+        #expect(!listener.wasAskedFor())
+    }
+}

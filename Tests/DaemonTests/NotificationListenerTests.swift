@@ -1,0 +1,102 @@
+import LibPQ
+import Logging
+import Synchronization
+import TestPostgres
+import Testing
+
+@testable import Daemon
+
+@Suite("The listener", .database, .timeLimit(.minutes(10))) struct NotificationListenerTests {
+    /// Runs `body` beside a listener and a worker that always waits. `body` gets the number of times that the worker was woken.
+    private func withListener(
+        _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
+    ) async throws {
+        var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
+        configuration.workers = 1
+        let health = DaemonHealth()
+        let listener = NotificationListener(
+            configuration, health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
+            logger: Logger(label: "NotificationListenerTests") { _ in SwiftLogNoOpLogHandler() })
+        let isStopping = StopFlag()
+        let wakeUps = WakeUpCounter()
+        let running = Task { await listener.run(until: isStopping) }
+        let worker = Task {
+            while !isStopping.isSet {
+                await listener.idleWorkers.wait()
+                wakeUps.add()
+            }
+        }
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(try await TestDatabase.current.connect()) { wakeUps.count })
+        } catch {
+            result = .failure(error)
+        }
+        isStopping.set()
+        listener.stop()
+        await running.value
+        await worker.value
+        try result.get()
+    }
+
+    private func isFlagSet(_ connection: Connection) async throws -> Bool {
+        try await connection.query("SELECT pg_sequence_last_value('brocot.sleepers') IS NOT NULL").single().decode(0)
+    }
+
+    @Test("sets the flag while all workers wait, and clears it at the end")
+    func flag() async throws {
+        try await withListener { connection, _ in
+            try await eventually("the flag is set") { try await isFlagSet(connection) }
+        }
+        #expect(try await !isFlagSet(TestDatabase.current.connect()))
+    }
+
+    @Test("wakes a worker when a request is inserted, and none while nothing is pending")
+    func wakeUp() async throws {
+        try await withListener { connection, wakeUps in
+            try await eventually("the flag is set") { try await isFlagSet(connection) }
+            let before = wakeUps()
+            // Two polls of an idle listener.
+            try await Task.sleep(for: .seconds(3))
+            #expect(wakeUps() == before)
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            try await eventually("a worker is woken") { wakeUps() > before }
+        }
+    }
+
+    @Test("finds a request whose INSERT notified nobody")
+    func silentRequest() async throws {
+        try await withListener { connection, wakeUps in
+            try await eventually("the flag is set") { try await isFlagSet(connection) }
+            let before = wakeUps()
+            try await connection.execute(
+                script: "SET brocot.wake_daemons = off; SELECT brocot.move('l', 'a', last => true)")
+            try await eventually("a worker is woken") { wakeUps() > before }
+        }
+    }
+
+    @Test("connects again after its session was ended, and wakes workers as before")
+    func lostConnection() async throws {
+        try await withListener { connection, wakeUps in
+            try await eventually("the flag is set") { try await isFlagSet(connection) }
+            let ended = try await connection.query(
+                """
+                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name LIKE 'brocot daemon %'
+                """)
+            #expect(ended.count == 1)
+            let before = wakeUps()
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            // The listener wakes a worker when it loses its connection too.
+            try await eventually("workers are woken for the request") { wakeUps() >= before + 2 }
+        }
+    }
+}
+
+private final class WakeUpCounter: Sendable {
+    private let value = Atomic(0)
+
+    var count: Int { value.load(ordering: .relaxed) }
+
+    func add() { value.add(1, ordering: .relaxed) }
+}
