@@ -45,6 +45,19 @@ struct MoveNowSurroundingsTests {
         #expect(try await order("SELECT DISTINCT path FROM public.seen") == "hostile, public, pg_catalog")
     }
 
+    /// The servers of the tests don't compile, but most others do.
+    @Test("is not compiled: where a function forbids a step that has no other way, a plan seems to cost 10^10")
+    func isNotCompiled() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let compiled = try await connection.query(
+            """
+            SELECT oid::regprocedure::text FROM pg_proc
+            WHERE pronamespace = 'brocot'::regnamespace AND proconfig::text LIKE '%enable_sort=off%'
+                AND NOT proconfig::text LIKE '%jit=off%'
+            """)
+        #expect(try compiled.map { try $0.decode(0, as: String.self) } == [])
+    }
+
     /// Blocks that a statement touches, whatever the statistics said when it was planned.
     private func blocks(_ call: SQL, _ connection: Connection) async throws -> Int {
         let plan = try await connection.query("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT \(call)")
