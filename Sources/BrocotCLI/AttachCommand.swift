@@ -54,6 +54,13 @@ struct AttachCommand: AsyncParsableCommand {
     @Option(help: "Where rows are placed that are inserted: first, last or none.")
     var arrive: OrderDefinition.Arrival = .last
 
+    @Flag(
+        help: """
+            Place rows in the transaction that inserts them, as brocot.move_now would, and not by the daemon. Its role \
+            needs the rights of a mover; else, and for more than 256 lists, the daemon does it.
+            """)
+    var arriveNow = false
+
     @Flag(help: "Print what would be done, and change nothing.")
     var dryRun = false
 
@@ -64,6 +71,9 @@ struct AttachCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !sql || !dryRun else { throw ValidationError("Give --sql or --dry-run, not both.") }
+        guard !arriveNow || arrive != .none else {
+            throw ValidationError("Give --arrive-now or --arrive none, not both.")
+        }
         guard visible == nil else {
             throw ValidationError("--visible does not work yet: this version counts every row of a list.")
         }
@@ -95,7 +105,8 @@ struct AttachCommand: AsyncParsableCommand {
             }
         }
         return OrderDefinition(
-            names: names, listColumns: list, itemColumn: item, ownsRows: ownsRows, visible: canonical, arrive: arrive)
+            names: names, listColumns: list, itemColumn: item, ownsRows: ownsRows, visible: canonical, arrive: arrive,
+            arriveNow: arriveNow)
     }
 
     private func attach(

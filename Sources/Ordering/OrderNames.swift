@@ -33,10 +33,15 @@ package struct OrderNames: Hashable, Sendable {
     package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }
     package var changeTrigger: String { Self.bounded("zzz_brocot_\(rank)_change") }
     package var keepTrigger: String { Self.bounded("zzz_brocot_\(rank)_keep") }
+    // These place rows, before the triggers above ask for what is left.
+    package var insertNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_add_now") }
+    package var changeNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_carry_now") }
 
     /// The triggers' functions, in schema `brocot`.
     package var arriveFunction: String { Self.bounded("arrive_\(orderedTable)") }
     package var keepFunction: String { Self.bounded("keep_\(orderedTable)") }
+    package var placeFunction: String { Self.bounded("place_\(orderedTable)") }
+    package var functions: [String] { [arriveFunction, keepFunction, placeFunction] }
 
     /// A name that is too long ends in a hash of its whole (FNV-1a), so that names with the same beginning differ.
     static func bounded(_ name: String) -> String {

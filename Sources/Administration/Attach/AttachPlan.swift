@@ -16,7 +16,7 @@ package struct AttachPlan: Sendable {
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
     package init(_ definition: OrderDefinition, on table: TableDescription) throws(AttachError) {
         let keys = try AttachRules(definition, table).check()
-        let objects = OrderObjects(definition, keys: keys)
+        let objects = OrderObjects(definition, keys: keys, isPartitioned: table.kind == .partitionedTable)
         self.definition = definition
         var steps: [AttachStep] = []
         steps += Self.columns(objects, table)

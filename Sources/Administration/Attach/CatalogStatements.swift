@@ -159,7 +159,8 @@ enum CatalogStatements {
     static func registered(_ name: String) -> SQL {
         """
         SELECT registered.schema_name, registered.table_name, registered.rank_column, registered.list_columns,
-            registered.item_column, registered.owns_rows, registered.visible, registered.arrive, registered.being_filled
+            registered.item_column, registered.owns_rows, registered.visible, registered.arrive,
+            registered.arrive_now, registered.being_filled
         FROM brocot.ordered_tables AS registered
         WHERE registered.name = \(name)
         """

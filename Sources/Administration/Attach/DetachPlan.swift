@@ -61,8 +61,7 @@ package struct DetachPlan: Sendable {
                 "DELETE FROM brocot.ordered_tables WHERE name = \(name)",
                 "DELETE FROM brocot.rows_to_place WHERE ordered_table = \(name)",
                 "DELETE FROM brocot.held_lists WHERE ordered_table = \(name)",
-                "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier(names.arriveFunction))()",
-                "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier(names.keepFunction))()",
-            ], lock: .none, by: .schemaOwner)
+            ] + names.functions.map { "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier($0))()" }, lock: .none,
+            by: .schemaOwner)
     }
 }

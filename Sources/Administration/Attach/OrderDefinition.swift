@@ -18,10 +18,12 @@ package struct OrderDefinition: Hashable, Sendable {
     /// A condition of SQL on the row; nil: every row counts.
     package let visible: String?
     package let arrive: Arrival
+    /// Whether arriving rows are placed by the transaction that inserts them, rather than by the daemon.
+    package let arriveNow: Bool
 
     package init(
         names: OrderNames, listColumns: [String], itemColumn: String, ownsRows: Bool = false, visible: String? = nil,
-        arrive: Arrival = .last
+        arrive: Arrival = .last, arriveNow: Bool = false
     ) {
         self.names = names
         self.listColumns = listColumns
@@ -29,5 +31,6 @@ package struct OrderDefinition: Hashable, Sendable {
         self.ownsRows = ownsRows
         self.visible = visible
         self.arrive = arrive
+        self.arriveNow = arriveNow
     }
 }

@@ -5,23 +5,26 @@ import Ordering
 struct OrderObjects {
     let definition: OrderDefinition
     /// The list columns, then the item column.
-    private let keys: [TableDescription.Column]
+    let keys: [TableDescription.Column]
+    private let isPartitioned: Bool
 
-    private var names: OrderNames { definition.names }
-    private var lists: [TableDescription.Column] { keys.dropLast() }
+    var names: OrderNames { definition.names }
+    var lists: [TableDescription.Column] { keys.dropLast() }
 
     /// - Parameters:
     ///   - definition: the order.
     ///   - keys: the list columns and then the item column, as the catalog has them.
-    init(_ definition: OrderDefinition, keys: [TableDescription.Column]) {
+    ///   - isPartitioned: whether rows may change partitions.
+    init(_ definition: OrderDefinition, keys: [TableDescription.Column], isPartitioned: Bool) {
         self.definition = definition
         self.keys = keys
+        self.isPartitioned = isPartitioned
     }
 
     /// The table, quoted.
     var table: String { "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))" }
 
-    private var rankColumns: [String] { [names.rank, names.numerator, names.denominator].map(quoteIdentifier) }
+    var rankColumns: [String] { [names.rank, names.numerator, names.denominator].map(quoteIdentifier) }
 
     // MARK: Columns and their constraint
 
@@ -59,16 +62,22 @@ struct OrderObjects {
     var arriveFunction: String { "brocot.\(quoteIdentifier(names.arriveFunction))()" }
 
     /// Whether the key columns are as they were: a renamed or changed column must not fail a statement of the user's.
-    private var isChanged: String {
+    /// Everything in it is qualified, since one of the functions has the `search_path` of who called.
+    var isChanged: String {
+        let equals = "OPERATOR(pg_catalog.=)"
         let columns =
             keys.map {
-                "stored.attname = \(quoteLiteral($0.name)) AND stored.atttypid = to_regtype(\(quoteLiteral($0.type)))"
+                """
+                stored.attname \(equals) \(quoteLiteral($0.name)) \
+                AND stored.atttypid \(equals) pg_catalog.to_regtype(\(quoteLiteral($0.type)))
+                """
             }
-            + [names.rank, names.numerator, names.denominator].map { "stored.attname = \(quoteLiteral($0))" }
+            + [names.rank, names.numerator, names.denominator].map { "stored.attname \(equals) \(quoteLiteral($0))" }
         let wanted = Set(keys.map(\.name)).count + 3
         return """
-            coalesce(pg_partition_root(TG_RELID), TG_RELID) IS DISTINCT FROM to_regclass(\(quoteLiteral(table)))
-                    OR (SELECT count(*) FROM pg_attribute AS stored WHERE stored.attrelid = TG_RELID AND (\(columns.joined(separator: " OR ")))) < \(wanted)
+            coalesce(pg_catalog.pg_partition_root(TG_RELID), TG_RELID) \(equals) pg_catalog.to_regclass(\(quoteLiteral(table))) IS NOT TRUE
+                    OR (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS stored
+                        WHERE stored.attrelid \(equals) TG_RELID AND (\(columns.joined(separator: " OR ")))) OPERATOR(pg_catalog.<) \(wanted)
             """
     }
 
@@ -120,9 +129,18 @@ struct OrderObjects {
                     RETURN NEW;
                 END IF;
             """
+        let arePlaced =
+            definition.arriveNow
+            ? """
+
+                IF current_setting('brocot.placed', true) = \(name) THEN
+                    PERFORM set_config('brocot.placed', '', true);
+                    RETURN NEW;
+                END IF;
+            """ : ""
         return """
 
-            BEGIN
+            BEGIN\(arePlaced)
                 IF \(isChanged) THEN
                     RETURN NEW;
                 END IF;\(changes)
@@ -190,12 +208,14 @@ struct OrderObjects {
                 """,
             ]
         }
+        if definition.arriveNow { statements += createPlaceFunction }
         return statements
     }
 
     var functionBodies: [String: String] {
         var bodies = [names.keepFunction: keepBody]
         if definition.arrive != .none { bodies[names.arriveFunction] = arriveBody }
+        if definition.arriveNow { bodies[names.placeFunction] = placeBody }
         return bodies
     }
 
@@ -218,10 +238,20 @@ struct OrderObjects {
                 AFTER INSERT ON \(table) REFERENCING NEW TABLE AS arriving FOR EACH STATEMENT
                 WHEN (\(isOthers)) EXECUTE FUNCTION \(arriveFunction)
                 """
-            if !lists.isEmpty {
-                triggers[names.changeTrigger] = """
-                    BEFORE UPDATE ON \(table) FOR EACH ROW
-                    WHEN ((\(changes)) AND \(isOthers)) EXECUTE FUNCTION \(arriveFunction)
+            // No AFTER UPDATE trigger fires for a row that changes partitions.
+            let isPlacedNow = definition.arriveNow && !isPartitioned
+            func afterChange(_ function: String) -> String {
+                """
+                \(isPlacedNow ? "AFTER" : "BEFORE") UPDATE ON \(table) FOR EACH ROW
+                WHEN ((\(changes)) AND \(isOthers)) EXECUTE FUNCTION \(function)
+                """
+            }
+            if !lists.isEmpty { triggers[names.changeTrigger] = afterChange(arriveFunction) }
+            if !lists.isEmpty && isPlacedNow { triggers[names.changeNowTrigger] = afterChange(placeFunction) }
+            if definition.arriveNow {
+                triggers[names.insertNowTrigger] = """
+                    AFTER INSERT ON \(table) REFERENCING NEW TABLE AS arriving FOR EACH STATEMENT
+                    WHEN (\(isOthers)) EXECUTE FUNCTION \(placeFunction)
                     """
             }
         }

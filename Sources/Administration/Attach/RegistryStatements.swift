@@ -10,12 +10,11 @@ enum RegistryStatements {
             quoteLiteral(names.orderedTable), quoteLiteral(names.schema), quoteLiteral(names.table),
             "ARRAY[\(columns)]::text[]", quoteLiteral(definition.itemColumn), quoteLiteral(names.rank),
             "\(definition.ownsRows)", definition.visible.map(quoteLiteral) ?? "NULL",
-            quoteLiteral(definition.arrive.rawValue),
-            "true",
+            quoteLiteral(definition.arrive.rawValue), "\(definition.arriveNow)", "true",
         ]
         return """
             INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, rank_column, \
-            owns_rows, visible, arrive, being_filled) VALUES (\(values.joined(separator: ", ")))
+            owns_rows, visible, arrive, arrive_now, being_filled) VALUES (\(values.joined(separator: ", ")))
             """
     }
 

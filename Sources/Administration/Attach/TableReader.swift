@@ -34,7 +34,7 @@ package enum TableReader {
             relations: try relations(of: oid, names, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try texts(
-                CatalogStatements.triggers(of: oid, calling: [names.arriveFunction, names.keepFunction]),
+                CatalogStatements.triggers(of: oid, calling: names.functions),
                 on: connection),
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.keepTrigger), on: connection
@@ -107,7 +107,7 @@ package enum TableReader {
         _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> [String: String] {
         var bodies: [String: String] = [:]
-        for row in try connection.query(CatalogStatements.functionBodies([names.arriveFunction, names.keepFunction])) {
+        for row in try connection.query(CatalogStatements.functionBodies(names.functions)) {
             bodies[try row.decode(0)] = try row.decode(1, as: String.self)
         }
         return bodies
@@ -123,8 +123,9 @@ package enum TableReader {
                 names: names, listColumns: try row.decode(3), itemColumn: try row.decode(4),
                 ownsRows: try row.decode(5),
                 visible: try row.decode(6),
-                arrive: OrderDefinition.Arrival(rawValue: try row.decode(7, as: String.self)) ?? .last),
-            isBeingFilled: try row.decode(8))
+                arrive: OrderDefinition.Arrival(rawValue: try row.decode(7, as: String.self)) ?? .last,
+                arriveNow: try row.decode(8)),
+            isBeingFilled: try row.decode(9))
     }
 
     /// The condition as the registry has it: printed where no schema but `pg_catalog` is searched.

@@ -24,11 +24,12 @@ struct AttachFixture {
 
     static func definition(
         table: String = "tasks", rank: String = "rank", lists: [String] = ["project_id"], item: String = "id",
-        ownsRows: Bool = false, visible: String? = nil, arrive: OrderDefinition.Arrival = .last
+        ownsRows: Bool = false, visible: String? = nil, arrive: OrderDefinition.Arrival = .last,
+        arriveNow: Bool = false
     ) -> OrderDefinition {
         OrderDefinition(
             names: OrderNames(schema: "public", table: table, rank: rank), listColumns: lists, itemColumn: item,
-            ownsRows: ownsRows, visible: visible, arrive: arrive)
+            ownsRows: ownsRows, visible: visible, arrive: arrive, arriveNow: arriveNow)
     }
 
     var attacher: Attacher { Attacher(connection: connection, logger: Self.logger) }

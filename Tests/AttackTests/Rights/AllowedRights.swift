@@ -48,6 +48,7 @@ enum AllowedRights {
         routine brocot.apply_move(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.apply_pending(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.apply_request(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.can_place_at_once(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.change_list(brocot.order_shape,text,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_arguments(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_isolation() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -86,6 +87,7 @@ enum AllowedRights {
         routine brocot.move_single(text,text,text,text,text,bigint,boolean,boolean,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.neighbour(brocot.order_shape,text,boolean,numeric,numeric[],bigint,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.order_shape(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.place_arriving(text,text[],text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_single(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE

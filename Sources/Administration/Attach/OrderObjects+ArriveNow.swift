@@ -1,0 +1,67 @@
+import LibPQ
+import Ordering
+
+/// The function that places arriving rows at once. It runs with the rights of whoever inserts them, since triggers of the
+/// user's fire within it, and it has the `search_path` of theirs for the same reason.
+extension OrderObjects {
+    var placeFunction: String { "brocot.\(quoteIdentifier(names.placeFunction))()" }
+
+    /// What it can't do, it leaves to the triggers that ask the queue.
+    var placeBody: String {
+        let name = quoteLiteral(names.orderedTable)
+        let isInList = lists.map { " AND arriving.\(quoteIdentifier($0.name)) IS NOT NULL" }.joined()
+        return """
+
+            DECLARE
+                lists pg_catalog.text[];
+                items pg_catalog.text[];
+            BEGIN
+                PERFORM pg_catalog.set_config('brocot.placed', '', true);
+                IF \(isChanged)
+                    OR NOT pg_catalog.has_schema_privilege('brocot', 'USAGE')
+                THEN
+                    RETURN NULL;
+                ELSIF NOT brocot.can_place_at_once(\(name)) THEN
+                    RETURN NULL;
+                END IF;
+                IF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' THEN
+                    lists := ARRAY[\(listKeyAsCaller(of: "NEW"))];
+                    items := ARRAY[\(textAsCaller(keys[keys.count - 1], of: "NEW"))];
+                ELSE
+                    SELECT pg_catalog.array_agg(keyed.list ORDER BY keyed.number), pg_catalog.array_agg(keyed.item ORDER BY keyed.number)
+                    INTO lists, items
+                    FROM (
+                        SELECT \(listKeyAsCaller(of: "arriving")) AS list, \(textAsCaller(keys[keys.count - 1], of: "arriving")) AS item,
+                            pg_catalog.row_number() OVER () AS number
+                        FROM arriving WHERE arriving.\(rankColumns[0]) IS NULL\(isInList)
+                    ) AS keyed;
+                END IF;
+                IF brocot.place_arriving(\(name), lists, items) THEN
+                    PERFORM pg_catalog.set_config('brocot.placed', \(name), true);
+                END IF;
+                RETURN NULL;
+            END
+
+            """
+    }
+
+    var createPlaceFunction: [String] {
+        [
+            "CREATE OR REPLACE FUNCTION \(placeFunction) RETURNS trigger LANGUAGE plpgsql AS \(quoteLiteral(placeBody))",
+            "REVOKE ALL ON FUNCTION \(placeFunction) FROM PUBLIC",
+            """
+            COMMENT ON FUNCTION \(placeFunction) IS \
+            \(quoteLiteral("Places new rows of \(names.orderedTable) at once, for triggers that brocot attach makes."))
+            """,
+        ]
+    }
+
+    /// As `brocot.move_now` tells whether a text is a key's.
+    private func textAsCaller(_ column: TableDescription.Column, of row: String) -> String {
+        "(pg_catalog.to_jsonb(\(row).\(quoteIdentifier(column.name))) OPERATOR(pg_catalog.#>>) '{}')"
+    }
+
+    private func listKeyAsCaller(of row: String) -> String {
+        "brocot.list_key(\(lists.isEmpty ? "VARIADIC '{}'" : lists.map { textAsCaller($0, of: row) }.joined(separator: ", ")))"
+    }
+}

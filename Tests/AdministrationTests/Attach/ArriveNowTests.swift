@@ -1,0 +1,208 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("Rows of a table that is attached with --arrive-now", .database, .timeLimit(.minutes(10)))
+struct ArriveNowTests {
+    private func attached(
+        _ tables: String = AttachFixture.tasks, arrive: OrderDefinition.Arrival = .last
+    ) async throws -> AttachFixture {
+        let fixture = try await AttachFixture(tables)
+        try await fixture.attach(AttachFixture.definition(arrive: arrive, arriveNow: true), orderBy: "id")
+        return fixture
+    }
+
+    /// The ids of the placed rows of each list in order.
+    private func order(_ fixture: AttachFixture) async throws -> [String] {
+        try await fixture.texts(
+            """
+            SELECT '"' || project_id || ':' || string_agg(id::text, ',' ORDER BY rank) || '"' FROM tasks
+            WHERE rank IS NOT NULL GROUP BY project_id ORDER BY project_id
+            """
+        ).map { $0.replacing("\"", with: "") }
+    }
+
+    @Test("are placed by the transaction that inserts them, and gone with ROLLBACK") func insert() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (19, 1), (12, 2), (11, 1), (13, NULL), (10, 1)")
+        #expect(try await order(fixture) == ["1:1,3,4,19,11,10", "2:2,12"])
+        try await fixture.connection.execute(script: "ROLLBACK")
+        #expect(try await order(fixture) == ["1:1,3,4", "2:2"])
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("come before all others where rows arrive first, also more than one move can have") func first() async throws
+    {
+        let fixture = try await attached(
+            "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)", arrive: .first)
+        try await fixture.connection.execute(
+            script: """
+                INSERT INTO tasks SELECT n, 7 FROM generate_series(1, 12000) AS n;
+                INSERT INTO tasks VALUES (12001, 7), (12002, 7);
+                """)
+        let isAsInserted = try await fixture.texts(
+            """
+            SELECT array_agg(id ORDER BY rank) = ARRAY[12001, 12002] || array_agg(id ORDER BY id) FILTER (WHERE id <= 12000)
+            FROM tasks
+            """)
+        #expect(isAsInserted == ["t"])
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("are placed in their new list by the UPDATE that takes them there") func changeOfList() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE title IN ('a', 'c')")
+        #expect(try await order(fixture) == ["1:4", "2:2,1,3"])
+        try await fixture.connection.execute(script: "UPDATE tasks SET project_id = NULL WHERE title = 'a'")
+        #expect(try await order(fixture) == ["1:4", "2:2,1"])
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("ask the queue where they change partitions, since no trigger fires after that") func partitions()
+        async throws
+    {
+        let fixture = try await attached(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1); CREATE TABLE tasks_2 PARTITION OF tasks DEFAULT;
+            """)
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks VALUES (1, 1), (2, 2), (3, 1); UPDATE tasks SET project_id = 2 WHERE id = 1")
+        #expect(try await order(fixture) == ["1:3", "2:2"])
+        #expect(try await fixture.requests() == ["public.tasks 2 {1} arrive"])
+    }
+
+    @Test("are logged as moves at once, with the transaction that inserted them") func logged() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(script: "INSERT INTO tasks (id, project_id) VALUES (19, 1), (11, 1)")
+        #expect(
+            try await fixture.texts(
+                """
+                SELECT logged.items::text || logged.direct || (logged.xid::xid = stored.xmin)
+                FROM brocot.move_log AS logged JOIN tasks AS stored ON stored.id = 19 WHERE logged.placement = 'arrive'
+                """) == ["\"{19,11}truetrue\""])
+    }
+
+    @Test("of more than 256 lists in one transaction ask the queue, whether by one statement or several")
+    func manyLists() async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks (project_id) SELECT n FROM generate_series(1001, 1257) AS n")
+        #expect(try await fixture.requests().count == 257)
+        try await fixture.connection.execute(
+            script: """
+                BEGIN;
+                INSERT INTO tasks (project_id) SELECT n FROM generate_series(2001, 2200) AS n;
+                INSERT INTO tasks (project_id) SELECT n FROM generate_series(2101, 2256) AS n;
+                """)
+        #expect(try await fixture.requests().count == 257)
+        let locks = try await fixture.texts(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+        #expect(locks == ["256"])
+        try await fixture.connection.execute(
+            script:
+                "INSERT INTO tasks (project_id) VALUES (2257), (2001); UPDATE tasks SET project_id = 3001 WHERE title = 'a'; COMMIT"
+        )
+        #expect(
+            try await fixture.requests().suffix(3).map { $0.split(separator: " ")[1] } == ["2257", "2001", "3001"])
+    }
+
+    @Test(
+        "ask the queue where they can't be placed at once, and no statement fails",
+        arguments: [
+            "BEGIN ISOLATION LEVEL REPEATABLE READ", "UPDATE brocot.ordered_tables SET being_filled = true; BEGIN",
+            "DELETE FROM brocot.ordered_tables; BEGIN",
+        ]) func fallback(_ state: String) async throws
+    {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                \(state); INSERT INTO tasks (id, project_id) VALUES (19, 1);
+                UPDATE tasks SET project_id = 2 WHERE title = 'a'; COMMIT
+                """)
+        #expect(try await fixture.requests() == ["public.tasks 1 {19} arrive", "public.tasks 2 {3} arrive"])
+    }
+
+    @Test("are placed with the rights of the role that inserts them, which asks the queue where it lacks them")
+    func rights() async throws {
+        let fixture = try await attached()
+        let role = "inserting_of_\(TestDatabase.current.name)"
+        func insert(_ id: Int) async throws {
+            try await fixture.connection.execute(
+                script: "SET ROLE \(role); INSERT INTO tasks (id, project_id) VALUES (\(id), 1); RESET ROLE")
+        }
+        try await fixture.connection.execute(
+            script: "CREATE ROLE \(role); GRANT SELECT, INSERT, UPDATE ON tasks TO \(role)")
+        try await insert(10)
+        try await fixture.connection.execute(script: "GRANT USAGE ON SCHEMA brocot TO \(role)")
+        try await insert(11)
+        try await fixture.connection.run { connection in
+            for statement in try AccessGrants.statements(.mover, to: [role], on: connection) {
+                try connection.execute(script: statement)
+            }
+        }
+        try await insert(12)
+        #expect(try await order(fixture) == ["1:1,3,4,12", "2:2"])
+        try await fixture.connection.execute(script: "REVOKE UPDATE ON tasks FROM \(role)")
+        try await fixture.connection.execute(script: "REVOKE UPDATE (rank) ON tasks FROM \(role)")
+        try await insert(13)
+        #expect(
+            try await fixture.requests() == [
+                "public.tasks 1 {10} arrive", "public.tasks 1 {11} arrive", "public.tasks 1 {13} arrive",
+            ])
+        try await fixture.connection.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+
+    @Test("stay unplaced where their keys are too long for a move, and fail no statement") func longKeys() async throws
+    {
+        let fixture = try await attached("CREATE TABLE tasks (id text PRIMARY KEY, project_id text)")
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks VALUES (repeat('é', 513), 'a'), ('', 'a'), ('b', repeat('x', 1025)), ('c', '')")
+        #expect(try await order(fixture) == [":c"])
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("are placed whatever the search_path, by keys of any type", arguments: ["date", "boolean", "date_domain"])
+    func hostileSearchPath(type: String) async throws {
+        let value = type == "boolean" ? "true" : "2026-11-21"
+        _ = try await attached(
+            """
+            CREATE DOMAIN date_domain AS date;
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id \(type)); ALTER DATABASE \(TestDatabase.current.name) SET DateStyle = 'German';
+            """)
+        try await HostileSchema.putFirst()
+        let application = try await TestDatabase.current.connect()
+        try await application.execute(
+            "INSERT INTO public.tasks (id, project_id) VALUES (1, '\(unsafeRaw: value)'), (2, '\(unsafeRaw: value)')")
+        let observer = try await HostileSchema.connectUntouched()
+        let placed = try await observer.query("SELECT FROM public.tasks WHERE rank IS NOT NULL")
+        #expect(placed.count == 2)
+    }
+
+    @Test("of two transactions take turns at their list") func takeTurns() async throws {
+        let fixture = try await attached()
+        let other = try await TestDatabase.current.connect()
+        try await fixture.connection.execute(script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (10, 1)")
+        async let waiting: Void = other.execute(script: "INSERT INTO tasks (id, project_id) VALUES (11, 1)")
+        let observer = try await TestDatabase.current.connect()
+        try await eventually("the other INSERT waits for the list's lock") {
+            try await observer.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").count == 1
+        }
+        try await fixture.connection.execute(script: "COMMIT")
+        try await waiting
+        #expect(try await order(fixture) == ["1:1,3,4,10,11", "2:2"])
+    }
+
+    @Test("leave no trigger or function behind when the table is detached") func detach() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let before = try await fixture.catalog()
+        try await fixture.attach(AttachFixture.definition(arriveNow: true))
+        #expect(try await fixture.attach(AttachFixture.definition(arriveNow: true)) == 0, "nothing is left to do")
+        try await fixture.detach()
+        #expect(try await fixture.catalog() == before)
+    }
+}
