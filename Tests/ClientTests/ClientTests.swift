@@ -1,0 +1,34 @@
+import Foundation
+import Subprocess
+import TestPostgres
+import Testing
+
+/// Programs of other languages as clients, with their own test runners. `make dependencies` installs what they need.
+@Suite("Clients in other languages", .database, .timeLimit(.minutes(10)))
+struct ClientTests {
+    private static let python: String? = {
+        let path = URL(filePath: #filePath).appending(path: "../../../.build/clients/bin/python").standardized.path
+        return FileManager.default.isExecutableFile(atPath: path) ? path : nil
+    }()
+
+    @Test(
+        "a Django project tests its moves in transactions that are rolled back, without a daemon",
+        .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
+    func django() async throws {
+        let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Django").path
+        let result = try await Subprocess.run(
+            .path(.init(try #require(Self.python))),
+            arguments: ["-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-q"],
+            environment: .inherit.updating([
+                "DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": Self.program,
+                "PYTHONDONTWRITEBYTECODE": "1",
+            ]), workingDirectory: .init(project), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+        let printed = result.standardOutput + result.standardError
+        #expect(result.terminationStatus.isSuccess, "\(printed)")
+        #expect(printed.contains("4 passed"), "\(printed)")
+    }
+
+    /// The `brocot` that was built with the tests.
+    private static let program = URL(filePath: CommandLine.arguments[0])
+        .deletingLastPathComponent().appending(path: "brocot").path
+}
