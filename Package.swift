@@ -97,6 +97,8 @@ let package = Package(
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),
+        .target(
+            name: "EditingTraces", dependencies: [subprocess], path: "Tests/EditingTraces", swiftSettings: strict),
         .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
         .target(
             name: "OrderingModel", dependencies: ["Ordering", "SeededRandom", "SternBrocot"],
@@ -122,7 +124,8 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "BrocotCLI", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres",
+                "BrocotCLI", "EditingTraces", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "SeededRandom",
+                "TestPostgres",
                 subprocess,
             ],
             path: "Tests/FaultTests", swiftSettings: strict),
@@ -137,9 +140,14 @@ let package = Package(
             dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
+            name: "ClientTests", dependencies: ["TestPostgres", subprocess],
+            exclude: ["Django", "requirements.txt"], swiftSettings: strict),
+        .testTarget(
             name: "SQLFunctionTests",
             dependencies: [
-                "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres",
+                "Brocot", "EditingTraces", "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom",
+                "SternBrocot",
+                "TestPostgres", logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,5 +1,7 @@
+import Brocot
 import Foundation
 import LibPQ
+import Logging
 import MoveQueue
 import Ordering
 import OrderingModel
@@ -7,14 +9,16 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-/// Each change holds its lists' locks when its time is read, so that replaying all of them by time on plain arrays must give
-/// the same outcomes and the same order.
-@Suite("Callers of move_now and daemons at the same lists", .timeLimit(.minutes(10)))
+/// Callers of `brocot.move_now`, callers of the Swift library, and daemons move the same items between the same lists. Each
+/// change holds its lists' locks when its time is read. So the same outcomes and the same order must result if all changes
+/// are repeated on plain arrays in the order of their times.
+@Suite("Callers of move_now, callers of the library and daemons at the same lists", .timeLimit(.minutes(10)))
 struct MoveNowConcurrencyTests {
     /// How many moves each caller makes: BROCOT_DIRECT_TRANSACTIONS.
     private static let transactions =
         ProcessInfo.processInfo.environment["BROCOT_DIRECT_TRANSACTIONS"].flatMap(Int.init) ?? 80
     private static let callers = 4
+    private static let libraryCallers = 2
     private static let daemons = 3
     private static let lists = ["1", "2", "3"]
     private static let items = (1...30).map(String.init)
@@ -27,7 +31,7 @@ struct MoveNowConcurrencyTests {
         let rejection: Rejection.Code?
     }
 
-    @Test("no deadlock, and every outcome is the model's", .database, arguments: [true, false])
+    @Test("no deadlock, and every outcome is the model's", .database(on: .own()), arguments: [true, false])
     func together(ownsRows: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")
@@ -39,23 +43,28 @@ struct MoveNowConcurrencyTests {
                 model.addUnplaced(item, to: Self.lists[offset % Self.lists.count])
             }
         }
-        let table = ownsRows ? "items" : "public.tasks"
-        let direct = try await run(table: table, seed: seed)
+        let told = try await run(table: ownsRows ? "items" : "public.tasks", seed: seed)
         try await observer.drain()
-        let queued = try await queuedDecisions(observer.connection)
-        #expect(queued.count == Self.transactions, "every request has an outcome")
-        for decision in (direct + queued).sorted(by: { ($0.time, $0.number) < ($1.time, $1.number) }) {
+        let logged = try await loggedDecisions(observer.connection)
+        let requests = try await observer.connection.query("SELECT FROM brocot.move_log WHERE NOT direct").count
+        #expect(requests == Self.transactions, "every request has an outcome")
+        for decision in (told + logged).sorted(by: { ($0.time, $0.number) < ($1.time, $1.number) }) {
             try #require(model.apply(decision.move) == decision.rejection, "seed \(seed), \(decision)")
         }
         let stored =
             ownsRows ? try await observer.lists() : try await observer.lists(of: "tasks", list: "board", item: "id")
         for list in Self.lists { #expect(stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed)") }
+        #expect(try await deadlocks(observer.connection) == 0)
     }
 
+    /// Returns what the log does not tell: rejections of moves at once, and moves of the library.
     private func run(table: String, seed: UInt64) async throws -> [Decision] {
         try await withThrowingTaskGroup(of: [Decision].self) { group in
             for number in 0..<Self.callers {
                 group.addTask { try await Self.call(Self.moves(table, seed &+ UInt64(number))) }
+            }
+            for number in 0..<Self.libraryCallers {
+                group.addTask { try await Self.callLibrary(Self.moves(table, seed &+ 50 &+ UInt64(number))) }
             }
             for _ in 0..<Self.daemons {
                 group.addTask {
@@ -83,30 +92,82 @@ struct MoveNowConcurrencyTests {
             rejectingMissing: 20)
     }
 
+    /// Every other move locks its lists first, so that also the time of a rejection is known.
     private static func call(_ moves: RandomMoves) async throws -> [Decision] {
         let caller = try await SQLCaller()
         let connection = caller.connection
-        var (moves, decisions): (RandomMoves, [Decision]) = (moves, [])
-        for _ in 0..<transactions {
+        var (moves, rejected): (RandomMoves, [Decision]) = (moves, [])
+        for number in 0..<transactions {
             let move = moves.next()
+            guard number.isMultiple(of: 2) else {
+                _ = try await caller.apply(move)
+                continue
+            }
             try await connection.execute(script: "BEGIN")
             try await connection.execute(
                 "SELECT brocot.lock_lists(\(move.lists.map(\.list)), ordered_table => \(move.list.orderedTable))")
             let clock = try await connection.query(
                 "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-            let rejection = try await caller.apply(move)
-            try await connection.execute(script: rejection == nil ? "COMMIT" : "ROLLBACK")
-            decisions.append(
-                Decision(time: try clock[0].decode(0, as: Int64.self), number: 0, move: move, rejection: rejection))
+            if let rejection = try await caller.apply(move) {
+                try await connection.execute(script: "ROLLBACK")
+                let time = try clock[0].decode(0, as: Int64.self)
+                rejected.append(Decision(time: time, number: 0, move: move, rejection: rejection))
+            } else {
+                try await connection.execute(script: "COMMIT")
+            }
         }
+        return rejected
+    }
+
+    private static func callLibrary(_ moves: RandomMoves) async throws -> [Decision] {
+        let quiet = Logger(label: "SQLFunctionTests") { _ in SwiftLogNoOpLogHandler() }
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: quiet)
+        var (moves, decisions): (RandomMoves, [Decision]) = (moves, [])
+        for _ in 0..<transactions {
+            let move = moves.next()
+            decisions.append(
+                try await client.transaction { transaction in
+                    try transaction.lock(move.lists)
+                    let clock = try transaction.query(
+                        "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now")
+                    let time: Int64 = try clock[0].decode("now")
+                    do {
+                        switch move.action {
+                        case .place(let placement, let source):
+                            try transaction.place(
+                                move.items, placement, in: move.list, from: source, missing: move.missing)
+                        case .remove: try transaction.remove(move.items, from: move.list)
+                        case .arrive: preconditionFailure("only triggers ask for rows to arrive")
+                        }
+                        return Decision(time: time, number: 0, move: move, rejection: nil)
+                    } catch let rejection as Rejection {
+                        return Decision(time: time, number: 0, move: move, rejection: rejection.code)
+                    }
+                })
+        }
+        await client.close()
         return decisions
     }
 
-    private func queuedDecisions(_ connection: Connection) async throws -> [Decision] {
+    /// The counts of a session are complete when it has ended.
+    private func deadlocks(_ connection: Connection) async throws -> Int {
+        try await eventually("all other sessions have ended") {
+            try await connection.query(
+                """
+                SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    AND backend_type = 'client backend'
+                """
+            ).isEmpty
+        }
+        return try await connection.query(
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")[0].decode(0)
+    }
+
+    private func loggedDecisions(_ connection: Connection) async throws -> [Decision] {
         let rows = try await connection.query(
             """
             SELECT id, ordered_table, list, items, placement, anchor, position, from_list, error_code, applied_at, missing
-            FROM brocot.move_log WHERE NOT direct
+            FROM brocot.move_log
             """)
         return try rows.map { row in
             let placement: Placement? =

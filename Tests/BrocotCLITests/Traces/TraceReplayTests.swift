@@ -1,3 +1,4 @@
+import EditingTraces
 import Foundation
 import LibPQ
 import Subprocess

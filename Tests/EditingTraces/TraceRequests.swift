@@ -1,6 +1,6 @@
 /// The move requests that repeat a recording: an item for each inserted character, a removal for each deleted one.
-struct TraceRequests {
-    enum Manner: String, CaseIterable {
+package struct TraceRequests {
+    package enum Manner: String, CaseIterable, Sendable {
         /// One request for each character: `first`, or `after` the one before.
         case anchors
         /// One request for all that was inserted at once.
@@ -9,26 +9,26 @@ struct TraceRequests {
         case positions
     }
 
-    struct Request {
+    package struct Request: Sendable {
         /// Separated by commas.
-        let items: String
-        let placement: String
-        let anchor: String?
-        let position: Int?
+        package let items: String
+        package let placement: String
+        package let anchor: String?
+        package let position: Int?
     }
 
     /// As many items as one request may have.
     private static let largestBlock = 10_000
 
     private let manner: Manner
-    private(set) var requests: [Request] = []
+    package private(set) var requests: [Request] = []
     /// The character of each item.
-    private(set) var characters: [String: Unicode.Scalar] = [:]
+    package private(set) var characters: [String: Unicode.Scalar] = [:]
     private var items: [String] = []
 
-    var insertions: Int { characters.count }
+    package var insertions: Int { characters.count }
 
-    init(_ trace: Trace, _ manner: Manner) {
+    package init(_ trace: Trace, _ manner: Manner) {
         self.manner = manner
         for patch in trace.patches {
             delete(patch.position..<(patch.position + patch.deleted))

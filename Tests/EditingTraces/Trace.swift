@@ -3,13 +3,13 @@ import Subprocess
 
 /// A recording of how a person edited a text: at a position, so many characters deleted, then some inserted. A character
 /// is a code point.
-struct Trace: Decodable {
-    struct Patch: Decodable {
-        let position: Int
-        let deleted: Int
-        let inserted: String.UnicodeScalarView
+package struct Trace: Decodable, Sendable {
+    package struct Patch: Decodable, Sendable {
+        package let position: Int
+        package let deleted: Int
+        package let inserted: String.UnicodeScalarView
 
-        init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             var fields = try decoder.unkeyedContainer()
             position = try fields.decode(Int.self)
             deleted = try fields.decode(Int.self)
@@ -21,12 +21,12 @@ struct Trace: Decodable {
         let patches: [Patch]
     }
 
-    let patches: [Patch]
-    let endContent: String
+    package let patches: [Patch]
+    package let endContent: String
 
     private enum CodingKeys: CodingKey { case startContent, endContent, txns }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         let start = try fields.decode(String.self, forKey: .startContent)
         guard start.isEmpty else {
@@ -38,19 +38,19 @@ struct Trace: Decodable {
     }
 
     /// Where recordings are kept: `BROCOT_TRACES`, else beside the checkout. They are not part of this project.
-    static let directory: URL? = {
-        let beside = URL(filePath: #filePath).appending(path: "../../../../../shared/traces").standardized.path
+    package static let directory: URL? = {
+        let beside = URL(filePath: #filePath).appending(path: "../../../../shared/traces").standardized.path
         let path = ProcessInfo.processInfo.environment["BROCOT_TRACES"] ?? beside
         return FileManager.default.fileExists(atPath: path) ? URL(filePath: path) : nil
     }()
 
     /// The recordings that there are.
-    static let names: [String] = {
+    package static let names: [String] = {
         let files = directory.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0.path) } ?? []
         return files.filter { $0.hasSuffix(".json.gz") }.map { String($0.dropLast(".json.gz".count)) }.sorted()
     }()
 
-    static func load(_ name: String) async throws -> Trace {
+    package static func load(_ name: String) async throws -> Trace {
         guard let directory else { throw CocoaError(.fileNoSuchFile) }
         let unpacked = try await Subprocess.run(
             .name("gzip"), arguments: ["-dc", directory.appending(path: "\(name).json.gz").path],
