@@ -38,6 +38,26 @@ struct AtOnce: AsyncParsableCommand {
                     "ratio \(rounded(move / statements)), as a function \(Int(function))/s,",
                     "ratio \(rounded(move / function)); drained from the queue \(Int(drained))/s")
             }
+            try await compareSizes(on: server)
         }
+    }
+
+    /// A list of a million in turn with one of a thousand, each in a database of its own.
+    private func compareSizes(on server: BenchmarkServer) async throws {
+        let short = (server: try await server.database("short"), variables: ["lists": 1, "items": 1_000])
+        let long = (server: try await server.database("long"), variables: ["lists": 1, "items": 1_000_000])
+        var speeds: [[Double]] = [[], []]
+        for size in [short, long] { try await size.server.psql(file: "at-once.sql", size.variables) }
+        for round in 0...rounds {
+            for (number, size) in [short, long].enumerated() {
+                let speed = try await size.server.pgbench(
+                    file: "at-once-move.sql", size.variables, sessions: sessions, seconds: seconds)
+                if round > 0 { speeds[number].append(speed) }
+            }
+        }
+        let (thousand, million) = (median(speeds[0]), median(speeds[1]))
+        print(
+            "one list of 1,000: \(Int(thousand))/s, of 1,000,000: \(Int(million))/s;",
+            "a move in the longer one costs \(rounded(thousand / million)) times as much")
     }
 }

@@ -102,6 +102,7 @@ struct SQLCaller {
                 CREATE UNIQUE INDEX tasks_by_rank ON tasks (board, rank);
                 INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
                 VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
+                SELECT brocot.make_place_functions('public.tasks');
                 """)
         for (offset, item) in items.enumerated() {
             try await connection.execute(

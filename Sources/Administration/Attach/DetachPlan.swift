@@ -58,6 +58,7 @@ package struct DetachPlan: Sendable {
         return AttachStep(
             "take the order out of the registry",
             [
+                "SELECT brocot.drop_place_functions(\(name))",
                 "DELETE FROM brocot.ordered_tables WHERE name = \(name)",
                 "DELETE FROM brocot.rows_to_place WHERE ordered_table = \(name)",
                 "DELETE FROM brocot.held_lists WHERE ordered_table = \(name)",

@@ -48,7 +48,13 @@ package struct Filling: Sendable {
             }
             try await place(remaining, progress)
             try await connection.run { [definition] connection throws(PostgresError) in
-                _ = try connection.execute(SQL(unsafeRaw: RegistryStatements.filled(definition.names.orderedTable)))
+                try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
+                    connection throws(PostgresError) in
+                    try connection.execute(script: Attacher.becomeSchemaOwner)
+                    for statement in RegistryStatements.filled(definition.names.orderedTable) {
+                        _ = try connection.execute(SQL(unsafeRaw: statement))
+                    }
+                }
             }
         }
     }

@@ -18,7 +18,11 @@ enum RegistryStatements {
             """
     }
 
-    static func filled(_ name: String) -> String {
-        "UPDATE brocot.ordered_tables SET being_filled = false WHERE name = \(quoteLiteral(name))"
+    /// To be run as the schema's owner. Now moves at once are possible, and get functions of their own.
+    static func filled(_ name: String) -> [String] {
+        [
+            "UPDATE brocot.ordered_tables SET being_filled = false WHERE name = \(quoteLiteral(name))",
+            "SELECT brocot.make_place_functions(\(quoteLiteral(name)))",
+        ]
     }
 }

@@ -57,6 +57,7 @@ enum AllowedRights {
         routine brocot.check_request(brocot.order_shape,text,text[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.chosen_placement(text,text,bigint,boolean,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.decide(brocot.move_requests,timestamp with time zone) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.drop_place_functions(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.error_code(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.expect_rows(brocot.order_shape,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -64,6 +65,7 @@ enum AllowedRights {
         routine brocot.is_at_place() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_canonical(text[],text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_in_order(numeric[],numeric,numeric) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.is_plain_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.list_key(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -71,6 +73,7 @@ enum AllowedRights {
         routine brocot.lock_lists(anycompatiblearray,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.lock_pending_lists(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.look_up(brocot.order_shape) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.make_place_functions(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.make_room(brocot.order_shape,text,numeric,numeric,integer,numeric[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move(bigint,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move(text,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
