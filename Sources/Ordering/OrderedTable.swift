@@ -8,6 +8,9 @@ package struct OrderedTable: Hashable, Sendable {
     package let listColumns: [KeyColumn]
     /// The column that identifies a row within its list.
     package let itemColumn: KeyColumn
+    /// The columns of the unique index by which rows have to be looked up, in its order; nil: any index that begins with the
+    /// item, or with list and item, will do.
+    let lookUpColumns: [String]?
     /// Whether placing a missing item inserts a row and removing an item deletes its row. Else removing sets the rank to
     /// NULL.
     package let ownsRows: Bool
@@ -29,8 +32,9 @@ package struct OrderedTable: Hashable, Sendable {
 
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
-        rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ArrivalEnd = .last
+        rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ArrivalEnd = .last, lookUpColumns: [String]? = nil
     ) {
+        self.lookUpColumns = lookUpColumns
         self.rankColumn = rankColumn
         self.arrivalEnd = arrivalEnd
         self.name = name

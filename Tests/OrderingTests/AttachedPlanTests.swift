@@ -69,4 +69,63 @@ struct AttachedPlanTests {
         }
         #expect(!plan.contains("Sort"), "\(plan)")
     }
+
+    /// Unique keys, and the condition of an index scan that looks rows up by them.
+    private static let uniqueKeys = [
+        ("team, state, id", "ROW(team, state, id) >="), ("id, team, state", "ROW(id, team, state) >="),
+        ("team, id", "ROW(team, id) >="), ("id", "(id >="),
+    ]
+
+    @Test("rows are looked up by the unique key, whatever other indexes begin with the item", arguments: uniqueKeys)
+    func furtherIndexes(key: String, condition: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let isUniqueAlone = key == "id"
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    id bigint, team bigint, state text, title text, rank numeric, rank_num bigint, rank_den bigint,
+                    CONSTRAINT one PRIMARY KEY (\(key)));
+                CREATE UNIQUE INDEX brocot_cards ON cards (team, state, rank);
+                CREATE INDEX further_1 ON cards (id); CREATE INDEX further_2 ON cards (id, title);
+                CREATE INDEX further_3 ON cards (id, state, title); CREATE INDEX further_4 ON cards (state, id);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{team,state}', 'id', false);
+                """)
+        let tables = try await connection.run { connection in
+            try OrderedTableRepository.tables(named: ["public.cards"], on: connection)
+        }
+        let table = try #require(tables[ExactText("public.cards")])
+        #expect(table.lookUpColumns?.joined(separator: ", ") == key)
+        let list = #"["7", "todo"]"#
+        let change = RowChange(key: "7", storedList: list, list: list, rank: Rank(numerator: 1, denominator: 2))
+        let statements = OrderingStatements(table)
+        var rows = RowsWanted()
+        (rows.lists, rows.keys, rows.below, rows.above) = ([list], ["4"], [3], [3])
+        // The same item in very many lists, and few items in each.
+        let fill = """
+            INSERT INTO cards SELECT \(isUniqueAlone ? "n" : "n % 5"), n / 5, 'todo', 't', n, n, 1 FROM generate_series(1, 20000) AS n
+            """
+        for script in [fill, "ANALYZE cards", "DELETE FROM cards", "VACUUM (ANALYZE, TRUNCATE off) cards", fill] {
+            try await connection.execute(script: script)
+            for statement in [
+                statements.rows(rows), statements.lock([change]), statements.lockFree([change], .forRanks),
+                statements.takeRanks([change]), statements.updateRanks([change]), statements.delete([change]),
+            ] {
+                let plan = try await connection.genericPlan(
+                    of: statement, settings: OrderingStatements.plannerSettings, script: "SELECT 1")
+                #expect(plan.contains(condition), "\(plan)")
+                #expect(isUniqueAlone || !plan.contains("further_"), "\(plan)")
+                #expect(!plan.contains("Sort"), "\(plan)")
+            }
+        }
+    }
+
+    @Test("no catalogued order is needed where no other index begins with the item")
+    func noFurtherIndex() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let tables = try await connection.run { connection in
+            try OrderedTableRepository.tables(named: ["items"], on: connection)
+        }
+        #expect(try #require(tables[ExactText("items")]).lookUpColumns == nil)
+    }
 }

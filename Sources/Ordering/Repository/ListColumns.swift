@@ -56,6 +56,19 @@ struct ListColumns {
             })
     }
 
+    /// The same as ``equal(_:_:named:by:)``, but the planner takes no value for the only one that a column has.
+    func equalToAny(_ row: SQL, _ key: SQL) -> SQL {
+        conjunction(
+            columns.enumerated().map { index, column in
+                "\(row).\(column.identifier) = ANY (ARRAY[\(key).\(name(index))])"
+            })
+    }
+
+    /// What ``names(_:of:)`` calls a column; nil: it is none of the list's.
+    func name(ofColumn column: String, prefix: String = "list") -> SQL? {
+        columns.firstIndex { ExactText($0.name) == ExactText(column) }.map { name($0, prefix) }
+    }
+
     /// The condition that a row is in this list.
     func isIn(_ list: String, _ row: SQL) -> SQL {
         conjunction(

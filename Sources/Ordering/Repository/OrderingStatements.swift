@@ -11,7 +11,7 @@ struct OrderingStatements {
     static let plannerSettings = [
         ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_memoize", "off"), ("enable_sort", "off"),
-        ("jit", "off"),
+        ("enable_incremental_sort", "off"), ("jit", "off"),
         ("plan_cache_mode", "force_generic_plan"),
     ]
 
@@ -25,6 +25,7 @@ struct OrderingStatements {
     private let listColumns: ListColumns
     private let itemColumn: SQL
     private let itemType: KeyType
+    private let lookUpColumns: [String]?
     private let rank: SQL
     private let num: SQL
     private let den: SQL
@@ -34,6 +35,7 @@ struct OrderingStatements {
         listColumns = ListColumns(ordered)
         itemColumn = ordered.itemColumn.identifier
         itemType = ordered.itemColumn.type
+        lookUpColumns = ordered.lookUpColumns
         rank = "\(identifier: ordered.names.rank)"
         num = "\(identifier: ordered.names.numerator)"
         den = "\(identifier: ordered.names.denominator)"
@@ -51,7 +53,7 @@ struct OrderingStatements {
     static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
-            registered.rank_column, registered.arrive, wanted.name, \(KeyType.columns(of: "stored"))
+            registered.rank_column, registered.arrive, wanted.name, \(lookUpColumns), \(KeyType.columns(of: "stored"))
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL pg_catalog.unnest(registered.list_columns || registered.item_column)
             WITH ORDINALITY AS wanted (name, number)
@@ -65,6 +67,29 @@ struct OrderingStatements {
         """
     }
 
+    /// The columns of the shortest unique index that identifies a row, in its order, where another index begins with the item
+    /// as well. That one could mislead: the same item may be in very many lists.
+    private static let lookUpColumns: SQL = """
+        CASE WHEN EXISTS (
+            SELECT FROM pg_catalog.pg_index AS other
+            WHERE other.indrelid = stored.attrelid AND other.indkey[0] = (
+                SELECT item.attnum FROM pg_catalog.pg_attribute AS item
+                WHERE item.attrelid = stored.attrelid AND item.attname = registered.item_column::name)
+        ) THEN (
+            SELECT pg_catalog.array_agg(part.attname::text ORDER BY key.number)
+            FROM pg_catalog.pg_index AS one
+            CROSS JOIN LATERAL pg_catalog.unnest(one.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
+            JOIN pg_catalog.pg_attribute AS part ON part.attrelid = one.indrelid AND part.attnum = key.attnum
+            WHERE one.indrelid = stored.attrelid AND one.indisunique AND one.indisvalid AND one.indimmediate
+                AND one.indpred IS NULL AND key.number <= one.indnkeyatts
+            GROUP BY one.indexrelid, one.indnkeyatts
+            HAVING count(*) = one.indnkeyatts
+                AND pg_catalog.array_agg(part.attname::text) <@ (registered.list_columns || registered.item_column)
+                AND registered.item_column = ANY (pg_catalog.array_agg(part.attname::text))
+            ORDER BY count(*), one.indexrelid LIMIT 1
+        ) END
+        """
+
     // MARK: Looking rows up
 
     /// For LATERAL beside a relation with the columns `list` and `item`: columns of the row `named` with that key.
@@ -73,11 +98,25 @@ struct OrderingStatements {
     /// comparison for equality, the index of list and rank would serve as well, and would read the whole list. A planner
     /// that expects one item in each list takes either for the cheapest.
     private func lookUp(_ columns: SQL, of key: SQL) -> SQL {
-        """
-        SELECT \(columns) FROM \(table) AS named
-        WHERE \(listColumns.equal("named", key)) AND named.\(itemColumn) >= \(key).item AND named.\(itemColumn) <= \(key).item
-        ORDER BY named.\(itemColumn) LIMIT 1
-        """
+        let (condition, order): (SQL, SQL) =
+            lookUpColumns.flatMap { $0.count > 1 ? lookUp(of: key, along: $0) : nil } ?? (
+                """
+                \(listColumns.equal("named", key)) AND named.\(itemColumn) >= \(key).item AND named.\(itemColumn) <= \(key).item
+                """, "named.\(itemColumn)"
+            )
+        return "SELECT \(columns) FROM \(table) AS named WHERE \(condition) ORDER BY \(order) LIMIT 1"
+    }
+
+    /// Only an index that begins with these columns gives this order. A plain comparison of the list for equality would take it
+    /// out of the order; the one with ANY does not, and finds the partition.
+    private func lookUp(of key: SQL, along columns: [String]) -> (condition: SQL, order: SQL) {
+        let order = columns.map { "named.\(identifier: $0)" as SQL }.joined()
+        let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }.joined()
+        return (
+            """
+            \(listColumns.equalToAny("named", key)) AND (\(order)) >= (\(values)) AND (\(order)) <= (\(values))
+            """, order
+        )
     }
 
     /// For FROM or USING, behind a relation with the columns `list` and `item`: the place of that row.

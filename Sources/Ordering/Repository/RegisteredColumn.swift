@@ -9,6 +9,8 @@ struct RegisteredColumn {
     let rankColumn: String
     let arrivalEnd: OrderedTable.ArrivalEnd
     let name: String
+    /// The columns of the unique index by which rows have to be looked up; nil: any index will do.
+    let lookUpColumns: [String]?
     private let type: KeyType?
     /// What people call the type; nil where the column does not exist.
     private let displayedType: String?
@@ -21,7 +23,8 @@ struct RegisteredColumn {
         rankColumn = try row.decode(4)
         arrivalEnd = OrderedTable.ArrivalEnd(rawValue: try row.decode(5)) ?? .last
         name = try row.decode(6)
-        (type, displayedType) = try KeyType.read(row, from: 7)
+        lookUpColumns = try row.decode(7)
+        (type, displayedType) = try KeyType.read(row, from: 8)
     }
 
     var column: KeyColumn {
@@ -47,6 +50,7 @@ extension OrderedTable {
         self.init(
             name: columns[0].orderedTable, schema: columns[0].schema, table: columns[0].table,
             listColumns: keys.dropLast(), itemColumn: keys[keys.count - 1], ownsRows: columns[0].ownsRows,
-            rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd)
+            rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd,
+            lookUpColumns: columns[0].lookUpColumns)
     }
 }
