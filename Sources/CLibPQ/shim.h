@@ -19,6 +19,7 @@ enum __attribute__((enum_extensibility(closed))) DiagnosticField {
     DiagnosticFieldTable = PG_DIAG_TABLE_NAME,
     DiagnosticFieldColumn = PG_DIAG_COLUMN_NAME,
     DiagnosticFieldConstraint = PG_DIAG_CONSTRAINT_NAME,
+    DiagnosticFieldSourceFunction = PG_DIAG_SOURCE_FUNCTION,
 };
 
 #endif

@@ -86,6 +86,7 @@ package struct PostgresError: Error, Sendable {
         var table: String?
         var column: String?
         var constraint: String?
+        var sourceFunction: String?
         var isConnectionLost = false
     }
 
@@ -130,6 +131,8 @@ extension PostgresError {
     package var table: String? { storage.fields.table }
     package var column: String? { storage.fields.column }
     package var constraint: String? { storage.fields.constraint }
+    /// The function of the server's own source code that reported the error.
+    package var sourceFunction: String? { storage.fields.sourceFunction }
     /// Whether the connection can't be used any more; a new one may work.
     package var isConnectionLost: Bool { storage.fields.isConnectionLost }
 }

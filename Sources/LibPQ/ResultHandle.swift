@@ -43,7 +43,7 @@ private func serverError(_ result: OpaquePointer) -> PostgresError {
             detail: field(.detail), hint: field(.hint), position: field(.position).flatMap { Int($0) },
             internalPosition: field(.internalPosition).flatMap { Int($0) }, internalQuery: field(.internalQuery),
             context: field(.context), schema: field(.schema), table: field(.table), column: field(.column),
-            constraint: field(.constraint)))
+            constraint: field(.constraint), sourceFunction: field(.sourceFunction)))
 }
 
 /// Removes the line breaks and spaces at the end of libpq's messages.

@@ -28,7 +28,7 @@ package enum QueueError: Error, Sendable {
 
     /// Whether the server, or the way to it, lacks something that every list needs. A smaller batch may do with less.
     package var mayPassWithSmallerBatch: Bool {
-        guard let databaseError else { return false }
+        guard let databaseError, !databaseError.isRaisedOnPurpose else { return false }
         guard databaseError.code == .server, !databaseError.isConnectionLost, let state = databaseError.sqlState
         else { return true }
         return ["53", "57", "58"].contains(state.classCode) && state != .queryCanceled

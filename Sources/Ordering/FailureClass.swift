@@ -15,7 +15,7 @@ package enum FailureClass: Equatable, Sendable {
     private static let environmental: Set<String> = [
         "08", "0A", "25", "26", "28", "40", "42", "53", "55", "57", "58", "XX",
     ]
-    /// Those that decide none in a function of the user's either: it says nothing of the function.
+    /// Those that decide none in a function of the user's either, unless the function raises them on purpose.
     private static let environmentalAnywhere: Set<String> = ["08", "53", "57", "58", "XX"]
 
     package init(_ error: OrderingError) {
@@ -34,7 +34,7 @@ package enum FailureClass: Equatable, Sendable {
     }
 
     private static func isEnvironmental(_ state: SQLState, _ error: PostgresError) -> Bool {
-        guard environmental.contains(state.classCode) else { return false }
+        guard environmental.contains(state.classCode), !error.isRaisedOnPurpose else { return false }
         return environmentalAnywhere.contains(state.classCode) || state == .lockNotAvailable
             || state == .deadlockDetected || !error.isFromFunction
     }
@@ -47,4 +47,8 @@ extension PostgresError {
         guard let context else { return false }
         return !context.contains(/^[^\n]*(SELECT 1 FROM|DELETE FROM|UPDATE) ONLY [^\n]*$/)
     }
+
+    /// Whether RAISE of PL/pgSQL reported the error, so that its SQLSTATE is the function's choice and tells nothing of the
+    /// server. What a handler raises again keeps the function of the server that reported it first.
+    package var isRaisedOnPurpose: Bool { sourceFunction == "exec_stmt_raise" }
 }

@@ -13,10 +13,34 @@ struct FailureClassTests {
     }
 
     @Test(
-        "what says nothing of a function that meets it decides nothing", .database,
-        arguments: ["08006", "40P01", "53100", "55P03", "57014", "58030", "XX000"])
-    func environment(state: String) async throws {
-        #expect(FailureClass(try await failure(state)) == .environment)
+        "what a function raises on purpose is the request's, whatever the SQLSTATE says", .database,
+        arguments: ["08006", "40P01", "53100", "53200", "55P03", "57014", "57P01", "58030", "XX000", "XX001"])
+    func raisedOnPurpose(state: String) async throws {
+        #expect(FailureClass(try await failure(state)) == .request(sqlState: state))
+    }
+
+    @Test(
+        "what the server reports from within a function decides nothing: a lock, a time-out, also where a handler raises it again",
+        .database,
+        arguments: [
+            ("PERFORM FROM taken FOR UPDATE NOWAIT", "55P03"), ("PERFORM FROM taken FOR UPDATE", "55P03"),
+            ("BEGIN PERFORM FROM taken FOR UPDATE NOWAIT; EXCEPTION WHEN OTHERS THEN RAISE; END", "55P03"),
+            ("PERFORM pg_sleep(10)", "57014"),
+        ])
+    func serverWithinFunction(body: String, state: String) async throws {
+        let (connection, holder) = (
+            try await TestDatabase.current.connect(), try await TestDatabase.current.connect()
+        )
+        try await holder.execute(script: "CREATE TABLE taken (number bigint); INSERT INTO taken VALUES (1)")
+        try await holder.execute(script: "BEGIN; SELECT FROM taken FOR UPDATE")
+        try await connection.execute(script: "SET lock_timeout = '50ms'; SET statement_timeout = '500ms'")
+        do {
+            try await connection.execute(script: "DO $$ BEGIN \(body); END $$")
+            Issue.record("\(body) does not fail")
+        } catch {
+            #expect(error.sqlState?.rawValue == state)
+            #expect(FailureClass(.database(error)) == .environment, "\(error)")
+        }
     }
 
     @Test(
