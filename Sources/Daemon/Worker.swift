@@ -90,7 +90,7 @@ struct Worker: Sendable {
     ///
     /// - Throws: the error that cost the connection.
     private func work(on connection: Connection, _ tries: inout Tries) async throws -> End? {
-        var memory = Memory(worker: QueueWorker(configuration.queue))
+        var memory = Memory(worker: QueueWorker(try await configuration.queue.fitted(to: connection)))
         var beginsElsewhere = true
         while mustGoOn {
             do {
@@ -156,6 +156,8 @@ struct Worker: Sendable {
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
         case .contended(let report):
             metrics.missedLocks()
+            // The batch was not too large at least.
+            tries.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
             try await Task.sleep(for: Self.shortestPause)
         case .postponed(let due):

@@ -18,15 +18,23 @@ extension Connection {
         copyIn: (OpaquePointer) throws(PostgresError) -> Void = refuseCopy,
         send: (OpaquePointer) -> Int32
     ) throws(PostgresError) -> ResultHandle {
+        try exchange(interruptibility) { pointer, start throws(PostgresError) in
+            guard send(pointer) == 1 else { throw handle.failure() }
+            return try readResults(pointer, since: start, copyIn: copyIn)
+        }
+    }
+
+    /// `body` sends, and reads all answers. It gets the time at which the exchange began.
+    func exchange<Value>(
+        _ interruptibility: Interruptibility,
+        body: (OpaquePointer, ContinuousClock.Instant) throws(PostgresError) -> Value
+    ) throws(PostgresError) -> Value {
         let pointer = try handle.live()
         if interruptibility == .cancellable, !interruption.beginCancellableStatement() {
             throw PostgresError(.cancelled, "the task was cancelled before the statement began")
         }
         let start = ContinuousClock.now
-        let outcome = Result { () throws(PostgresError) in
-            guard send(pointer) == 1 else { throw handle.failure() }
-            return try readResults(pointer, since: start, copyIn: copyIn)
-        }
+        let outcome = Result { () throws(PostgresError) in try body(pointer, start) }
         interruption.endStatement()
         if case .failure(let error) = outcome, error.isConnectionLost {
             // The connection must not be closed earlier: libpq's pointer is in use until the exchange is over.
@@ -66,7 +74,8 @@ extension Connection {
         return last
     }
 
-    private func nextResult(
+    /// Nil where there is no further result of the statement.
+    func nextResult(
         _ pointer: OpaquePointer, since start: ContinuousClock.Instant
     ) throws(PostgresError) -> ResultHandle? {
         try flush(pointer, since: start)
@@ -138,7 +147,7 @@ extension Connection {
 
     /// Returns `cancelled` if the statement was stopped because the task was cancelled. A statement that
     /// `statement_timeout` stopped has the same SQLSTATE, but stays an ordinary error of the server.
-    private func cancelledOrClassified(_ error: PostgresError) -> PostgresError {
+    func cancelledOrClassified(_ error: PostgresError) -> PostgresError {
         let error = handle.classified(error)
         guard error.sqlState == .queryCanceled, interruption.cancelledAt != nil else { return error }
         return error.with { $0.code = .cancelled }

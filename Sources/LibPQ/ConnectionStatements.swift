@@ -33,6 +33,17 @@ extension Connection {
     }
 
     private func run(_ statement: SQL, prepared: Bool) throws(PostgresError) -> ResultHandle {
+        let outgoing = try outgoing(statement, prepared: prepared)
+        do throws(PostgresError) {
+            return try exchange { pointer in outgoing.send(on: pointer) }
+        } catch {
+            forgetIfStale(outgoing, error)
+            throw error
+        }
+    }
+
+    /// Parses the statement, where the session is to keep it.
+    func outgoing(_ statement: SQL, prepared: Bool) throws(PostgresError) -> OutgoingStatement {
         let text = statement.text
         try refuseNul(text)
         let parameters = statement.parameters
@@ -42,37 +53,22 @@ extension Connection {
             }
         }
         let key = PreparedStatements.Key(text: Array(text.utf8), types: parameters.map(\.type))
-        let name = prepared ? try prepare(text, key) : nil
-        do throws(PostgresError) {
-            return try send(text, parameters, preparedAs: name)
-        } catch {
-            // The table was changed, or this is another session: the next execution parses the statement again.
-            if error.sqlState == .featureNotSupported || error.sqlState == .invalidStatementName {
-                preparedStatements.names[key] = nil
-            }
-            throw error
-        }
+        return OutgoingStatement(
+            text: text, parameters: parameters, key: key, name: prepared ? try prepare(text, key) : nil)
     }
 
-    private func send(
-        _ text: String, _ parameters: [Parameter], preparedAs name: String?
-    ) throws(PostgresError) -> ResultHandle {
-        try exchange { pointer in
-            withParameters(parameters) { values, lengths, formats in
-                if let name {
-                    return PQsendQueryPrepared(pointer, name, Int32(parameters.count), values, lengths, formats, 1)
-                }
-                let types = parameters.map(\.type.rawValue)
-                return PQsendQueryParams(
-                    pointer, text, Int32(parameters.count), types, values, lengths, formats, 1)
-            }
+    /// The table was changed, or this is another session: the next execution parses the statement again.
+    func forgetIfStale(_ statement: OutgoingStatement, _ error: PostgresError) {
+        if error.sqlState == .featureNotSupported || error.sqlState == .invalidStatementName {
+            preparedStatements.names[statement.key] = nil
         }
     }
 
     /// Whether the server process is the one that the connection was made to. A pooler invents a process identifier.
     private func hasServerProcessOfItsOwn() throws(PostgresError) -> Bool {
         if let known = preparedStatements.areKept { return known }
-        let rows = Rows(try send("SELECT pg_catalog.pg_backend_pid()", [], preparedAs: nil))
+        let statement = try outgoing("SELECT pg_catalog.pg_backend_pid()", prepared: false)
+        let rows = Rows(try exchange { pointer in statement.send(on: pointer) })
         let areKept = try rows.single().decode(0, as: Int32.self) == backendProcessIdentifier
         preparedStatements.areKept = areKept
         return areKept
@@ -89,6 +85,26 @@ extension Connection {
         }
         preparedStatements.names[key] = name
         return name
+    }
+}
+
+/// A statement that is ready to be sent.
+struct OutgoingStatement {
+    let text: String
+    let parameters: [Parameter]
+    let key: PreparedStatements.Key
+    /// The name by which the session knows the statement; nil: it is sent as text.
+    let name: String?
+
+    /// Gives the statement to libpq. 0 where that failed.
+    func send(on pointer: OpaquePointer) -> Int32 {
+        withParameters(parameters) { values, lengths, formats in
+            if let name {
+                return PQsendQueryPrepared(pointer, name, Int32(parameters.count), values, lengths, formats, 1)
+            }
+            let types = parameters.map(\.type.rawValue)
+            return PQsendQueryParams(pointer, text, Int32(parameters.count), types, values, lengths, formats, 1)
+        }
     }
 }
 

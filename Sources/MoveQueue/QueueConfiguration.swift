@@ -1,3 +1,4 @@
+import LibPQ
 import Ordering
 
 /// How much one transaction of a worker takes on.
@@ -17,8 +18,12 @@ package struct QueueConfiguration: Sendable {
     /// Lists with no more rows than this for each row to look up are read whole; 0: none.
     package var rowsPerLookup = 24
     /// How long a transaction may be idle, because this side is gone or stands still, before the server ends it. Its
-    /// statements may take twice as long, and wait for a lock a sixth of it, but no more than 0.25 s. More than 0.
+    /// statements may take twice as long, and wait for a lock a sixth of it, but no more than 0.25 s, nor than half of
+    /// `deadlockTimeout`. More than 0.
     package var idleTimeout = Duration.seconds(60)
+    /// After so long a wait for a lock, the server looks for a deadlock, and ends a transaction of it: whoever waits less
+    /// is not the cause.
+    var deadlockTimeout = Duration.seconds(1)
 
     /// What becomes of a poisonous request of a table that says nothing about it.
     package var poisonPolicy = PoisonPolicy.skip
@@ -37,7 +42,7 @@ package struct QueueConfiguration: Sendable {
     /// Set in each transaction, since poolers share sessions.
     var settings: [(String, String)] {
         [
-            ("lock_timeout", milliseconds(min(idleTimeout / 6, Self.longestLockWait))),
+            ("lock_timeout", milliseconds(max(.milliseconds(1), lockTimeout))),
             // Else every error of ours would have a context, as those have that come from functions.
             ("log_parameter_max_length_on_error", "0"), ("statement_timeout", milliseconds(statementTimeout)),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
@@ -46,9 +51,18 @@ package struct QueueConfiguration: Sendable {
         ] + MoveApplication.plannerSettings
     }
 
-    /// What a trigger or a foreign key of the user's waits for holds up all lists of a batch. Well below
-    /// `deadlock_timeout` (1 s), after which the server would end somebody's transaction.
-    private static let longestLockWait = Duration.milliseconds(250)
+    /// What a trigger or a foreign key of the user's waits for holds up all lists of a batch.
+    private var lockTimeout: Duration { min(idleTimeout / 6, .milliseconds(250), deadlockTimeout / 2) }
+
+    /// With the server's own `deadlock_timeout`.
+    package func fitted(to connection: Connection) async throws(PostgresError) -> QueueConfiguration {
+        let rows = try await connection.run { connection throws(PostgresError) in
+            try connection.query(QueueStatements.deadlockTimeout)
+        }
+        var fitted = self
+        fitted.deadlockTimeout = .milliseconds(try rows.single().decode(0, as: Int64.self))
+        return fitted
+    }
 
     /// The same for smaller batches.
     func reduced(to share: BatchShare) -> QueueConfiguration {

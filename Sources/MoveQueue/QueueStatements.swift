@@ -222,9 +222,22 @@ enum QueueStatements {
         """
     }
 
+    /// In milliseconds.
+    static let deadlockTimeout: SQL = """
+        SELECT setting::pg_catalog.int8 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout'
+        """
+
     /// The role, and whether the transaction only reads.
     static let transactionSettings: SQL =
         "SELECT pg_catalog.current_setting('role'), pg_catalog.current_setting('transaction_read_only')"
+
+    /// Whether they are still these.
+    static func areTransactionSettings(_ settings: [String]) -> SQL {
+        "SELECT ARRAY[pg_catalog.current_setting('role'), pg_catalog.current_setting('transaction_read_only')] = \(settings)"
+    }
+
+    /// For the trial of each list's writes: a trigger that waits for a lock holds up all lists.
+    static let trialSettings: SQL = "SET LOCAL lock_timeout = '20ms'"
 
     /// How a table wants its poisonous requests treated; no row or NULL: as the daemon is told.
     static func poisonPolicy(of table: String) -> SQL {

@@ -48,6 +48,25 @@ package struct MoveApplication: Sendable {
     package func apply(
         _ moves: [Move], on connection: isolated Connection
     ) throws(OrderingError) -> (outcomes: [MoveOutcome], windows: [Int: RewrittenWindow]) {
+        let (batch, changes) = try plan(moves, on: connection)
+        try lockRows(of: changes, on: connection)
+        for (table, rows) in changes {
+            try OrderedTableRepository(table).write(rows, locksRows: !refusesLockedRows(of: table), on: connection)
+        }
+        let outcomes = batch.outcomes.map { outcome in
+            guard let outcome else { preconditionFailure("without needs, every move is decided") }
+            return outcome
+        }
+        return (outcomes, batch.windows)
+    }
+
+    /// The net effect of moves on the rows of each table.
+    typealias Changes = [(table: OrderedTable, rows: [RowChange])]
+
+    /// Reads as far as necessary to know the outcome and the effect of each move.
+    func plan(
+        _ moves: [Move], on connection: isolated Connection
+    ) throws(OrderingError) -> (batch: MoveBatch, changes: Changes) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
         var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading)
@@ -64,25 +83,16 @@ package struct MoveApplication: Sendable {
             }
             needs = batch.advance()
         }
-        try write(tables.values.sorted { $0.name < $1.name }.map { ($0, batch.changes(in: $0)) }, on: connection)
-        let outcomes = batch.outcomes.map { outcome in
-            guard let outcome else { preconditionFailure("without needs, every move is decided") }
-            return outcome
-        }
-        return (outcomes, batch.windows)
+        return (batch, tables.values.sorted { $0.name < $1.name }.map { ($0, batch.changes(in: $0)) })
     }
 
-    private func write(
-        _ changes: [(table: OrderedTable, rows: [RowChange])], on connection: isolated Connection
-    ) throws(OrderingError) {
+    /// Locks the rows of those tables where locked rows are refused.
+    func lockRows(of changes: Changes, on connection: isolated Connection) throws(OrderingError) {
         var locked: Set<ListIdentifier> = []
         for (table, rows) in changes where refusesLockedRows(of: table) {
             locked.formUnion(try OrderedTableRepository(table).lockRows(of: rows, on: connection))
         }
         guard locked.isEmpty else { throw .rowsLocked(lists: Array(locked)) }
-        for (table, rows) in changes {
-            try OrderedTableRepository(table).write(rows, locksRows: !refusesLockedRows(of: table), on: connection)
-        }
     }
 
     private func refusesLockedRows(of table: OrderedTable) -> Bool {

@@ -15,8 +15,8 @@ import Testing
     @Test("is small after a start, and whole after a few successes")
     func start() {
         var share = BatchShare.atStart
-        #expect(share.divisor == 64)
-        for _ in 0..<6 { share.noteSuccess() }
+        #expect(share.divisor == 16)
+        for _ in 0..<4 { share.noteSuccess() }
         #expect(share.divisor == 1)
     }
 

@@ -109,6 +109,46 @@ struct QueuePlanTests {
         #expect((100..<300).contains(visits), "\(plan)")
     }
 
+    @Test("thousands of postponed lists are stepped over in one go, and not with a probe each")
+    func claimBesidePostponedLists() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                INSERT INTO brocot.move_requests (list, items, placement)
+                SELECT 'l' || n, ARRAY['x'], 'first' FROM generate_series(1, 3000) AS n
+                """)
+        try await connection.execute("VACUUM ANALYZE brocot.move_requests")
+        var round = WorkerRound(QueueConfiguration())
+        let taken = (1..<3_000).map { ListIdentifier("l\($0)") }
+        var report = BatchReport()
+        (report.found, report.lastFound, report.unavailable) = (taken.count, taken.last, taken)
+        let now = ContinuousClock.now
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(report, at: now)
+        guard case .decide(let batch) = round.beginTurn(isReadingDue: false, at: now),
+            case .next(_, let lists, let readingAhead, _) = batch.scope
+        else {
+            Issue.record("no batch of the next lists")
+            return
+        }
+        let statement = QueueStatements.claim(
+            from: .beginning, lists: lists, readingAhead: readingAhead, partners: 0, locks: 256,
+            postponed: batch.postponed, ReadProgress())
+        let blocks: (Rows, Int64) = try await connection.run { connection in
+            try connection.transaction(settings: QueueConfiguration().settings) { connection in
+                let count: SQL = """
+                    SELECT pg_stat_get_xact_blocks_fetched('brocot.move_requests_by_list'::regclass)
+                        + pg_stat_get_xact_blocks_fetched('brocot.move_requests'::regclass)
+                    """
+                let before: Int64 = try connection.query(count).single().decode(0)
+                let found = try connection.query(statement)
+                return (found, try connection.query(count).single().decode(0) - before)
+            }
+        }
+        #expect(try blocks.0.single().decode(1, as: String.self) == "l3000")
+        #expect(blocks.1 < 1_000, "\(blocks.1) blocks")
+    }
+
     @Test("going to a random request")
     func randomList() async throws {
         try await expect(

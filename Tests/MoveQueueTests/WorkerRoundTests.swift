@@ -125,6 +125,20 @@ import Testing
         #expect(try #require(round.beginTurn(isReadingDue: false, at: due).batch).scope.named == lists("a"))
     }
 
+    @Test("asks for more lists each time where it finds only taken ones, and reads over those that it left out")
+    func manyTakenLists() throws {
+        var round = WorkerRound(QueueConfiguration())
+        var asked: [Int] = []
+        for turn in 0..<12 {
+            let scope = try #require(round.beginTurn(isReadingDue: false, at: now).batch).scope
+            let count = try #require(scope.lists)
+            asked.append(count)
+            #expect(scope.readingAhead ?? 0 > asked.dropLast().reduce(0, +))
+            _ = round.note(unavailable((0..<count).map { ListIdentifier("\(turn).\($0)") }), at: now)
+        }
+        #expect(asked == asked.sorted() && asked.first == 8 && asked.last == 256, "\(asked)")
+    }
+
     @Test("is held where all that is pending waits for a person")
     func held() {
         var round = WorkerRound(QueueConfiguration())
@@ -254,6 +268,8 @@ extension QueueTransaction.Scope {
 
     /// How many of the next lists it asks for.
     fileprivate var lists: Int? { if case .next(_, let lists, _, _) = self { lists } else { nil } }
+
+    fileprivate var readingAhead: Int? { if case .next(_, _, let count, _) = self { count } else { nil } }
 
     fileprivate var isWithPartners: Bool { if case .next(_, _, _, true) = self { true } else { false } }
 

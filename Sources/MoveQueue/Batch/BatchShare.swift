@@ -15,7 +15,7 @@ package struct BatchShare: Equatable, Sendable {
     /// shall be decided even so.
     package static var atStart: BatchShare {
         var share = BatchShare()
-        share.divisor = 1 << 6
+        share.divisor = 1 << 4
         return share
     }
 

@@ -110,12 +110,11 @@ package struct QueueTransaction: Sendable {
         guard let time, !batch.requests.isEmpty else { return report }
         course.stage = .applying
         var decisions = BatchDecisions()
+        let application = RequestApplication(configuration, sizes: sizes, rowLocks: attempt.rowLocks)
         if attempt.isInParts {
-            let settings = try transactionSettings(on: connection)
-            let deadline = ContinuousClock.now + Self.longestSearch
-            try applyInParts(batch.requests, attempt, settings, until: deadline, &decisions, on: connection)
+            try application.applyApart(batch.requests, &decisions, on: connection)
         } else {
-            try apply(batch.requests, attempt, &decisions, on: connection)
+            try application.apply(batch.requests, &decisions, on: connection)
         }
         course.stage = .finishing
         try finish(decisions, at: time, on: connection)
@@ -199,106 +198,6 @@ package struct QueueTransaction: Sendable {
     ) -> ListIdentifier? {
         let served = Set(batch.requests.flatMap(\.move.lists))
         return lists.filter { cuts[$0] != nil && !served.contains($0) }.randomElement()
-    }
-
-    /// Applies requests, but those of lists of which somebody else has rows locked.
-    private func apply(
-        _ requests: [PendingRequest], _ attempt: Attempt, _ decisions: inout BatchDecisions,
-        on connection: isolated Connection
-    ) throws(QueueError) {
-        let application = MoveApplication(
-            policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup, sizes: sizes,
-            rowLocks: attempt.rowLocks)
-        var requests = requests
-        while !requests.isEmpty {
-            do throws(OrderingError) {
-                let applied = try application.apply(requests.map(\.move), on: connection)
-                for (index, window) in applied.windows { decisions.windows[requests[index].id] = window }
-                return decisions.decide(Array(zip(requests, applied.outcomes)))
-            } catch {
-                guard case .rowsLocked(let lists) = error, !lists.isEmpty else { throw .ordering(error) }
-                decisions.leave(lists)
-                requests = decisions.admissible(requests)
-            }
-        }
-    }
-
-    /// For so long a transaction looks for the requests that are to blame: all other lists wait meanwhile.
-    private static let longestSearch = Duration.milliseconds(250)
-
-    /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one, as long
-    /// as there is time.
-    private func applyInParts(
-        _ requests: [PendingRequest], _ attempt: Attempt, _ settings: [String],
-        until deadline: ContinuousClock.Instant, _ decisions: inout BatchDecisions, on connection: isolated Connection
-    ) throws(QueueError) {
-        let requests = decisions.admissible(requests)
-        guard !requests.isEmpty else { return }
-        for trial in 1... {
-            do {
-                decisions = try connection.savepoint("part") { connection in
-                    var part = decisions
-                    try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
-                    try apply(requests, attempt, &part, on: connection)
-                    try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
-                    guard try transactionSettings(on: connection) == settings else { throw QueueError.settingsChanged }
-                    return part
-                }
-                return
-            } catch {
-                let error = QueueError(error)
-                guard !error.mayPassWithSmallerBatch else { throw error }
-                if requests.count > 1 {
-                    guard .now < deadline else { return decisions.leaveUntried(requests) }
-                    let middle = requests.count / 2
-                    try applyInParts(
-                        Array(requests[..<middle]), attempt, settings, until: deadline, &decisions, on: connection)
-                    return try applyInParts(
-                        Array(requests[middle...]), attempt, settings, until: deadline, &decisions, on: connection)
-                }
-                if error.failureClass == .environment { return decisions.fail(requests[0], error) }
-                guard trial == Self.attemptsAlone else { continue }
-                return try isolate(requests[0], error.refusal, &decisions, on: connection)
-            }
-        }
-    }
-
-    /// What a trigger of the user's might change, so that our own statements fail.
-    private func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
-        do throws(PostgresError) {
-            let row = try connection.query(QueueStatements.transactionSettings).single()
-            return [try row.decode(0), try row.decode(1)]
-        } catch {
-            throw .database(error)
-        }
-    }
-
-    /// A single request that fails is tried so often before that counts as its outcome.
-    private static let attemptsAlone = 3
-
-    /// Rejects a request that the database refuses, or holds its list.
-    private func isolate(
-        _ request: PendingRequest, _ refusal: Refusal, _ decisions: inout BatchDecisions,
-        on connection: isolated Connection
-    ) throws(QueueError) {
-        switch try poisonPolicy(of: request.move.list.orderedTable, on: connection) {
-        case .skip:
-            let rejection = Rejection(.failed, refusal.message, sqlState: refusal.sqlState)
-            decisions.decide([(request, .rejected(rejection))])
-        case .hold:
-            decisions.hold(request, because: refusal)
-        }
-    }
-
-    private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
-        if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
-        do throws(PostgresError) {
-            let row = try connection.query(QueueStatements.poisonPolicy(of: table)).first
-            let chosen = try row?.decode(0, as: String?.self)
-            return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
-        } catch {
-            throw .database(error)
-        }
     }
 
     private func finish(_ decisions: BatchDecisions, at time: Timestamp, on connection: isolated Connection) throws {

@@ -5,7 +5,7 @@ import Ordering
 ///
 /// Either somebody else keeps them, by the list's lock or by locks on its rows, or a batch with them failed. They are tried
 /// in batches of their own. Where several fail together, it may be the fault of one: then half as many are tried at
-/// once, until one fails alone.
+/// once, until it is known which fail. Those are tried in groups as well, since a batch tells them apart.
 package struct PostponedLists: Sendable {
     private struct Entry {
         /// How often it was postponed since it was worked on last.
@@ -19,6 +19,8 @@ package struct PostponedLists: Sendable {
     package static let capacity = 10_000
     /// As many as a batch has at most.
     static let largestGroup = 256
+    /// Of those that fail. All others wait as long as it takes to try them.
+    static let largestFailingGroup = 32
 
     private static let firstPause = (taken: Duration.milliseconds(10), failed: Duration.milliseconds(100))
     private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
@@ -30,6 +32,7 @@ package struct PostponedLists: Sendable {
     package init() {}
 
     package var isEmpty: Bool { entries.isEmpty }
+    package var count: Int { entries.count }
     package var isFull: Bool { entries.count >= Self.capacity }
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
 
@@ -53,7 +56,8 @@ package struct PostponedLists: Sendable {
         guard lists.count == 1 else { return noteSuspicion(of: lists, at: now) }
         let times = entries[lists[0]]?.times ?? 0
         let pause = Self.pause(after: times, Self.firstPause.failed, Self.longestPause.failed)
-        set(lists[0], Entry(times: times + 1, due: now + pause * Double.random(in: 0.5...1), groupSize: 1))
+        let due = now + pause * Double.random(in: 0.5...1)
+        set(lists[0], Entry(times: times + 1, due: due, groupSize: Self.largestFailingGroup))
     }
 
     /// Takes in that some of these lists failed, perhaps only one, and others were not even tried.

@@ -128,11 +128,14 @@ package struct WorkerRound: Sendable {
     // MARK: Lists that were postponed
 
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
+        let times = postponed.times(of: lists[0])
         var share = BatchShare()
         // What takes one list too long may go in smaller steps.
-        if lists.count == 1 { for _ in 0..<postponed.times(of: lists[0]) { share.noteFailure() } }
+        if lists.count == 1 { for _ in 0..<times { share.noteFailure() } }
+        var reduced = configuration.reduced(to: share)
+        reduced.requestsPerList = max(1, configuration.requestsPerList >> times)
         state = .retrying(lists)
-        return .decide(Batch(scope: .lists(lists), postponed: [], configuration: configuration.reduced(to: share)))
+        return .decide(Batch(scope: .lists(lists), postponed: [], configuration: reduced))
     }
 
     private mutating func noteRetry(
@@ -165,7 +168,8 @@ package struct WorkerRound: Sendable {
         let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
         state = .advancing(lists: lists, withPartners: seesChangesOfList)
         let scope = QueueTransaction.Scope.next(
-            from: place, lists: lists, readingAhead: depth < 2 ? lists : 1, withPartners: seesChangesOfList)
+            from: place, lists: lists, readingAhead: (depth < 2 ? lists : 1) + postponed.count,
+            withPartners: seesChangesOfList)
         return .decide(Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration))
     }
 
@@ -189,7 +193,11 @@ package struct WorkerRound: Sendable {
     }
 
     private mutating func noteDepth(_ report: BatchReport) {
-        guard report.decided > 0 else { return }
+        guard report.decided > 0 else {
+            // Else a round would take long where many lists in a row are taken or fail.
+            depth = max(1, depth / 2)
+            return
+        }
         let found = Double(report.decided + report.heldBack) / Double(report.locked)
         // Where bytes are what bounds a batch, more lists make it no larger, and those with little to do come sooner.
         depth = max(1, report.crowdedOut == nil ? (depth + found) / 2 : found)

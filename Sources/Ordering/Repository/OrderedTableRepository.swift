@@ -232,27 +232,48 @@ struct OrderedTableRepository {
         return lists
     }
 
-    /// Writes the net effects of a batch: rows that leave, then updates, then rows that arrive. With `locksRows`, those of
-    /// a table of the user's are locked before, and waited for.
+    /// A statement that writes rows and counts those that were written as asked, and how many these shall be.
+    typealias Write = (statement: SQL, rows: Int)
+
+    /// Writes the net effects of a batch. With `locksRows`, the rows of a table of the user's are locked before, and waited
+    /// for.
     func write(
         _ changes: [RowChange], locksRows: Bool = true, on connection: isolated Connection
     ) throws(OrderingError) {
+        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
+        guard !changes.isEmpty else { return }
+        if locksRows, !table.ownsRows, !stored.isEmpty { try lock(stored, on: connection) }
+        if let announcement { _ = try connection.rows(announcement) }
+        for (statement, rows) in writes(changes) {
+            try expect(rows, try written(try connection.rows(statement)))
+        }
+        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
+    }
+
+    /// Tells the triggers of the order that Brocot writes; nil: there are none.
+    var announcement: SQL? { table.isBuiltIn ? nil : OrderingStatements.writing(table.name) }
+
+    /// What writes the net effects of a batch: rows that leave, then updates, then rows that arrive.
+    func writes(_ changes: [RowChange]) -> [Write] {
         let gone = changes.filter { $0.list == nil }
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         let new = changes.filter { $0.storedList == nil }
         let changesLists = stored.contains { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
-        guard !changes.isEmpty else { return }
-        if locksRows, !table.ownsRows, !stored.isEmpty { try lock(stored, on: connection) }
-        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing(table.name)) }
-        if !gone.isEmpty { try execute(statements.delete(gone), rows: gone.count, on: connection) }
+        var writes: [Write] = []
+        if !gone.isEmpty { writes.append((statements.delete(gone), gone.count)) }
         let holders = table.isBuiltIn ? [] : holders(among: stored)
-        if !holders.isEmpty { try execute(statements.takeRanks(holders), rows: holders.count, on: connection) }
+        if !holders.isEmpty { writes.append((statements.takeRanks(holders), holders.count)) }
         if !stored.isEmpty {
-            let update = changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored)
-            try execute(update, rows: stored.count, on: connection)
+            writes.append(
+                (changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored), stored.count))
         }
-        if !new.isEmpty { try execute(statements.insert(new), rows: new.count, on: connection) }
-        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
+        if !new.isEmpty { writes.append((statements.insert(new), new.count)) }
+        return writes
+    }
+
+    /// How many rows a write says that it wrote as asked.
+    func written(_ rows: Rows) throws(OrderingError) -> Int {
+        try decoding { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
     }
 
     /// The rows whose stored place another of the rows gets. The index of a table of the user's looks at each row at once.
@@ -270,19 +291,10 @@ struct OrderedTableRepository {
 
     /// Waits for applications that change the same rows.
     private func lock(_ changes: [RowChange], on connection: isolated Connection) throws(OrderingError) {
-        let rows = try connection.rows(statements.lock(changes))
-        let locked = try decoding { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
-        try expect(changes.count, locked)
+        try expect(changes.count, try written(try connection.rows(statements.lock(changes))))
     }
 
-    private func execute(
-        _ statement: SQL, rows expected: Int, on connection: isolated Connection
-    ) throws(OrderingError) {
-        let rows = try connection.rows(statement)
-        try expect(expected, try decoding { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) })
-    }
-
-    private func expect(_ expected: Int, _ written: Int) throws(OrderingError) {
+    func expect(_ expected: Int, _ written: Int) throws(OrderingError) {
         guard written == expected else {
             throw .unexpectedRowCount(table: table.name, expected: expected, written: written)
         }

@@ -1,0 +1,203 @@
+import LibPQ
+import Ordering
+
+/// Applies the requests of a batch, together or apart. The transaction holds the locks of their lists.
+struct RequestApplication {
+    /// For so long a transaction looks for the requests that are to blame: all other lists wait meanwhile.
+    private static let longestSearch = Duration.milliseconds(100)
+    /// A single request that fails is tried so often before that counts as its outcome.
+    private static let attemptsAlone = 3
+
+    private let configuration: QueueConfiguration
+    private let moves: MoveApplication
+
+    init(_ configuration: QueueConfiguration, sizes: KnownListSizes, rowLocks: MoveApplication.RowLocks) {
+        self.configuration = configuration
+        moves = MoveApplication(
+            policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup, sizes: sizes,
+            rowLocks: rowLocks)
+    }
+
+    /// Applies requests together, but those of lists of which somebody else has rows locked.
+    func apply(
+        _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
+    ) throws(QueueError) {
+        try withoutLockedRows(requests, &decisions) { requests, decisions throws(OrderingError) in
+            let applied = try moves.apply(requests.map(\.move), on: connection)
+            for (index, window) in applied.windows { decisions.windows[requests[index].id] = window }
+            decisions.decide(Array(zip(requests, applied.outcomes)))
+        }
+    }
+
+    /// Applies the requests of the lists that the database lets write together, and judges those of the others alone, as
+    /// long as there is time.
+    func applyApart(
+        _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
+    ) throws(QueueError) {
+        let search = Search(
+            settings: try transactionSettings(on: connection), deadline: .now + Self.longestSearch)
+        guard let trial = try tryOut(requests, search, &decisions, on: connection) else {
+            return try applyInParts(requests, search, &decisions, on: connection)
+        }
+        let judged = JudgedRequests(decisions.admissible(requests), trial)
+        try applyInParts(judged.sound, search, &decisions, on: connection)
+        var alone: [PendingRequest] = []
+        for (requests, lists, error) in judged.refused {
+            if let error, lists.count == 1, FailureClass(error) == .environment {
+                decisions.fail(requests[0], .ordering(error))
+            } else if requests.count == 1 {
+                alone.append(requests[0])
+            } else if .now < search.deadline {
+                try applyInParts(requests, search, &decisions, on: connection)
+            } else {
+                decisions.leaveUntried(requests)
+            }
+        }
+        decisions.leaveUntried(judged.untried)
+        try rejectIfRefusedAgain(alone, search, &decisions, on: connection)
+    }
+
+    /// Tries requests again that were refused alone, once. What was refused each time is rejected.
+    private func rejectIfRefusedAgain(
+        _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
+        on connection: isolated Connection
+    ) throws(QueueError) {
+        var requests = decisions.admissible(requests)
+        var refusals: [Refusal] = []
+        for _ in 2...Self.attemptsAlone {
+            guard let trial = try tryOut(requests, search, &decisions, on: connection) else {
+                return try applyInParts(requests, search, &decisions, on: connection)
+            }
+            let judged = JudgedRequests(requests, trial)
+            let again = judged.refused.filter { $0.error.map { FailureClass($0) != .environment } ?? true }
+            let remaining = Set(again.map { $0.requests[0].id })
+            decisions.leaveUntried(requests.filter { !remaining.contains($0.id) })
+            requests = again.map { $0.requests[0] }
+            refusals = again.map { ($0.error.map(QueueError.ordering) ?? .settingsChanged).refusal }
+        }
+        for (request, refusal) in zip(requests, refusals) {
+            try isolate(request, refusal, &decisions, on: connection)
+        }
+    }
+
+    /// What a search for the requests that are to blame goes by.
+    private struct Search {
+        let settings: [String]
+        let deadline: ContinuousClock.Instant
+    }
+
+    /// Finds the lists that the database does not let write. Nil: they are not to be found in this way.
+    private func tryOut(
+        _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
+        on connection: isolated Connection
+    ) throws(QueueError) -> WriteTrial? {
+        guard Set(requests.lazy.flatMap(\.move.lists)).count > 1 else { return nil }
+        var trial = WriteTrial()
+        do {
+            try connection.savepoint("trials") { connection in
+                try withoutLockedRows(requests, &decisions) { requests, _ throws(OrderingError) in
+                    trial = try moves.tryOut(
+                        requests.map(\.move), for: Self.longestSearch, settings: QueueStatements.trialSettings,
+                        isSound: QueueStatements.areTransactionSettings(search.settings), on: connection)
+                }
+            }
+        } catch {
+            let error = QueueError(error)
+            guard !error.mayPassWithSmallerBatch else { throw error }
+            return nil
+        }
+        for group in trial.refused {
+            guard let error = group.error.map(QueueError.ordering), error.mayPassWithSmallerBatch else { continue }
+            throw error
+        }
+        return trial
+    }
+
+    private func withoutLockedRows(
+        _ requests: [PendingRequest], _ decisions: inout BatchDecisions,
+        _ body: ([PendingRequest], inout BatchDecisions) throws(OrderingError) -> Void
+    ) throws(QueueError) {
+        var requests = requests
+        while !requests.isEmpty {
+            do throws(OrderingError) {
+                return try body(requests, &decisions)
+            } catch {
+                guard case .rowsLocked(let lists) = error, !lists.isEmpty else { throw .ordering(error) }
+                decisions.leave(lists)
+                requests = decisions.admissible(requests)
+            }
+        }
+    }
+
+    /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one, as long
+    /// as there is time.
+    private func applyInParts(
+        _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
+        on connection: isolated Connection
+    ) throws(QueueError) {
+        let requests = decisions.admissible(requests)
+        guard !requests.isEmpty else { return }
+        for attempt in 1... {
+            do {
+                decisions = try connection.savepoint("part") { connection in
+                    var part = decisions
+                    try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
+                    try apply(requests, &part, on: connection)
+                    try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
+                    guard try transactionSettings(on: connection) == search.settings else {
+                        throw QueueError.settingsChanged
+                    }
+                    return part
+                }
+                return
+            } catch {
+                let error = QueueError(error)
+                guard !error.mayPassWithSmallerBatch else { throw error }
+                if requests.count > 1 {
+                    guard .now < search.deadline else { return decisions.leaveUntried(requests) }
+                    let middle = requests.count / 2
+                    try applyInParts(Array(requests[..<middle]), search, &decisions, on: connection)
+                    return try applyInParts(Array(requests[middle...]), search, &decisions, on: connection)
+                }
+                if error.failureClass == .environment { return decisions.fail(requests[0], error) }
+                guard attempt == Self.attemptsAlone else { continue }
+                return try isolate(requests[0], error.refusal, &decisions, on: connection)
+            }
+        }
+    }
+
+    /// What a trigger of the user's might change, so that our own statements fail.
+    private func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
+        do throws(PostgresError) {
+            let row = try connection.query(QueueStatements.transactionSettings).single()
+            return [try row.decode(0), try row.decode(1)]
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    /// Rejects a request that the database refuses, or holds its list.
+    private func isolate(
+        _ request: PendingRequest, _ refusal: Refusal, _ decisions: inout BatchDecisions,
+        on connection: isolated Connection
+    ) throws(QueueError) {
+        switch try poisonPolicy(of: request.move.list.orderedTable, on: connection) {
+        case .skip:
+            let rejection = Rejection(.failed, refusal.message, sqlState: refusal.sqlState)
+            decisions.decide([(request, .rejected(rejection))])
+        case .hold:
+            decisions.hold(request, because: refusal)
+        }
+    }
+
+    private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
+        if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
+        do throws(PostgresError) {
+            let row = try connection.query(QueueStatements.poisonPolicy(of: table)).first
+            let chosen = try row?.decode(0, as: String?.self)
+            return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
+        } catch {
+            throw .database(error)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// Lists in groups: two are in the same one where a move goes from one to the other, perhaps over further lists. Pure.
+package struct ConnectedLists: Sendable {
+    /// Each list in one group, and groups in the order in which their first lists come in the moves.
+    package private(set) var groups: [[ListIdentifier]] = []
+    /// The group of each list.
+    package private(set) var numbers: [ListIdentifier: Int] = [:]
+
+    package init(of moves: some Sequence<Move>) {
+        var members: [[ListIdentifier]] = []
+        for move in moves {
+            let known = Set(move.lists.compactMap { numbers[$0] }).sorted()
+            let new = Set(move.lists.filter { numbers[$0] == nil })
+            guard !new.isEmpty || known.count > 1 else { continue }
+            let target = known.first ?? members.count
+            if target == members.count { members.append([]) }
+            var joining = Array(new)
+            for number in known.dropFirst() {
+                joining += members[number]
+                members[number] = []
+            }
+            members[target] += joining
+            for list in joining { numbers[list] = target }
+        }
+        groups = members.filter { !$0.isEmpty }
+        for (number, group) in groups.enumerated() { for list in group { numbers[list] = number } }
+    }
+}

@@ -1,0 +1,98 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import MoveQueue
+
+@Suite(
+    "An application that waits for a list never loses its transaction to a daemon", .database,
+    .timeLimit(.minutes(10)))
+struct DeadlockTests {
+    private func fixture() async throws -> QueueFixture {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board text, card text, title text, rank_num bigint, rank_den bigint, rank numeric,
+                    PRIMARY KEY (board, card), UNIQUE (board, rank));
+                INSERT INTO cards (board, card) VALUES ('b', 'x'), ('b', 'y'), ('c', 'z');
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                """)
+        return fixture
+    }
+
+    private func place(_ item: String, in list: String = "b") -> Move {
+        Move(list: ListIdentifier(list, of: "public.cards"), items: [item], action: .place(.first, from: nil))
+    }
+
+    @Test("where it has a row that the daemon wants: the daemon waits for no row, whatever the time-outs")
+    func row() async throws {
+        let fixture = try await fixture()
+        let (app, observer) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        try await app.execute(script: "SET deadlock_timeout = '10ms'; BEGIN")
+        try await app.execute("UPDATE cards SET title = 'new' WHERE card = 'x'")
+        let key: SQL = "brocot.list_lock_key('public.cards', 'b')"
+        let moves = [place("x")]
+        let daemon = fixture.connection
+        let process = daemon.backendProcessIdentifier
+        async let waiting: Int = {
+            let lock: SQL = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = \(process)"
+            try await eventually("the daemon has the list", within: .seconds(20)) {
+                try await !observer.query(lock).isEmpty
+            }
+            return try await app.execute("SELECT pg_advisory_xact_lock(\(key))")
+        }()
+        await #expect(throws: OrderingError.self) {
+            try await daemon.run { daemon in
+                try daemon.transaction(settings: [("statement_timeout", "10s")]) { daemon in
+                    try daemon.execute("SELECT pg_advisory_xact_lock(\(key))")
+                    defer { _ = try? daemon.query("SELECT pg_sleep(0.5)") }
+                    do throws(OrderingError) {
+                        _ = try MoveApplication(rowLocks: .refused).apply(moves, on: daemon)
+                    } catch {
+                        guard case .rowsLocked = error else { throw QueueError.ordering(error) }
+                        throw error
+                    }
+                }
+            }
+        }
+        _ = try await waiting
+        try await app.execute(script: "COMMIT")
+        #expect(try await observer.query("SELECT FROM cards WHERE title = 'new'").count == 1)
+    }
+
+    @Test("where it has a row of the built-in table that the daemon wants: the daemon gives up first")
+    func builtInRow() async throws {
+        let fixture = try await QueueFixture()
+        let move = Move(list: "l", items: ["x"], action: .place(.first, from: nil))
+        try await fixture.enqueue([move, Move(list: "l", items: ["y"], action: .place(.last, from: nil))])
+        try await fixture.drain()
+        let app = try await TestDatabase.current.connect()
+        try await app.execute(script: "BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
+        try await fixture.enqueue([Move(list: "l", items: ["y"], action: .place(.first, from: nil))])
+        async let worked: WorkerRound.Progress = {
+            var worker = QueueWorker(try await QueueConfiguration().fitted(to: fixture.connection))
+            return try await worker.runBatch(on: fixture.connection)
+        }()
+        try await app.execute("SELECT brocot.move_now('l', 'x', last => true)")
+        try await app.execute(script: "COMMIT")
+        _ = try await worked
+        try await fixture.drain()
+        #expect(try await fixture.lists()["l"] == ["y", "x"])
+    }
+
+    @Test("where a trigger wants it: the daemon waits for half of the server's deadlock_timeout at most")
+    func lockTimeout() async throws {
+        let connection = try await TestDatabase.current.connect()
+        func lockTimeout() async throws -> String {
+            let settings = try await QueueConfiguration().fitted(to: connection).settings
+            return settings.first { $0.0 == "lock_timeout" }?.1 ?? ""
+        }
+        #expect(try await lockTimeout() == "250ms")
+        try await connection.execute(script: "SET deadlock_timeout = '80ms'")
+        #expect(try await lockTimeout() == "40ms")
+        try await connection.execute(script: "SET deadlock_timeout = '1ms'")
+        #expect(try await lockTimeout() == "1ms")
+    }
+}

@@ -1,0 +1,35 @@
+import Ordering
+import Testing
+
+@Suite("Lists between which items move", .timeLimit(.minutes(10))) struct ConnectedListsTests {
+    private func move(to list: String, from source: String? = nil) -> Move {
+        Move(list: ListIdentifier(list), items: ["x"], action: .place(.last, from: source))
+    }
+
+    private func groups(_ moves: Move...) -> [Set<String>] {
+        ConnectedLists(of: moves).groups.map { Set($0.map(\.list)) }
+    }
+
+    @Test("are one group each where no item changes its list")
+    func separate() {
+        #expect(groups(move(to: "a"), move(to: "b"), move(to: "a")) == [["a"], ["b"]])
+    }
+
+    @Test("are one group over any number of further lists, also where the move that connects them comes last")
+    func connected() {
+        #expect(groups(move(to: "a", from: "b"), move(to: "c", from: "b"), move(to: "d")) == [["a", "b", "c"], ["d"]])
+        #expect(groups(move(to: "a"), move(to: "b"), move(to: "c"), move(to: "c", from: "a")) == [["a", "c"], ["b"]])
+        #expect(
+            groups(move(to: "a", from: "b"), move(to: "c", from: "d"), move(to: "e"), move(to: "d", from: "a"))
+                == [["a", "b", "c", "d"], ["e"]])
+    }
+
+    @Test("know the number of their group")
+    func numbers() {
+        let connected = ConnectedLists(of: [move(to: "a"), move(to: "b"), move(to: "c", from: "a")])
+        for (number, group) in connected.groups.enumerated() {
+            for list in group { #expect(connected.numbers[list] == number) }
+        }
+        #expect(connected.numbers.count == 3)
+    }
+}
