@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// `brocot.move_now` as a ratio to the double midpoint under a list lock, in turns: as a function, and as the statements that a
-/// library sends. Draining the same moves from the queue beside it.
+/// The speed of `brocot.move_now` as a ratio to that of the double midpoint under a list lock, alternately as a function and as
+/// the statements that a library sends. For comparison, the same moves are also drained from the queue.
 struct AtOnce: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "move_now against the double midpoint under a list lock.")
 

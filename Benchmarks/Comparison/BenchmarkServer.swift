@@ -5,7 +5,7 @@ import LocalPostgres
 import Logging
 import Subprocess
 
-/// A throwaway server with Brocot's schema. It is durable: every commit waits for the disk.
+/// A temporary server with Brocot's schema. It is durable: every commit waits for the disk.
 struct BenchmarkServer {
     private let cluster: LocalCluster
     private let url: String
@@ -57,8 +57,8 @@ struct BenchmarkServer {
         return (clock.now - start) / .seconds(1)
     }
 
-    /// Runs `body` beside a daemon, whose process it is told, and returns the most memory that the daemon had resident, in
-    /// kilobytes.
+    /// Runs `body` while a daemon runs, and returns the largest resident memory of the daemon in kilobytes. `body` gets the
+    /// daemon's process identifier.
     @discardableResult
     func daemon(_ arguments: String..., body: @escaping @Sendable (_ process: Int32) async throws -> Void) async throws
         -> Int
@@ -93,7 +93,7 @@ struct BenchmarkServer {
             ConnectionParameters(url: url), logger: Logger(label: "Comparison") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Runs a file of this folder, with variables, in so many sessions, and returns transactions per second.
+    /// Runs a file of this folder with pgbench, with variables and several sessions, and returns the transactions per second.
     func pgbench(
         file: String, _ variables: [String: Int] = [:], sessions: Int, seconds: Int
     ) async throws -> Double {
@@ -130,13 +130,13 @@ struct BenchmarkServer {
     }
 }
 
-/// The one in the middle of an odd number of values, or the one above it.
+/// The median; for an even number of values, the value above the middle.
 func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
 /// A number with two decimals, for people.
 func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }
 
 extension String {
-    /// The number that the text begins with; NaN: none.
+    /// The number at the beginning of the text; NaN if there is none.
     var number: Double { Double(prefix { $0.isNumber || $0 == "." || $0 == "-" }) ?? .nan }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Draining speed of `brocot daemon --drain`, as a ratio to what set-based SQL does on the same server, in turns.
+/// The speed of `brocot daemon --drain` as a ratio to set-based SQL on the same server, measured alternately.
 struct Draining: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Draining speed against set-based SQL.")
 

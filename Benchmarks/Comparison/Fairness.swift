@@ -1,7 +1,7 @@
 import ArgumentParser
 import LibPQ
 
-/// What lists cost each other: one with a long queue, many with short ones, and pairs that change items both ways.
+/// How lists affect each other: one list with a long queue, many lists with short ones, and pairs of lists that exchange items.
 struct Fairness: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "One long queue beside others, many short ones, and pairs of lists.")
@@ -24,7 +24,7 @@ struct Fairness: AsyncParsableCommand {
             few.append(try await drain(lists: requests / 100, server))
             many.append(try await drain(lists: requests, server))
         }
-        // Of each round, since the machine is faster at times and slower at others.
+        // The ratio is computed for each round, because the machine's speed changes.
         let ratios = zip(many, few).map { $0 / $1 }
         print(
             "\(requests) requests: in \(requests / 100) lists \(Int(median(few)))/s, in \(requests) lists \(Int(median(many)))/s,",

@@ -1,11 +1,11 @@
 import ArgumentParser
 import LibPQ
 
-/// Draining speed while a long transaction keeps vacuum from the queue, as a ratio to the speed before.
+/// The speed of draining while a long transaction keeps vacuum from removing dead rows of the queue, as a ratio to the speed before.
 ///
-/// The requests come in chunks while the daemon runs. The speed is that from the commit of a chunk to its last request.
-/// After each chunk, one like it goes to a second database of the same server, in which nobody holds the horizon: what
-/// changes there is the machine's doing, such as its disk's or a neighbour's, and is divided out.
+/// The requests come in chunks while the daemon runs. The speed is measured from the commit of a chunk to its last request. After
+/// each chunk, an equal chunk goes to a second database of the same server, in which no transaction stays open. Changes of the speed
+/// there come from the machine, for example its disk, and are divided out.
 struct HeldHorizon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "held-horizon", abstract: "Draining while a long transaction holds the horizon, and after.")

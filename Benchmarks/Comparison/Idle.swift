@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import LibPQ
 
-/// What a daemon costs that has nothing to do.
+/// The cost of an idle daemon.
 struct Idle: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Transactions and CPU time of an idle daemon; the limit is 1/s.")
@@ -13,7 +13,7 @@ struct Idle: AsyncParsableCommand {
         try await BenchmarkServer.run { server in
             try await server.daemon { process in
                 let connection = try await server.connect()
-                // It has looked less and less often by then.
+                // By then the intervals between its polls have grown to their maximum.
                 try await Task.sleep(for: .seconds(10))
                 let before = (try await transactions(on: connection), try ticks(of: process))
                 try await Task.sleep(for: .seconds(seconds))
@@ -25,7 +25,7 @@ struct Idle: AsyncParsableCommand {
         }
     }
 
-    /// Those of all sessions; the count is a second late at the most.
+    /// The number of transactions of all sessions. It is at most one second late.
     private func transactions(on connection: Connection) async throws -> Int {
         try await connection.query(
             "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// What a move costs in a long list, as a ratio to short ones in a table of the same size: one list of so many items, and
-/// as many items in lists of 1,000. So both have the same indexes and the same caches, and only the lists differ.
+/// The cost of a move in a long list, as a ratio to short lists in a table of the same size: one list with all items, and the same
+/// number of items in lists of 1,000. So indexes and caches are the same, and only the lists differ.
 struct ListSizes: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list-sizes", abstract: "A move in a long list against one in a short list.")

@@ -1,6 +1,7 @@
 import ArgumentParser
 
-/// Pages of a list by rank, as a ratio to pages by an integer position: warm, in turns, with prepared statements.
+/// The time to read pages of a list by rank, as a ratio to pages by an integer position: with warm caches, alternately, and with
+/// prepared statements.
 struct Pages: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Ordered pages against an integer position column.")
 

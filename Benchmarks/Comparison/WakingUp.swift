@@ -1,7 +1,7 @@
 import ArgumentParser
 import LibPQ
 
-/// How soon an idle daemon applies a request, and what waking it costs those who ask.
+/// How soon an idle daemon applies a request, and how much waking it costs the inserting sessions.
 struct WakingUp: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waking-up", abstract: "Latency of an idle daemon, and the cost of waking it.")
@@ -18,7 +18,8 @@ struct WakingUp: AsyncParsableCommand {
         }
     }
 
-    /// From the commit of a request to the commit of its outcome, as a listener hears of it; between single-row UPDATEs.
+    /// The time from the commit of a request to the commit of its outcome, as a listener notices it. It is measured alternately with
+    /// single-row UPDATEs.
     private func latency(_ server: BenchmarkServer) async throws {
         try await server.psql(
             statement: """
@@ -65,7 +66,8 @@ struct WakingUp: AsyncParsableCommand {
         }
     }
 
-    /// Sessions that enqueue at full speed, with the triggers and without, in turns: while a daemon works, and with none.
+    /// The speed of sessions that insert requests, alternately with the triggers and without them: while a daemon works, and
+    /// without a daemon.
     private func cost(_ server: BenchmarkServer) async throws {
         try await server.daemon { _ in try await compare(server, "while a daemon works") }
         try await compare(server, "with no daemon")
@@ -74,7 +76,7 @@ struct WakingUp: AsyncParsableCommand {
     private func compare(_ server: BenchmarkServer, _ what: String) async throws {
         var speeds: [String: [Double]] = [:]
         for round in 0..<rounds {
-            // The queue grows all the time, so that neither may always come first.
+            // The queue grows all the time, so the order changes from round to round.
             for triggers in round.isMultiple(of: 2) ? ["ENABLE", "DISABLE"] : ["DISABLE", "ENABLE"] {
                 try await server.psql(
                     statement: "TRUNCATE brocot.move_log; ALTER TABLE brocot.move_requests \(triggers) TRIGGER USER")
@@ -85,7 +87,7 @@ struct WakingUp: AsyncParsableCommand {
         }
         try await server.psql(statement: "ALTER TABLE brocot.move_requests ENABLE TRIGGER USER")
         let (with, without) = (speeds["ENABLE", default: []], speeds["DISABLE", default: []])
-        // Of each round, since the machine is faster at times and slower at others.
+        // The ratio is computed for each round, because the machine's speed changes.
         let ratios = zip(with, without).map { $0 / $1 }.sorted()
         print(
             "\(sessions) sessions that enqueue, \(what): \(Int(median(with))) requests/s,",

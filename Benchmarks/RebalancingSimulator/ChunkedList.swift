@@ -1,10 +1,10 @@
-/// A long list, in chunks, so that an insertion moves little memory.
+/// A long list that is stored in chunks, so that an insertion moves little memory.
 struct ChunkedList<Element> {
     private let chunkSize = 512
 
     private var chunks: [[Element]] = [[]]
     private(set) var count = 0
-    /// Where the last access was: the next one is mostly near it.
+    /// The place of the last access. The next access is mostly near it.
     private var (chunk, start) = (0, 0)
 
     subscript(index: Int) -> Element {
@@ -36,7 +36,7 @@ struct ChunkedList<Element> {
         (chunk, start) = (0, 0)
     }
 
-    /// Goes to the chunk of an index, and returns the offset in it.
+    /// Moves to the chunk of an index, and returns the offset in this chunk.
     private mutating func seek(_ index: Int) -> Int {
         while index < start {
             chunk -= 1
@@ -51,7 +51,7 @@ struct ChunkedList<Element> {
 }
 
 extension ChunkedList where Element: Comparable {
-    /// The index of an element that is in the list, which is in order.
+    /// The index of an element of the list. The list must be in order.
     func index(of element: Element) -> Int? {
         var (low, high) = (0, chunks.count)
         while low < high {

@@ -3,7 +3,7 @@ import Foundation
 import Ordering
 import SternBrocot
 
-/// What rebalancing costs under everyday use, recorded editing and attacks: a table, without a database.
+/// Prints a table of the cost of rebalancing for everyday use, recorded editing and attacks. It needs no database.
 @main
 struct RebalancingSimulator: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -70,7 +70,7 @@ struct RebalancingSimulator: AsyncParsableCommand {
 
     private func edit(_ policy: RebalancingPolicy, _ recordings: [(name: String, Recording)], _ table: Table) {
         let bound = Bound(rowsPerInsert: 0.02, rows: 512)
-        // A cursor that stays within 30 items for 100,000 inserts is no person any more: how much it costs is only shown.
+        // No person keeps a cursor within 30 items for 100,000 inserts, so this case has no limit.
         for (nearbyJump, limit) in [(1_000, bound), (30, nil)] {
             table.report(
                 "typing, cursor jumps within \(nearbyJump)",

@@ -1,12 +1,12 @@
 import Foundation
 import Subprocess
 
-/// How a person edited a text.
+/// A recording of how a person edited a text.
 struct Recording: Decodable {
     struct Patch: Decodable {
         let position: Int
         let deleted: Int
-        /// How many code points: those are what recordings count.
+        /// The number of inserted code points, the unit of recordings.
         let inserted: Int
 
         init(position: Int, deleted: Int, inserted: Int) {

@@ -1,14 +1,14 @@
 import Ordering
 import SternBrocot
 
-/// A list under a rebalancing policy, without a database. Counts the rows that it rewrites.
+/// A list with a rebalancing policy, without a database. It counts the rows that it rewrites.
 struct SimulatedList {
     private(set) var ranks = ChunkedList<Rank>()
     private(set) var inserts = 0
     private(set) var rebalances = 0
     private(set) var rewrittenRows = 0
     private(set) var mostRewrittenRows = 0
-    /// Where the last rebalance was, as indices.
+    /// The indices of the last rebalance.
     private(set) var lastWindow: Range<Int>?
     private let policy: RebalancingPolicy
 
@@ -16,7 +16,7 @@ struct SimulatedList {
 
     var count: Int { ranks.count }
 
-    /// The neighbours of the gap before an index. A class, because looking into a chunked list moves its cursor.
+    /// The neighbours of the gap before an index. It is a class because reading a chunked list changes its cursor.
     private final class Gap: GapNeighbours {
         var ranks: ChunkedList<Rank>
         let index: Int
@@ -30,7 +30,7 @@ struct SimulatedList {
         func above(_ n: Int) -> Neighbour { index + n - 1 < ranks.count ? .rank(ranks[index + n - 1]) : .end }
     }
 
-    /// Appends so many items one by one.
+    /// Appends items one by one.
     mutating func fill(_ count: Int) {
         for _ in 0..<count { insert(at: self.count) }
         (inserts, rebalances, rewrittenRows, mostRewrittenRows) = (0, 0, 0, 0)
@@ -38,7 +38,7 @@ struct SimulatedList {
 
     mutating func remove(at index: Int) { ranks.remove(at: index) }
 
-    /// Inserts items before the one with an index.
+    /// Inserts items before the item with an index.
     mutating func insert(_ block: Int = 1, at index: Int) {
         inserts += block
         guard case .window(let window) = policy.placement(of: block, in: Gap(ranks, index)) else {

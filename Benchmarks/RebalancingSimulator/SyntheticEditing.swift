@@ -1,25 +1,24 @@
 import SeededRandom
 
-/// How a person edits a text who goes back into what was just written again and again, made up by a seed: recordings of
-/// long work on one text look like it, and need more bits than a rank has.
+/// Synthetic editing, generated from a seed: a person who often edits the text that was just written. Recordings of long work on
+/// one text are similar, and need more bits than a rank has.
 struct SyntheticEditing {
-    /// Of 100 bursts of typing, so many begin within the one before, …
+    /// The percentage of bursts of typing that begin within the previous burst.
     let back: Int
-    /// … so many not far from it, …
+    /// The percentage of bursts that begin near the previous burst.
     let near: Int
-    /// … and so many at the end. The others begin anywhere.
+    /// The percentage of bursts that begin at the end. All other bursts begin anywhere.
     let end: Int
-    /// Characters in a burst, on average.
+    /// The average number of characters in a burst.
     let burst: Int
-    /// Of 100 bursts, so many come after deleting about as much.
+    /// The percentage of bursts that follow a deletion of about the same size.
     let revised: Int
-    /// After so many characters the work goes on within what was written last, as in a new chapter of a book: positions
-    /// are those of this part only. nil: never.
+    /// After so many characters, editing continues only within the last part, as in a new chapter of a book; nil means never.
     var part: Int?
     let seed: UInt64
 
-    /// Those of 16 that were tried (eight kinds, two seeds) that need more than 62 bits and meet the bounds of recorded
-    /// editing.
+    /// Of 16 variants that were tried (eight kinds, two seeds), those that need more than 62 bits and stay within the bounds of
+    /// recorded editing.
     static let withinBounds = [
         SyntheticEditing(back: 50, near: 30, end: 10, burst: 30, revised: 30, seed: 1),
         SyntheticEditing(back: 50, near: 30, end: 10, burst: 30, revised: 30, seed: 2),
@@ -28,7 +27,7 @@ struct SyntheticEditing {
         SyntheticEditing(back: 10, near: 30, end: 50, burst: 30, revised: 70, part: 25_000, seed: 2),
     ]
 
-    /// Those that miss them: what they cost is only shown. Two more need over 120 bits.
+    /// The variants that exceed the bounds. Their cost is only printed. Two further variants need more than 120 bits.
     static let beyondBounds = [
         SyntheticEditing(back: 5, near: 20, end: 70, burst: 30, revised: 40, part: 15_000, seed: 1),
         SyntheticEditing(back: 20, near: 20, end: 50, burst: 30, revised: 40, part: 22_000, seed: 2),

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a workload may cost.
+/// The limits for the cost of a workload.
 struct Bound {
     let rowsPerInsert: Double
-    /// Rows rewritten by one rebalance.
+    /// The most rows that one rebalance may rewrite.
     let rows: Int
 }
 
-/// The results, printed as they come.
+/// The table of results. Each row is printed as soon as it is known.
 final class Table {
     private(set) var hasMissedBound = false
 

@@ -1,12 +1,12 @@
-/// The simplest fraction in a gap, with terms of up to 125 bits: shows how many a list would need without rebalancing.
+/// A rank with terms of up to 125 bits. It shows how many bits a list would need without rebalancing.
 struct UnboundedRank {
     let numerator: Int128
     let denominator: Int128
 
-    /// The greater of |numerator| and denominator, in bits.
+    /// The number of bits of the greater of |numerator| and denominator.
     var bits: Int { Int128.bitWidth - max(abs(numerator), denominator).leadingZeroBitCount }
 
-    /// The simplest fraction between two others; nil is an infinite end.
+    /// The simplest fraction between two others; nil stands for an infinite end.
     static func between(_ lower: Self?, _ upper: Self?) -> Self {
         let (low, high) = (lower ?? Self(numerator: -1, denominator: 0), upper ?? Self(numerator: 1, denominator: 0))
         if low.numerator < 0 && high.numerator > 0 { return Self(numerator: 0, denominator: 1) }
@@ -15,7 +15,7 @@ struct UnboundedRank {
 
     private var negated: Self { Self(numerator: -numerator, denominator: denominator) }
 
-    /// Follows the continued fractions of both ends as long as they agree.
+    /// Follows the continued fractions of both ends while their quotients are equal.
     private static func positive(_ lower: Self, _ upper: Self) -> Self {
         var (smaller, greater) = (lower, upper)
         var (last, before) = (Self(numerator: 1, denominator: 0), Self(numerator: 0, denominator: 1))

@@ -3,7 +3,7 @@ import Ordering
 import SeededRandom
 import SternBrocot
 
-/// Ways to use and to attack a list under a policy. Each returns the list with its counts.
+/// Workloads that use or attack a list with a policy. Each one returns the list with its counts.
 struct Workloads {
     let policy: RebalancingPolicy
 
@@ -29,7 +29,7 @@ struct Workloads {
         return list
     }
 
-    /// Always between the two newest.
+    /// Inserts always between the two newest items.
     func zigzag(items: Int, inserts: Int) -> SimulatedList {
         var place = items / 2
         var isLower = false
@@ -40,7 +40,7 @@ struct Workloads {
         }
     }
 
-    /// A zigzag that goes to another place nearby every 30 inserts.
+    /// A zigzag that moves to another place nearby after every 30 inserts.
     func jumpingZigzag(items: Int, inserts: Int, seed: UInt64) -> SimulatedList {
         var generator = SeededGenerator(seed: seed)
         var (place, number) = (items / 2, 0)
@@ -54,7 +54,8 @@ struct Workloads {
         }
     }
 
-    /// Beside the newest rebalanced window, outside or inside, on alternate sides, and there into the tighter gap.
+    /// Inserts beside the newest rebalanced window, outside or inside of it, on alternate sides, and each time into the gap with
+    /// less room.
     func besideTheWindow(items: Int, inserts: Int, outside: Bool) -> SimulatedList {
         var list = SimulatedList(policy)
         list.fill(items)
@@ -74,7 +75,7 @@ struct Workloads {
         return list
     }
 
-    /// Always into the gap whose simplest fraction has the largest terms.
+    /// Inserts always into the gap whose simplest fraction has the largest terms.
     func tightestGap(items: Int, inserts: Int) -> SimulatedList {
         var list = SimulatedList(policy)
         list.fill(items)
@@ -102,7 +103,7 @@ struct Workloads {
         return list
     }
 
-    /// A recording: positions, how many characters are deleted there, and how many are inserted.
+    /// Replays a recording: positions, the number of characters deleted there, and the number inserted.
     func edits(_ patches: [Recording.Patch]) -> SimulatedList {
         var list = SimulatedList(policy)
         for patch in patches {
@@ -112,7 +113,7 @@ struct Workloads {
         return list
     }
 
-    /// The same, with all that an edit inserts placed by one request.
+    /// The same, but one request places all characters that an edit inserts.
     func blockEdits(_ patches: [Recording.Patch]) -> SimulatedList {
         var list = SimulatedList(policy)
         for patch in patches {
@@ -122,7 +123,7 @@ struct Workloads {
         return list
     }
 
-    /// The greatest bits of a term that a recording would need without rebalancing.
+    /// The number of bits of the greatest term that a recording would need without rebalancing.
     static func unboundedBits(_ patches: [Recording.Patch]) -> Int {
         var list = ChunkedList<UnboundedRank>()
         var most = 0
@@ -138,7 +139,7 @@ struct Workloads {
         return most
     }
 
-    /// Typing at a cursor that jumps, mostly not far, with backspacing and pasting.
+    /// Typing at a cursor that jumps, mostly to a near place, with backspaces and pasting.
     func typing(inserts: Int, nearbyJump: Int, seed: UInt64) -> SimulatedList {
         var generator = SeededGenerator(seed: seed)
         var list = SimulatedList(policy)
@@ -193,7 +194,7 @@ struct Workloads {
         static func < (left: Self, right: Self) -> Bool { left.term < right.term }
     }
 
-    /// Less room, smaller number.
+    /// A number that is smaller for gaps with less room.
     private func room(in list: inout SimulatedList, before index: Int) -> UInt64 {
         var ranks = list.ranks
         guard index > 0, index < list.count else { return .max }

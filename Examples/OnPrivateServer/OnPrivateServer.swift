@@ -5,8 +5,8 @@ import Logging
 import Migrations
 import Subprocess
 
-/// Runs a program on a throwaway PostgreSQL where the daemon runs: `swift run OnPrivateServer PROGRAM`. The program's
-/// only argument is the database's URL.
+/// Runs a program with a temporary PostgreSQL server and a daemon: `swift run OnPrivateServer PROGRAM`. The program's only
+/// argument is the database's URL.
 @main
 struct OnPrivateServer {
     static func main() async throws {

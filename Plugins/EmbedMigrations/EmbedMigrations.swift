@@ -1,9 +1,10 @@
 import Foundation
 import PackagePlugin
 
-/// Writes the numbered files in `migrations/` into a Swift source file of the target, so that the binary carries them.
+/// Writes the numbered files in `migrations/` into a Swift source file of the target, so that the binary contains them.
 ///
-/// SwiftPM's own `.embedInCode` cannot: it makes an invalid name of a file that begins with a digit, and lists nothing.
+/// SwiftPM's own `.embedInCode` can't be used: it generates an invalid name for a file whose name begins with a digit, and it
+/// does not list the files.
 @main
 struct EmbedMigrations: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: Target) throws -> [Command] {

@@ -7,7 +7,7 @@ import Testing
 struct LibraryExampleTests {
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
-    @Test("does what it says, as often as one likes", .database)
+    @Test("prints what its documentation says, each time it runs", .database)
     func runs() async throws {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appending(path: "LibraryExample").path

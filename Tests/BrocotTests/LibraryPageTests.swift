@@ -55,7 +55,7 @@ struct LibraryPageTests {
     }
 
     @Test(
-        "what is no cursor is none",
+        "text that is not a cursor is refused",
         arguments: ["", "1e5", "NaN", "1; DROP", "--1", String(repeating: "1", count: 101)])
     func noCursor(text: String) {
         #expect(ListCursor(text) == nil)

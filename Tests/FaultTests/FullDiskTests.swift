@@ -37,7 +37,9 @@ struct FullDiskTests {
         #expect(await daemon.failures == [])
     }
 
-    @Test("for the write-ahead log stops the server, and the daemon goes on when it is back", .database(on: .own()))
+    @Test(
+        "for the write-ahead log stops the server, and the daemon continues when the server is back",
+        .database(on: .own()))
     func writeAheadLog() async throws {
         let database = TestDatabase.current
         let cluster = database.cluster

@@ -48,7 +48,7 @@ import Testing
             ])
     }
 
-    @Test("knows who answers, and whether a transaction is open", arguments: [1, 2, 7, 1_000])
+    @Test("knows which side answers, and whether a transaction is open", arguments: [1, 2, 7, 1_000])
     func answers(pieceLength: Int) {
         var framing = AnswerFraming()
         framing.expectSingleByte()

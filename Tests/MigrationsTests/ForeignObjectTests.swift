@@ -57,7 +57,7 @@ struct ForeignObjectTests {
     }
 
     @Test(
-        "the first migration accepts nothing at all, whoever made it",
+        "the first migration accepts no object in the schema, of any owner",
         arguments: [
             "CREATE FUNCTION brocot.list_lock_key(varchar, varchar) RETURNS bigint LANGUAGE sql RETURN 1",
             "CREATE TABLE brocot.items ()", "CREATE TYPE brocot.items AS (a text)", "CREATE DOMAIN brocot.move AS text",

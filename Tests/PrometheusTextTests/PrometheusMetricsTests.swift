@@ -58,7 +58,7 @@ import Testing
         #expect(metrics.text == "# TYPE g gauge\ng \(text)\n")
     }
 
-    @Test("forgets what is destroyed, and keeps one kind to a name")
+    @Test("forgets destroyed metrics, and allows one kind of metric for each name")
     func registry() {
         let metrics = PrometheusMetrics()
         let counter = Counter(label: "x", factory: metrics)

@@ -18,7 +18,7 @@ struct PlainRankTests {
         try await connection.query("SELECT pg_relation_filenode('brocot.items')::bigint").single().decode(0)
     }
 
-    @Test("and the table is not rewritten for it, nor are ranks changed")
+    @Test("without rewriting the table or changing ranks")
     func keepsRows() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: migrations(before: "plain_rank.sql")).up()
@@ -46,7 +46,7 @@ struct PlainRankTests {
             ).isEmpty)
     }
 
-    @Test("that rank_of fills, as the daemon does", .database(migrated: true))
+    @Test("and rank_of computes it as the daemon does", .database(migrated: true))
     func rankOf() async throws {
         let connection = try await TestDatabase.current.connect()
         let rank = try await connection.query("SELECT brocot.rank_of(-1, 3)::text, brocot.rank_of(NULL, 3)").single()

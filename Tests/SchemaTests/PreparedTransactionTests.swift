@@ -22,7 +22,7 @@ struct PreparedTransactionTests {
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
-    @Test("rings as ever in the same session's other transactions")
+    @Test("notifies as usual in other transactions of the same session")
     func ringsAfterwards() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("refuses what is no request, and headers without end")
+    @Test("refuses invalid requests, and headers without end")
     func nonsense() async throws {
         try await withServer { port in
             let stranger = try RawConnection(port: port)
