@@ -20,6 +20,7 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot check groceries       how much room its order has
               brocot status                what is pending, applied, rejected and held
               brocot release groceries     let a held list go on
+              brocot pause                 stop applying requests, until brocot resume
               brocot doctor                what is wrong, and what to do
               brocot grant requester app   let the role app ask for moves
 
@@ -38,7 +39,7 @@ struct BrocotCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             MigrateCommand.self, AttachCommand.self, DetachCommand.self, GrantCommand.self, DaemonCommand.self,
-            StatusCommand.self, ReleaseCommand.self,
+            StatusCommand.self, ReleaseCommand.self, PauseCommand.self, ResumeCommand.self, RetryCommand.self,
             ShowCommand.self,
             CheckCommand.self, DoctorCommand.self, DevCommand.self, DemoCommand.self,
         ])

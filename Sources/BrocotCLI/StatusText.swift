@@ -11,7 +11,7 @@ struct StatusText {
     }
 
     var text: String {
-        [summary, lists, rejections, heldLists].filter { !$0.isEmpty }
+        [summary, lists, rejections, heldLists, paused].filter { !$0.isEmpty }
             .map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
     }
 
@@ -76,7 +76,17 @@ struct StatusText {
                     Self.quoted(list.error) + state,
                 ]
             })
-        return table.lines + ["Mend what refuses the request, and then: brocot release LIST --table TABLE"]
+        return table.lines + ["Remove the cause, and then: brocot release LIST --table TABLE"]
+    }
+
+    private var paused: [String] {
+        guard !status.paused.isEmpty else { return [] }
+        let table = ColumnText(
+            header: ["paused table", "list", "since"], alignments: [.left, .left, .left],
+            rows: status.paused.prefix(max(limit, 1)).map { pause in
+                [Self.quoted(pause.table), pause.list.map(Self.quoted) ?? "(all lists)", pause.pausedAt]
+            })
+        return table.lines + ["To go on: brocot resume [TABLE [LIST]]"]
     }
 
     /// Names that are empty, or hold what is not printable, stand in quotation marks.

@@ -20,7 +20,9 @@ extension QueueStatements {
             ? "SELECT recent.ordered_table, recent.list, recent.number FROM recent"
             : numbered(place, lists: lists, without, progress)
         return """
-            WITH RECURSIVE \(remembered(progress)), \(without.relation(postponed))\(found),
+            WITH RECURSIVE \(remembered(progress)), waiting_table AS MATERIALIZED (
+                SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(isWaiting("registered"))
+            ), \(without.relation(postponed))\(found),
             ready AS MATERIALIZED (\(ready))
             \(tryLocks(partners: partners, locks: locks, without, progress))
             """
@@ -67,7 +69,7 @@ extension QueueStatements {
     /// The last entries of the queue's index are read in one go, so many as `readingAhead` says, which finds lists with one
     /// request each. From there on it is skipped through backwards, one probe for each list. So each list is entered at its
     /// newest request, while what was deleted of it stands before: it isn't stepped over unless nothing of the list is
-    /// pending.
+    /// pending. Of a table whose lists all wait only the first one is found.
     ///
     /// `number` counts all of them, and `fresh` those that are not postponed.
     private static func skip(
@@ -100,7 +102,10 @@ extension QueueStatements {
                 CROSS JOIN LATERAL (
                     SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
-                    WHERE (request.ordered_table, request.list) < (recent.ordered_table, recent.list)
+                    WHERE (request.ordered_table, request.list) < (recent.ordered_table, CASE
+                            WHEN recent.ordered_table IN (SELECT waiting_table.name FROM waiting_table) THEN ''
+                            ELSE recent.list
+                        END)
                         AND request.id > \(progress.floor)
                     ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
                 ) AS next
@@ -129,6 +134,11 @@ extension QueueStatements {
             WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
             ORDER BY number LIMIT \(lists)::bigint
             """
+    }
+
+    /// Whether a registered table's lists all wait: for `brocot attach`, or for a person who paused them.
+    private static func isWaiting(_ table: SQL) -> SQL {
+        "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
     }
 
     /// Whether the list of a row is still to come in the round.
@@ -167,7 +177,7 @@ extension QueueStatements {
                     WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list)
                 OR EXISTS (
                     SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.name = chosen.ordered_table AND registered.being_filled) AS is_held
+                    WHERE registered.name = chosen.ordered_table AND \(isWaiting("registered"))) AS is_held
             FROM chosen
             ORDER BY key
         )

@@ -24,6 +24,8 @@ public struct Rejection: Error, Equatable, Sendable {
         case itemExists = "item_exists"
         /// The database refused it; see the SQLSTATE.
         case failed
+        /// An operator cancelled the request: `brocot.cancel`.
+        case cancelled
     }
 
     /// The rule that was broken.

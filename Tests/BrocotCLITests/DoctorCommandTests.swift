@@ -20,7 +20,7 @@ import Testing
             results.map(\.check) == [
                 "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table", "schema",
                 "privileges", "grants", "tables", "keys", "duplicates", "ranks", "policies", "additions", "autovacuum",
-                "retention", "held lists", "daemons", "queue", "horizon",
+                "retention", "held lists", "pauses", "daemons", "queue", "horizon",
             ])
     }
 

@@ -74,7 +74,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
             "keys_are_distinct(text[])", "keys_are_1_to_1024_bytes(text[])", "list_lock_key(text, text)",
             "enqueue(text, text, text[], text, text, bigint, text, text, text)",
             "chosen_placement(text, text, bigint, boolean, boolean)", "single_item(text)", "request_status(bigint)",
-            "wait_for(bigint, interval, text, text, text)",
+            "wait_for(bigint, interval, text, text, text)", "retry(bigint)",
         ].map { .call("brocot.\($0)") }
         + ["text", "bigint", "uuid"].flatMap { list in
             [
@@ -112,7 +112,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
         [
             .use(schema: "brocot"),
             .table("schema_migrations", .on("SELECT")),
-            .table("ordered_tables", .on("SELECT")),
+            .table("ordered_tables", .on("SELECT"), .on("UPDATE", columns: ["paused_at"])),
             .table("items", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
             .table("move_requests", .on("SELECT"), .on("DELETE")),
             .sequence("move_requests_id_seq", .on("SELECT")),
@@ -121,7 +121,10 @@ package enum AccessRole: String, CaseIterable, Sendable {
             .sequence("sleepers", .on("SELECT"), .on("UPDATE")),
             .table("held_lists", .on("SELECT"), .on("INSERT"), .on("UPDATE"), .on("DELETE")),
         ] + statusViews
-        + ["list_lock_key(text, text)", "release(text, text, boolean)"].map { .call("brocot.\($0)") }
+        + [
+            "list_lock_key(text, text)", "release(text, text, boolean)", "pause(text, text)", "resume(text, text)",
+            "cancel(bigint)", "reject_pending(bigint, text, text, text)", "forget_refusal(text, text)",
+        ].map { .call("brocot.\($0)") }
 
     /// The command for a shell with which the owner of schema `brocot` gives it.
     package func grantCommand(to name: String) -> String {

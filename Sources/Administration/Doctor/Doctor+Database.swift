@@ -78,8 +78,20 @@ extension Doctor {
             return .failure(
                 "held lists", "\(count) wait for a person",
                 advice:
-                    "See brocot status. Mend what refuses the requests, then: brocot release LIST --table TABLE, or --all."
+                    "See brocot status. Remove the cause, then: brocot release LIST --table TABLE, or --all."
             )
+        }
+    }
+
+    func pauses(_ connection: Connection) async -> CheckResult {
+        await attempt("pauses", connection) { connection throws(PostgresError) in
+            let paused = try Pauses.all(on: connection)
+            guard let first = paused.first else { return .ok("pauses", "nothing is paused") }
+            let rest = paused.count > 1 ? ", and \(paused.count - 1) more" : ""
+            return .warning(
+                "pauses",
+                "paused since \(first.pausedAt): \(first.list.map { "list \($0) of " } ?? "")\(first.table)\(rest)",
+                advice: "See brocot status. To go on: brocot resume [TABLE [LIST]].")
         }
     }
 

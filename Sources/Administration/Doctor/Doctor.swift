@@ -57,12 +57,11 @@ package struct Doctor: Sendable {
     private var checksOfSchema: [Check] {
         switch role {
         case .reader, .mover: [privileges, tables]
-        case .requester: [privileges, grants, tables, vacuum, heldLists, daemons, waiting]
+        case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
         case .daemon:
             [
                 privileges, grants, tables, keys, duplicates, ranks, rowSecurity, additions, vacuum, retention,
-                heldLists,
-                daemons, waiting,
+                heldLists, pauses, daemons, waiting,
             ]
         }
     }

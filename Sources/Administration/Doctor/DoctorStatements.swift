@@ -193,7 +193,7 @@ enum DoctorStatements {
                 OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
         """
 
-    static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists"
+    static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists WHERE request_id IS NOT NULL"
 
     static let waiting: SQL = """
         SELECT pending, (extract(epoch FROM oldest_age))::bigint FROM brocot.queue_status

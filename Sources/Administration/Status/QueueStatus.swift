@@ -43,6 +43,15 @@ package struct QueueStatus: Sendable, Encodable {
         package let heldAt: String
     }
 
+    /// A list, or all lists of an ordered table, that somebody paused.
+    package struct Pause: Sendable, Encodable {
+        package let table: String
+        /// nil: every list of the table.
+        package let list: String?
+        /// ISO 8601.
+        package let pausedAt: String
+    }
+
     package let pending: Int
     /// Whether `pending` is the server's estimate: beyond 10,000 nobody counts.
     package let pendingIsEstimate: Bool
@@ -60,6 +69,7 @@ package struct QueueStatus: Sendable, Encodable {
     package let throughput: [Throughput]
     package let rejections: [Rejections]
     package let heldLists: [HeldList]
+    package let paused: [Pause]
 }
 
 extension QueueStatus {
@@ -82,7 +92,7 @@ extension QueueStatus {
                 lists: lists.prefix(mostLists).sorted { $0.oldestAgeSeconds > $1.oldestAgeSeconds },
                 listsAreIncomplete: lists.count > mostLists,
                 throughput: try readThroughput(on: connection), rejections: try readRejections(on: connection),
-                heldLists: try readHeldLists(on: connection))
+                heldLists: try readHeldLists(on: connection), paused: try Pauses.all(on: connection))
         }
     }
 

@@ -53,6 +53,9 @@ package struct WorkerRound: Sendable {
     private var findings: Findings? = Findings()
     /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
     private var seesChangesOfList = true
+    /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
+    /// paused table are passed over at once.
+    private var seesHeldLists = false
     /// Whether the latest turn found nothing that can be done, so that the worker waited after it.
     private var wasIdle = false
     /// Whether the worker waited before this turn.
@@ -168,7 +171,7 @@ package struct WorkerRound: Sendable {
         let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
         state = .advancing(lists: lists, withPartners: seesChangesOfList)
         let scope = QueueTransaction.Scope.next(
-            from: place, lists: lists, readingAhead: (depth < 2 ? lists : 1) + postponed.count,
+            from: place, lists: lists, readingAhead: (depth < 2 && !seesHeldLists ? lists : 1) + postponed.count,
             withPartners: seesChangesOfList)
         return .decide(Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration))
     }
@@ -181,6 +184,7 @@ package struct WorkerRound: Sendable {
         crowdedOut = report.crowdedOut
         noteDepth(report)
         if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
+        seesHeldLists = report.held > 0
         postponed.noteTaken(report.unavailable, at: now)
         if seesChangesOfList, !withPartners {
             // The same lists again, with those that their changes of list need.

@@ -42,6 +42,7 @@ enum AllowedRights {
         column brocot.move_requests.ordered_table |  |  | INSERT |  |
         column brocot.move_requests.placement |  |  | INSERT |  |
         column brocot.move_requests.position |  |  | INSERT |  |
+        column brocot.ordered_tables.paused_at |  |  |  |  | UPDATE
         sequence brocot.move_requests_id_seq |  |  |  | USAGE | SELECT
         sequence brocot.sleepers |  |  | SELECT |  | SELECT UPDATE
         routine brocot.apply_directly(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -49,6 +50,7 @@ enum AllowedRights {
         routine brocot.apply_pending(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.apply_request(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.can_place_at_once(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.cancel(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.change_list(brocot.order_shape,text,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_arguments(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_isolation() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -61,6 +63,7 @@ enum AllowedRights {
         routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.error_code(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.expect_rows(brocot.order_shape,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.forget_refusal(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.insert_rows(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_at_place() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_canonical(text[],text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -91,6 +94,7 @@ enum AllowedRights {
         routine brocot.neighbour(brocot.order_shape,text,boolean,numeric,numeric[],bigint,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.order_shape(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_arriving(text,text[],text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.pause(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_single(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -101,6 +105,7 @@ enum AllowedRights {
         routine brocot.ranks_of(bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.read_gap(brocot.order_shape,text,text,bigint,bigint,bigint,numeric,numeric[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.read_rows(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.reject_pending(bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.release(text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.remove(bigint,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.remove(text,anycompatible,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -115,6 +120,8 @@ enum AllowedRights {
         routine brocot.remove_now(text,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.remove_now(uuid,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.request_status(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.resume(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.retry(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_placement(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.skip_duplicate_request() |  |  |  |  |

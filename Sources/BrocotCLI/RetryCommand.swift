@@ -1,0 +1,40 @@
+import Administration
+import ArgumentParser
+import LibPQ
+
+struct RetryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Ask once more for what rejected requests asked for.",
+        discussion: """
+            EXAMPLES:
+              brocot retry 1042
+              brocot retry 1042 1043
+
+            Prints the id of each new request. A new request comes after all requests that are pending, and has no idempotency \
+            key. The rejected ones stay in the log. Rejected requests:
+
+              SELECT id, list, items, error_code, error FROM brocot.move_log WHERE outcome = 'rejected' ORDER BY id DESC LIMIT 20
+            """)
+
+    @Argument(help: "The ids of rejected requests.")
+    var requests: [Int]
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try await connection.connect()
+        let ids = try await database.advisingGrant(.requester) {
+            try await database.requireSchema()
+            return try await database.run { [requests] connection throws(PostgresError) in
+                // All or none, so that a second try asks for nothing twice.
+                try connection.transaction { connection throws(PostgresError) in
+                    var ids: [Int] = []
+                    for request in requests { ids.append(try RejectedRequests.retry(request, on: connection)) }
+                    return ids
+                }
+            }
+        }
+        Stream.output.print(ids.map(String.init).joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,124 @@
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("pause, resume and retry", .database, .timeLimit(.minutes(10))) struct PauseCommandTests {
+    private func enqueue() async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('a', '1', last => true), brocot.move('b', '1', last => true)")
+        return connection
+    }
+
+    private func pending(_ connection: Connection) async throws -> [String] {
+        try await connection.query("SELECT list FROM brocot.move_requests ORDER BY id").map { try $0.decode(0) }
+    }
+
+    @Test("of a list: daemons leave it alone also after a restart, status shows it, and it goes on when it is resumed")
+    func list() async throws {
+        let connection = try await enqueue()
+        let paused = try await BrocotProcess.run("pause", "items", "a")
+        #expect(paused.exitCode == 0 && paused.errors == "Paused list a of items.\n")
+        for _ in 1...2 {
+            #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 7)
+            #expect(try await pending(connection) == ["a"])
+        }
+        let status = try await BrocotProcess.run("status")
+        #expect(status.output.contains(/\npaused table +list +since\nitems +a +2\d\d\d-/), "\(status.output)")
+        let doctor = try await BrocotProcess.run("doctor")
+        #expect(doctor.output.contains(/warn +pauses +paused since 2.*: list a of items/), "\(doctor.output)")
+        #expect(doctor.output.contains(/ok +held lists/))
+        #expect(try await BrocotProcess.run("resume", "items", "a").exitCode == 0)
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        #expect(try await pending(connection) == [])
+    }
+
+    @Test("of everything: a daemon that runs obeys, and goes on at once when it is resumed")
+    func runningDaemon() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await GrantedRole.with("daemon", owner: connection) { roles in
+            let exitCode = try await RunningBrocot.run(
+                ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: roles[0].url
+            ) { daemon in
+                #expect(try await BrocotProcess.run("pause", databaseURL: roles[0].url).exitCode == 0)
+                try await connection.execute("SELECT brocot.move('a', '1', last => true)")
+                let status = try await BrocotProcess.run("status")
+                #expect(status.output.contains(/\nitems +\(all lists\) +2\d\d\d-/), "\(status.output)")
+                try await Task.sleep(for: .seconds(2))
+                #expect(try await pending(connection) == ["a"])
+                #expect(try await BrocotProcess.run("resume", databaseURL: roles[0].url).exitCode == 0)
+                try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+                #expect(try await pending(connection) == [])
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+        }
+    }
+
+    @Test("of a table pass over all its lists at once, so that other tables' requests do not wait for a search")
+    func manyLists() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (id bigint PRIMARY KEY, board bigint NOT NULL);
+                INSERT INTO cards VALUES (1, 1)
+                """)
+        #expect(try await BrocotProcess.run("attach", "public.cards", "--item", "id", "--list", "board").exitCode == 0)
+        #expect(try await BrocotProcess.run("pause", "items").exitCode == 0)
+        try await connection.execute(
+            """
+            SELECT brocot.move('list ' || n, 'a', last => true) FROM generate_series(1, 5000) AS n
+            UNION ALL SELECT brocot.move(1, 1, first => true, ordered_table => 'public.cards')
+            """)
+        let before = try await transactions(connection)
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 7)
+        #expect(try await connection.query("SELECT FROM brocot.move_log").count == 1)
+        // A round that looked at 256 lists at a time would take 20 transactions for each worker, and a drain makes several.
+        #expect(try await transactions(connection) - before < 60)
+    }
+
+    private func transactions(_ connection: Connection) async throws -> Int {
+        // Sessions that have ended have told how many they were.
+        try await connection.execute("SELECT pg_stat_clear_snapshot()")
+        return try await connection.query(
+            "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+        ).single().decode(0)
+    }
+
+    @Test("are refused to a requester with the grant that allows them; retry is not")
+    func rights() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await GrantedRole.with("requester", owner: connection) { roles in
+            let url = roles[0].url
+            let paused = try await BrocotProcess.run("pause", databaseURL: url)
+            #expect(paused.exitCode == 1 && paused.errors.contains("brocot grant daemon"), "\(paused.errors)")
+            try await connection.execute(
+                "SELECT brocot.move('a', '1', after => '9'), brocot.move('a', '1', last => true)")
+            let requester = try await Connection.connect(
+                ConnectionParameters(url: url), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let refusal = await #expect(throws: PostgresError.self) {
+                try await requester.execute("SELECT brocot.cancel(2)")
+            }
+            #expect(refusal?.sqlState == .insufficientPrivilege)
+            await requester.close()
+            #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+            let retried = try await BrocotProcess.run("retry", "1", databaseURL: url)
+            #expect(retried.exitCode == 0 && retried.output == "3\n", "\(retried.errors)")
+            let again = try await BrocotProcess.run("retry", "1", "2", databaseURL: url)
+            #expect(again.exitCode == 1 && again.errors.contains("request 2 was not rejected"), "\(again.errors)")
+            #expect(try await pending(connection) == ["a"])
+        }
+    }
+
+    @Test("of a table that is not registered exits with 1 and says so")
+    func unknownTable() async throws {
+        let result = try await BrocotProcess.run("pause", "public.nothing")
+        #expect(result.exitCode == 1 && result.errors.contains("there is no ordered table public.nothing"))
+    }
+}

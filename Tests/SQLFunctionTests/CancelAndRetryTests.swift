@@ -1,0 +1,98 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("A request", .database, .timeLimit(.minutes(10))) struct CancelAndRetryTests {
+    private let connection: Connection
+
+    init() async throws {
+        connection = try await TestDatabase.current.connect()
+    }
+
+    private func text(_ query: SQL) async throws -> String? {
+        try await connection.query("SELECT (\(query))::text").single().decode(0)
+    }
+
+    @Test("that is pending can be cancelled: it is rejected, and its list goes on")
+    func cancels() async throws {
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('a', '1', last => true), brocot.move('a', '2', last => true, missing => 'reject'),
+                    brocot.move('a', '3', last => true)
+                """)
+        #expect(try await text("brocot.cancel(2)") == "true")
+        #expect(
+            try await text("SELECT brocot.request_status(2)") == #"(rejected,cancelled,"cancelled by role postgres")"#)
+        #expect(try await text("SELECT missing FROM brocot.move_log") == "reject")
+        #expect(try await text("SELECT direct FROM brocot.move_log") == "false")
+        #expect(try await text("brocot.cancel(2)") == "false")
+        #expect(try await text("brocot.apply_pending()") == "2")
+        #expect(try await text("SELECT array_agg(item ORDER BY rank) FROM brocot.items") == "{1,3}")
+    }
+
+    @Test("that is decided can't be cancelled, and one that never was is named")
+    func decided() async throws {
+        try await connection.execute("SELECT brocot.move('a', '1', last => true)")
+        try await connection.execute("SELECT brocot.apply_pending()")
+        #expect(try await text("brocot.cancel(1)") == "false")
+        #expect(try await text("SELECT status FROM brocot.request_status(1)") == "applied")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute("SELECT brocot.cancel(7)")
+        }
+        #expect(error?.message == "there is no request 7")
+    }
+
+    @Test("that a list is held for can be cancelled: the list is held no more")
+    func held() async throws {
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('a', '1', last => true), brocot.move('a', '2', last => true);
+                INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
+                VALUES ('items', 'a', 1, 'P0001', 'refused', now())
+                """)
+        #expect(try await text("brocot.cancel(1)") == "true")
+        #expect(try await text("brocot.apply_pending()") == "1")
+    }
+
+    @Test("is cancelled only after whoever has the locks of its lists, and then perhaps not at all")
+    func waitsForLocks() async throws {
+        try await connection.execute("SELECT brocot.move('a', '1', last => true, from_list => 'b')")
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; SELECT brocot.apply_pending()")
+        async let isCancelled = text("brocot.cancel(1)")
+        try await eventually("cancel waits for a lock") {
+            try await !other.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
+        }
+        try await other.execute(script: "COMMIT")
+        #expect(try await isCancelled == "false")
+        #expect(try await text("SELECT error_code FROM brocot.move_log") == "item_not_found")
+    }
+
+    @Test("that was rejected can be asked for once more, and comes after all others then")
+    func retries() async throws {
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('a', '1', after => '9', idempotency_key => 'k', missing => 'reject');
+                SELECT brocot.apply_pending();
+                SELECT brocot.move_items('a', '{1,9}', last => true)
+                """)
+        #expect(try await text("brocot.retry(1)") == "3")
+        #expect(
+            try await text(
+                "SELECT (placement, anchor, missing, idempotency_key) FROM brocot.move_requests WHERE id = 3")
+                == "(after,9,reject,)")
+        #expect(try await text("brocot.apply_pending()") == "2")
+        #expect(try await text("SELECT array_agg(item ORDER BY rank) FROM brocot.items") == "{9,1}")
+    }
+
+    @Test("that is pending, applied or unknown can't be asked for once more", arguments: [1, 2, 7])
+    func notRejected(id: Int) async throws {
+        try await connection.execute("SELECT brocot.move('a', '1', last => true)")
+        try await connection.execute("SELECT brocot.apply_pending()")
+        try await connection.execute("SELECT brocot.move('a', '2', last => true)")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute("SELECT brocot.retry(\(id))")
+        }
+        #expect(error?.message == "request \(id) was not rejected")
+    }
+}

@@ -1,0 +1,102 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("brocot.pause and brocot.resume", .database, .timeLimit(.minutes(10))) struct PauseTests {
+    private let connection: Connection
+
+    init() async throws {
+        connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (id bigint PRIMARY KEY, board text, rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                SELECT brocot.move('a', '1', last => true), brocot.move('b', '1', last => true),
+                    brocot.move('b', '2', last => true), brocot.move('a', '2', last => true);
+                """)
+    }
+
+    private func number(_ query: SQL) async throws -> Int {
+        try await connection.query("SELECT (\(query))::bigint").single().decode(0)
+    }
+
+    private func apply() async throws -> Int { try await number("brocot.apply_pending()") }
+
+    @Test("of a list stop this list alone, and say whether that changed anything")
+    func list() async throws {
+        #expect(try await number("brocot.pause('items', 'a')") == 1)
+        #expect(try await number("brocot.pause('items', 'a')") == 0)
+        #expect(try await apply() == 2)
+        #expect(try await number("brocot.resume('items', 'a')") == 1)
+        #expect(try await number("brocot.resume('items', 'a')") == 0)
+        #expect(try await apply() == 2)
+        #expect(try await number("SELECT count(*) FROM brocot.held_lists") == 0)
+    }
+
+    @Test("of a table stop all its lists, also one that was paused before, and no other table's")
+    func table() async throws {
+        #expect(try await number("brocot.pause('public.cards')") == 1)
+        #expect(try await number("brocot.pause('items', 'a')") == 1)
+        #expect(try await number("brocot.pause('items')") == 1)
+        #expect(try await apply() == 0)
+        #expect(try await number("brocot.resume('items')") == 2)
+        #expect(try await apply() == 4)
+        #expect(try await number("SELECT paused_tables FROM brocot.queue_status") == 1)
+    }
+
+    @Test("without arguments are for everything")
+    func everything() async throws {
+        #expect(try await number("brocot.pause()") == 2)
+        #expect(try await apply() == 0)
+        #expect(try await number("brocot.resume()") == 2)
+        #expect(try await apply() == 4)
+    }
+
+    @Test("leave a list held whose request was refused, and brocot.release leaves it paused")
+    func alsoHeld() async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
+            VALUES ('items', 'a', 1, 'P0001', 'refused', now())
+            """)
+        #expect(try await number("brocot.pause('items', 'a')") == 1)
+        #expect(try await number("brocot.resume()") == 1)
+        #expect(try await number("SELECT held_lists FROM brocot.queue_status") == 1)
+        #expect(try await number("brocot.pause('items', 'a')") == 1)
+        #expect(try await number("brocot.release('a')::integer") == 1)
+        #expect(try await number("brocot.release('a')::integer") == 0)
+        #expect(try await number("SELECT held_lists FROM brocot.queue_status") == 0)
+        #expect(try await number("SELECT paused_lists FROM brocot.queue_status") == 1)
+        #expect(try await apply() == 2)
+    }
+
+    @Test("do not stop moves that are made at once")
+    func moveNow() async throws {
+        try await connection.execute("SELECT brocot.pause()")
+        try await connection.execute("SELECT brocot.move_now('a', '7', last => true)")
+        #expect(try await number("SELECT count(*) FROM brocot.items") == 1)
+    }
+
+    @Test(
+        "refuse a table that is not registered, a list without its table, and a text that is no list of the table",
+        arguments: [
+            ("brocot.pause('public.nothing')", "42704"), ("brocot.pause(list => 'a')", "22023"),
+            ("brocot.pause('public.cards', 'ok')", nil), ("brocot.pause('public.numbered', '01')", "RK002"),
+        ])
+    func refusals(call: String, state: String?) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE numbered (id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.numbered', 'public', 'numbered', '{board}', 'id', false)
+                """)
+        var refusal: PostgresError?
+        do throws(PostgresError) {
+            try await connection.execute("SELECT \(unsafeRaw: call)")
+        } catch {
+            refusal = error
+        }
+        #expect(refusal?.sqlState?.rawValue == state)
+    }
+}
