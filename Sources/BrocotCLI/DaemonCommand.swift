@@ -43,6 +43,14 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
+            How long an idle daemon waits at the most between two looks into the queue, where notifications arrive; 0: it \
+            looks only when it is notified, so that a serverless database can sleep. (default: 1.5)
+            """, valueName: "seconds"))
+    var pollInterval: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
             What to do with a request that the database refuses: skip it, or hold its list. May be repeated, also for one \
             table, which is stronger than what brocot.ordered_tables says of it: --on-poison hold --on-poison \
             public.cards=skip. (default: skip)
@@ -136,7 +144,8 @@ struct DaemonCommand: AsyncParsableCommand {
             connection.settings.reader([
                 "database_url": .option(connection.databaseURL), "on_poison": .option(poison),
                 "http": .option(http?.description), "workers": .option(workers), "connect_wait": .option(connectWait),
-                "idle_timeout": .option(idleTimeout), "log_retention": .option(logRetention),
+                "idle_timeout": .option(idleTimeout), "poll_interval": .option(pollInterval),
+                "log_retention": .option(logRetention),
                 "stall_after": .option(stallAfter),
             ]))
     }

@@ -63,7 +63,8 @@ package struct Daemon: Service {
 
     private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ isStopping: StopFlag) {
         guard let age = configuration.logRetention else { return }
-        let retention = LogPruner(configuration: configuration, isStopping: isStopping, logger: logger)
+        let retention = LogPruner(
+            configuration: configuration, isStopping: isStopping, statistics: statistics, logger: logger)
         group.addTask {
             await retention.run(keeping: age)
             return nil
@@ -80,6 +81,6 @@ package struct Daemon: Service {
 /// All that is pending waits for a person: see `brocot.held_lists`.
 package struct OnlyHeldWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
-        "only requests of held lists are left. See which and why: brocot status. Then: brocot release LIST --table TABLE"
+        "only requests of held or paused lists are left. See which and why: brocot status. Then: brocot release, or brocot resume"
     }
 }

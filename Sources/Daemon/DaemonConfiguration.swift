@@ -1,4 +1,5 @@
 import LibPQ
+import Logging
 import MoveQueue
 
 /// How a daemon works.
@@ -14,8 +15,17 @@ package struct DaemonConfiguration: Sendable {
     package var queue = QueueConfiguration() {
         didSet { connection.answerTimeout = queue.answerTimeout }
     }
+    /// The level at which rejected requests are logged.
+    package var rejectionLevel = Logger.Level.debug
     /// How long decided requests stay in the log; nil: for ever.
     package var logRetention: Duration? = .seconds(7 * 86_400)
+
+    /// How long an idle daemon waits at the most between two looks into the queue, where notifications are proven to arrive; nil:
+    /// until it is notified. Else it is ``SleepSchedule/usualPoll``, or less.
+    package var longestPoll: Duration? = SleepSchedule.usualPoll
+
+    /// Whether an idle daemon leaves the server alone for longer than usually.
+    var restsLong: Bool { longestPoll.map { $0 > SleepSchedule.usualPoll } ?? true }
 
     /// Says why a database that was just connected to can't be worked on, such as a standby; nil: it can.
     package typealias Fitness = @Sendable (Connection) async throws -> String?

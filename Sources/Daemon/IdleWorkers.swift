@@ -10,6 +10,7 @@ final class IdleWorkers: Sendable {
         var nextTicket: UInt64 = 0
         var hasPendingWakeUp = false
         var isClosed = false
+        var hasDecided = false
     }
 
     private let state = Mutex(State())
@@ -26,6 +27,20 @@ final class IdleWorkers: Sendable {
 
     /// Whether every worker of the daemon waits.
     var areAllWaiting: Bool { state.withLock { $0.waiting.count == workers } }
+
+    /// A worker decided requests, and there may be more than it could take: wakes another one.
+    func noteDecision() {
+        state.withLock { $0.hasDecided = true }
+        wakeOne()
+    }
+
+    /// Whether a worker has decided requests since this was asked last.
+    func haveDecided() -> Bool {
+        state.withLock { state in
+            defer { state.hasDecided = false }
+            return state.hasDecided
+        }
+    }
 
     /// Wakes one worker. If none waits, the next one that would wait goes on instead.
     func wakeOne() {

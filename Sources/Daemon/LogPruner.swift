@@ -7,6 +7,7 @@ import ServiceLifecycle
 struct LogPruner: Sendable {
     let configuration: DaemonConfiguration
     let isStopping: StopFlag
+    let statistics: DaemonStatistics
     let logger: Logger
 
     /// How many rows of the log one transaction reads.
@@ -35,8 +36,16 @@ struct LogPruner: Sendable {
     func run(keeping age: Duration) async {
         var progress = Progress()
         var failures = FailureLog(logger)
+        var batches: Int?
         while !isStopping.isSet, !Task.isCancelled {
             var interval = Self.interval
+            let decided = statistics.totals.batches
+            // A server that may sleep is not woken for rows that nobody waits for.
+            if configuration.restsLong, decided == batches {
+                await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.interval) }
+                continue
+            }
+            batches = decided
             do {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 let pruned = try await prune(olderThan: age, &progress, on: connection)

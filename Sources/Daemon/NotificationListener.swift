@@ -12,8 +12,8 @@ import MoveQueue
 ///
 /// Enqueuers notify only when some daemon says that it sleeps, because a notification costs them a lock on the whole
 /// cluster. A notification is a hint: whoever inserted before this daemon said so, and committed after, rang nobody. So
-/// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.5 s. All
-/// daemons share one flag: who finds at such a look that another one, which works or stops, has lowered it, falls asleep
+/// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.5 s, or as seldom as
+/// the operator says where notifications are proven to arrive. All daemons share one flag: who finds at such a look that another one, which works or stops, has lowered it, falls asleep
 /// anew.
 ///
 /// Where the server refuses to tell, such as for want of a right, the workers are woken as often to look themselves.
@@ -23,6 +23,9 @@ final class NotificationListener: Sendable {
     /// Of the session that listens.
     private let listenerParameters: ConnectionParameters
     private let queue: QueueConfiguration
+    private let longestPoll: Duration?
+    /// Whether the operator wants it to look into the queue less often than usually.
+    private let restsLong: Bool
     private let fitness: DaemonConfiguration.Fitness
     private let lastingFitness: DaemonConfiguration.Fitness?
     private let health: DaemonHealth.Loop
@@ -38,6 +41,8 @@ final class NotificationListener: Sendable {
         listenerParameters["application_name"] = configuration.listenerName
         self.listenerParameters = listenerParameters
         queue = configuration.queue
+        longestPoll = configuration.longestPoll
+        restsLong = configuration.restsLong
         fitness = configuration.fitness
         lastingFitness = configuration.lastingFitness
         self.health = health
@@ -59,9 +64,11 @@ final class NotificationListener: Sendable {
                 let unfitness = try await fitness(connection)
                 try await SleepFlag.listen(on: connection)
                 health.isConnected(unfitness: unfitness)
+                let delivery = try await checkDelivery(on: connection)
                 var state = ListenerState(
-                    isTold: try await checkDelivery(on: connection), unfitness: unfitness, reading: QueueReading(queue),
-                    sampling: QueueSampler(metrics: metrics))
+                    isTold: delivery != .refuted, unfitness: unfitness,
+                    schedule: SleepSchedule(longestPoll: delivery == .proven ? longestPoll : usualPoll(longestPoll)),
+                    reading: QueueReading(queue), sampling: QueueSampler(metrics: metrics))
                 try await look(on: connection, until: isStopping, &state, &backoff, &failures)
                 return
             } catch {
@@ -81,6 +88,11 @@ final class NotificationListener: Sendable {
         interruption.wakeUp()
     }
 
+    /// Where notifications may not arrive, nothing longer than usual is safe.
+    private func usualPoll(_ wanted: Duration?) -> Duration {
+        min(wanted ?? SleepSchedule.usualPoll, SleepSchedule.usualPoll)
+    }
+
     /// What it has told of, whatever the connection.
     private struct Failures {
         var lostConnections: FailureLog
@@ -96,7 +108,7 @@ final class NotificationListener: Sendable {
     private struct ListenerState {
         let isTold: Bool
         var unfitness: String?
-        var schedule = SleepSchedule()
+        var schedule: SleepSchedule
         var refusals = RefusalBackoff()
         var reading: QueueReading
         var sampling: QueueSampler
@@ -132,7 +144,7 @@ final class NotificationListener: Sendable {
                 throw error
             }
         }
-        try await SleepFlag.set(false, on: connection)
+        try await SleepFlag.leave(on: connection)
         await connection.close()
     }
 
@@ -146,32 +158,46 @@ final class NotificationListener: Sendable {
             if state.unfitness != nil || !state.refusals.areGoingOn { health.isFit(state.unfitness) }
             state.nextExamination = .now + Self.examinationInterval
         }
+        if idleWorkers.haveDecided() { state.schedule.noteWork() }
         let areAllWaiting = idleWorkers.areAllWaiting
         metrics.sleeps(areAllWaiting)
         switch state.schedule.next(areAllWaiting: areAllWaiting, at: .now) {
         case .fallAsleep:
             if state.isTold { try await SleepFlag.set(true, on: connection) }
-            if try await state.reading.look(on: connection).isPending { idleWorkers.wakeOne() }
+            let look = try await state.reading.look(on: connection)
+            state.schedule.noteLook(isQuiet: look.isQuiet)
+            if look.isPending { idleWorkers.wakeOne() }
             return true
         case .wakeUp:
             try await SleepFlag.set(false, on: connection)
         case .poll:
             let look = try await state.reading.look(on: connection)
+            state.schedule.noteLook(isQuiet: look.isQuiet)
             if look.isPending { idleWorkers.wakeOne() }
             if state.isTold, !look.enqueuersNotify { state.schedule.isContradicted() }
             return true
         case .wait(let duration):
-            try await wait(duration, on: connection)
+            if try await wait(duration, on: connection) { state.schedule.noteNotification(at: .now) }
+        case .rest:
+            if try await wait(Self.longestRest, on: connection) { state.schedule.noteNotification(at: .now) }
         }
         return false
     }
 
+    /// A rest goes on after it, without a word to the server.
+    private static let longestRest = Duration.seconds(86_400)
+
     /// Waits so long for notifications, and wakes a worker if any came.
-    private func wait(_ duration: Duration, on connection: Connection) async throws(PostgresError) {
+    ///
+    /// - Returns: whether any came.
+    @discardableResult
+    private func wait(_ duration: Duration, on connection: Connection) async throws(PostgresError) -> Bool {
+        if duration > SleepSchedule.usualPoll { health.waits() }
         let notifications = try await connection.run { connection throws(PostgresError) in
             try connection.notifications(waitingAtMost: duration)
         }
         if !notifications.isEmpty { idleWorkers.wakeOne() }
+        return !notifications.isEmpty
     }
 
     /// How often the database's fitness is looked at again, while somebody asks for it.
@@ -181,14 +207,23 @@ final class NotificationListener: Sendable {
     /// notification comes with the answer to the statement, even there.)
     ///
     /// Who isn't told does not ask for it either: enqueuers would ring in vain, and the pooler's sessions stay listening.
-    private func checkDelivery(on connection: Connection) async throws -> Bool {
-        guard let isDelivered = try? await isTold(on: connection), !isDelivered else { return true }
+    private func checkDelivery(on connection: Connection) async throws -> Delivery {
+        guard let isDelivered = try? await isTold(on: connection) else { return .unknown }
+        guard !isDelivered else { return .proven }
         try await SleepFlag.unlisten(on: connection)
-        guard !isSilenceKnown.isSet else { return false }
+        guard !isSilenceKnown.isSet else { return .refuted }
         isSilenceKnown.set()
         logger.warning(
-            "notifications don't arrive, as through a pooler in transaction mode; the queue is looked at every 1.5 s")
-        return false
+            """
+            notifications don't arrive, as through a pooler in transaction mode; the queue is looked at every 1.5 s\
+            \(restsLong ? ", whatever --poll-interval says" : "")
+            """)
+        return .refuted
+    }
+
+    /// Whether notifications arrive. It is unknown where the second connection failed.
+    private enum Delivery {
+        case proven, refuted, unknown
     }
 
     private func isTold(on connection: Connection) async throws -> Bool {

@@ -4,7 +4,7 @@ import LibPQ
 /// Pure.
 struct RefusalBackoff {
     /// So often is tried again, in the end: as often as an idle daemon looks into the queue.
-    static let longestPause = SleepSchedule.longestPoll
+    static let longestPause = SleepSchedule.usualPoll
 
     private var backoff = Backoff(first: .milliseconds(100), longest: longestPause)
     private var last: ContinuousClock.Instant?

@@ -150,7 +150,7 @@ struct Worker: Sendable {
         case .decided(let report):
             metrics.decided(report, in: duration)
             note(report)
-            idleWorkers.wakeOne()
+            idleWorkers.noteDecision()
             tries.backoff.reset()
             tries.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
@@ -210,6 +210,14 @@ struct Worker: Sendable {
             metadata: [
                 "applied": .stringConvertible(report.applied), "rejected": .stringConvertible(report.rejected),
             ])
+        for rejected in report.rejections {
+            logger.log(
+                level: configuration.rejectionLevel, "rejected a request",
+                metadata: [
+                    "request": .stringConvertible(rejected.request), "list": "\(rejected.list)",
+                    "code": "\(rejected.rejection.code.rawValue)", "error": "\(rejected.rejection.message)",
+                ])
+        }
         for rebalance in report.rebalances {
             logger.info(
                 "rebalanced",

@@ -27,6 +27,8 @@ package struct QueueReading: Sendable {
         package let isPending: Bool
         /// Whether enqueuers notify: some daemon said that it sleeps.
         package let enqueuersNotify: Bool
+        /// Whether nothing is pending, enqueuers notify, and no transaction is open that may have asked for moves before.
+        package let isQuiet: Bool
     }
 
     package mutating func look(on connection: Connection) async throws(PostgresError) -> Look {
@@ -55,7 +57,10 @@ package struct QueueReading: Sendable {
         }
         getsOn = hasFallen || progress.floor > floor
         if isFullRead { nextFullRead = .now + max(configuration.fullReadInterval, (.now - lastLook) * 100) }
-        return Look(isPending: isPending, enqueuersNotify: try row.decode(4))
+        let enqueuersNotify = try row.decode(4, as: Bool.self)
+        // Where no id was handed out yet, the locks of those that are asking for moves were not read.
+        let isQuiet = !isPending && enqueuersNotify && observation.lastID > 0 && observation.writers.isEmpty
+        return Look(isPending: isPending, enqueuersNotify: enqueuersNotify, isQuiet: isQuiet)
     }
 
     /// A transaction that was passed over has ended.

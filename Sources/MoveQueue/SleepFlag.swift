@@ -18,6 +18,14 @@ package enum SleepFlag {
         try await connection.execute(script: statement(isAsleep))
     }
 
+    /// Clears the flag for good, and notifies the other daemons: one that sleeps sets it again. It might not look into the queue
+    /// for long.
+    ///
+    /// - Throws: what the server or the connection says.
+    package static func leave(on connection: Connection) async throws(PostgresError) {
+        try await connection.execute(script: statement(false) + "; SELECT pg_catalog.pg_notify('\(channel)', '')")
+    }
+
     /// Has the session notified from now on.
     ///
     /// - Throws: what the server or the connection says.

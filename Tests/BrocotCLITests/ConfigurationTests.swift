@@ -12,14 +12,18 @@ import Testing
                 to: file)
             let result = try await dump(
                 ["--config", file, "--workers", "9", "--log-format", "json"],
-                ["BROCOT_WORKERS": "8", "BROCOT_CONNECT_WAIT": "7", "BROCOT_HTTP": "[::1]:9187"])
+                [
+                    "BROCOT_WORKERS": "8", "BROCOT_CONNECT_WAIT": "7", "BROCOT_HTTP": "[::1]:9187",
+                    "BROCOT_POLL_INTERVAL": "0",
+                ])
             #expect(result.exitCode == 0)
             let lines = result.output.split(separator: "\n").dropFirst()
                 .map { $0.split(separator: "  ").map { $0.trimmingPrefix { $0 == " " } }.map(String.init) }
             #expect(
                 lines.dropFirst() == [
                     ["workers", "9", "--workers"], ["connect_wait", "7 s", "BROCOT_CONNECT_WAIT"],
-                    ["idle_timeout", "5 s", file], ["on_poison", "hold", file], ["log_retention", "7 days", "default"],
+                    ["idle_timeout", "5 s", file], ["poll_interval", "never", "BROCOT_POLL_INTERVAL"],
+                    ["on_poison", "hold", file], ["log_retention", "7 days", "default"],
                     ["http", "[::1]:9187", "BROCOT_HTTP"], ["stall_after", "300 s", "default"],
                     ["log_format", "json", "--log-format"], ["log_level", "debug", file],
                 ])

@@ -92,7 +92,76 @@ import Testing
         #expect(exitCode == 0)
     }
 
+    @Test("with --poll-interval 0 sends nothing while nobody asks for moves, and applies what is asked for then")
+    func restsForLong() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
+        ) { daemon in
+            try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+            // A daemon that only looks seldom would look within the interval.
+            try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
+                try await Self.secondsSinceLastQuery(connection) > 6
+            }
+            try await connection.execute("SELECT brocot.move('l', 'second', last => true)")
+            try await connection.execute("CALL brocot.wait_for(2, '60 s')")
+            #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
+    @Test("with --poll-interval 0 applies what was asked for before it slept, and committed after")
+    func restsForLongAfterRace() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
+        let early = try await TestDatabase.current.connect()
+        try await early.execute(script: "BEGIN; SELECT brocot.move('l', 'second', last => true)")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
+        ) { daemon in
+            try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+            try await Self.wait(untilADaemonSleeps: true)
+            // Time enough to rest, if the open transaction were not seen.
+            try await Task.sleep(for: .seconds(5))
+            try await early.execute(script: "COMMIT")
+            try await connection.execute("CALL brocot.wait_for(2, '60 s')")
+            #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
+    @Test("that stops has another one, which rests, notified again")
+    func restsBesideAnother() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
+        ) { resting in
+            try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+            try await eventually("the daemon's sessions are silent for 4 s", within: .seconds(120)) {
+                try await Self.secondsSinceLastQuery(connection) > 4
+            }
+            let other = try await run { other in other.send(SIGTERM) }
+            #expect(other == 0)
+            try await Self.wait(untilADaemonSleeps: true)
+            resting.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
     // MARK: Steps
+
+    private static func secondsSinceLastQuery(_ connection: Connection) async throws -> Int {
+        try await connection.query(
+            """
+            SELECT extract(epoch FROM clock_timestamp() - max(query_start))::bigint FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'brocot%'
+            """
+        ).single().decode(0)
+    }
 
     private func run(
         databaseURL: String = TestDatabase.current.url, _ body: @escaping @Sendable (RunningBrocot) async throws -> Void

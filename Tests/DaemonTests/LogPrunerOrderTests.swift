@@ -20,7 +20,8 @@ struct LogPrunerOrderTests {
     private func retention() throws -> LogPruner {
         LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
-            isStopping: StopFlag(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            isStopping: StopFlag(), statistics: DaemonStatistics(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     @Test("old rows behind thousands of younger ones, such as a released list's or those of a wrong clock")

@@ -13,7 +13,8 @@ struct DaemonSettings {
     /// The keys of a file of settings, which are also those of the environment (`BROCOT_WORKERS`) and of options
     /// (`--workers`).
     static let keys = [
-        "database_url", "workers", "connect_wait", "idle_timeout", "on_poison", "log_retention", "http", "stall_after",
+        "database_url", "workers", "connect_wait", "idle_timeout", "poll_interval", "on_poison", "log_retention",
+        "http", "stall_after",
         "log_format", "log_level",
     ]
 
@@ -32,6 +33,8 @@ struct DaemonSettings {
     let workers: Setting<Int>
     let connectWait: Setting<Int>
     let idleTimeout: Setting<Int>
+    /// In seconds; nil: as usual, 0: never.
+    let pollInterval: Setting<Int?>
     let onPoison: Setting<PoisonSetting?>
     let logRetention: Setting<Int>
     let http: Setting<ProbeAddress?>
@@ -44,6 +47,7 @@ struct DaemonSettings {
         workers = try reader.integer("workers", in: Self.workerCounts, standard: 2)
         connectWait = try reader.integer("connect_wait", in: 0...86_400, standard: 60)
         idleTimeout = try reader.integer("idle_timeout", in: 1...86_400, standard: 60)
+        pollInterval = try reader.integer("poll_interval", in: 0...86_400)
         onPoison = try reader.text("on_poison", wanted: PoisonSetting.wanted, as: { PoisonSetting($0) })
         logRetention = try reader.integer("log_retention", in: 0...36_500, standard: 7)
         http = try reader.text("http", wanted: "an address such as 127.0.0.1:9187", as: { ProbeAddress($0) })
@@ -57,6 +61,7 @@ struct DaemonSettings {
         configuration.version = BrocotCommand.version
         configuration.workers = workers.value
         configuration.queue.idleTimeout = .seconds(idleTimeout.value)
+        if let seconds = pollInterval.value { configuration.longestPoll = seconds == 0 ? nil : .seconds(seconds) }
         configuration.queue.poisonPolicy = onPoison.value?.standard ?? .skip
         configuration.queue.poisonPolicies = onPoison.value?.tables ?? [:]
         configuration.logRetention = logRetention.value == 0 ? nil : .seconds(logRetention.value * 86_400)
@@ -73,6 +78,7 @@ struct DaemonSettings {
             rows: [
                 row(connection.databaseURL, parameters.summary), row(workers, "\(workers.value)"),
                 row(connectWait, "\(connectWait.value) s"), row(idleTimeout, "\(idleTimeout.value) s"),
+                row(pollInterval, pollInterval.value.map { $0 == 0 ? "never" : "\($0) s" } ?? "1.5 s"),
                 row(onPoison, (onPoison.value ?? PoisonSetting()).description),
                 row(logRetention, logRetention.value == 0 ? "for ever" : "\(logRetention.value) days"),
                 row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, "\(stallAfter.value) s"),

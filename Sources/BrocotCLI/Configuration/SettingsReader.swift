@@ -41,16 +41,21 @@ struct SettingsReader {
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
     func integer(_ key: String, in range: ClosedRange<Int>, standard: Int) throws -> Setting<Int> {
+        let setting = try integer(key, in: range)
+        return Setting(key: key, value: setting.value ?? standard, source: setting.source)
+    }
+
+    /// A whole number; nil where nobody gives it.
+    ///
+    /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
+    func integer(_ key: String, in range: ClosedRange<Int>) throws -> Setting<Int?> {
         let value = reader.int(forKey: ConfigKey([key]))
-        let source = try source(of: key, wanted: "a whole number")
-        let setting = Setting(key: key, value: value ?? standard, source: source)
-        guard range.contains(setting.value) else {
-            let bounds =
-                range.upperBound == .max
-                ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-            throw CommandFailure(.usage, "\(setting.place) is \(bounds), and not \(setting.value). See --help.")
-        }
-        return setting
+        let setting = Setting(key: key, value: value, source: try source(of: key, wanted: "a whole number"))
+        guard let value, !range.contains(value) else { return setting }
+        let bounds =
+            range.upperBound == .max
+            ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        throw CommandFailure(.usage, "\(setting.place) is \(bounds), and not \(value). See --help.")
     }
 
     /// A text that is read as something else; nil where nobody gives it.

@@ -10,6 +10,16 @@ package struct BatchReport: Sendable {
         package let window: RewrittenWindow
     }
 
+    /// A request that was rejected.
+    package struct Rejected: Sendable {
+        package let request: Int64
+        package let list: ListIdentifier
+        package let rejection: Rejection
+    }
+
+    /// Enough for a person to read; `brocot.move_log` has all of them.
+    private static let mostRejections = 100
+
     /// Lists with pending requests that were found.
     package var found = 0
     /// The last list found, in the order of a round.
@@ -32,6 +42,8 @@ package struct BatchReport: Sendable {
     package var newlyHeld: [HeldList] = []
     package var applied = 0
     package var rejected = 0
+    /// The first requests that were rejected, no more than ``mostRejections``.
+    package var rejections: [Rejected] = []
     /// Requests that had to wait for a list that somebody else has locked, or for the next transaction.
     package var heldBack = 0
     /// Whether any of the requests that were read changes the list of items.
@@ -75,8 +87,10 @@ package struct BatchReport: Sendable {
                 guard rows > 0, let window = decisions.windows[request.id] else { continue }
                 rebalances.append(
                     Rebalance(request: request.id, list: request.move.list, rows: rows, window: window))
-            case .rejected:
+            case .rejected(let rejection):
                 rejected += 1
+                guard rejections.count < Self.mostRejections else { continue }
+                rejections.append(Rejected(request: request.id, list: request.move.list, rejection: rejection))
             }
         }
     }
