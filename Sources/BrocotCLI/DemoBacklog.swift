@@ -1,6 +1,6 @@
 import Ordering
 
-/// A software team's backlog, and one week of its life.
+/// A software team's backlog, and what happens to it in a week.
 enum DemoBacklog {
     static let list: ListIdentifier = "backlog"
 
@@ -16,28 +16,16 @@ enum DemoBacklog {
         let call: String
     }
 
+    /// Each moves one or two of the items.
     static let week = [
         Event(
             reason: "Two customers missed their appointments",
             call: "brocot.move('backlog', 'Reminders arrive an hour late', first => true)"),
         Event(
-            reason: "A script took the API down on Tuesday",
-            call: "brocot.move('backlog', 'Rate limit for the API', after => 'Reminders arrive an hour late')"),
-        Event(
-            reason: "Not this quarter",
-            call: "brocot.move('backlog', 'Dark mode', last => true)"),
-        Event(
-            reason: "Found on Wednesday, and new in the list",
-            call: "brocot.move('backlog', 'Crash on empty file names', before => 'Rate limit for the API')"),
-        Event(
             reason: "These two go together",
             call: """
-                brocot.move_items('backlog', ARRAY['Passkeys for sign-in', 'Tour for new users'], \
-                after => 'Rate limit for the API')
+                brocot.move_items('backlog', ARRAY['Passkeys for sign-in', 'Tour for new users'], after => 'Dark mode')
                 """),
-        Event(
-            reason: "Shipped on Thursday",
-            call: "brocot.remove('backlog', 'Export invoices as CSV')"),
         Event(
             reason: "The auditor wants it third",
             call: "brocot.move('backlog', 'Move to PostgreSQL 17', at => 2)"),

@@ -29,19 +29,38 @@ struct DemoCommand: AsyncParsableCommand {
         try await connection.execute(
             "SELECT brocot.move_items(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
         try await drain(database, logger: logger)
-        let before = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
-        printItems("A team's backlog. Every item has a rank, an exact fraction:", before)
+        Stream.output.tell("A team's backlog. Every item has a rank, an exact fraction:\n")
+        try await printItems(on: connection)
 
-        Stream.output.tell("Things happen, and the application says what goes where:\n")
+        Stream.output.tell("Things happen, and the application says what goes where.\n")
+        var writes = 0
         for event in DemoBacklog.week {
+            let before = try await versions(on: connection)
             try await connection.execute("SELECT \(unsafeRaw: event.call)")
-            Stream.output.tell("  -- \(event.reason)\n  SELECT \(event.call);")
+            try await drain(database, logger: logger)
+            let after = try await versions(on: connection)
+            let written = Set(after.keys.filter { after[$0] != before[$0] })
+            writes += written.count
+            Stream.output.tell("-- \(event.reason)\nSELECT \(event.call);\n")
+            try await printItems(written: written, on: connection)
         }
-        try await drain(database, logger: logger)
-        let after = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
-        printItems("\nThe daemon has applied them:", after)
+        Stream.output.tell(
+            """
+            \(DemoBacklog.week.count) moves wrote \(writes) rows of the ordered table: those that moved. All others were not touched.
+            Read the order with: SELECT item FROM brocot.items WHERE list = 'backlog' ORDER BY rank;
+            Go on with your own: brocot dev
+            """)
+    }
 
-        Stream.output.tell(summary(before, after))
+    /// Which transaction wrote each item's row.
+    private func versions(on connection: Connection) async throws -> [String: String] {
+        var versions: [String: String] = [:]
+        for row in try await connection.query(
+            "SELECT item, xmin::text FROM brocot.items WHERE list = \(DemoBacklog.list.list)")
+        {
+            versions[try row.decode(0)] = try row.decode(1, as: String.self)
+        }
+        return versions
     }
 
     /// Runs the daemon until nothing is pending.
@@ -51,19 +70,9 @@ struct DemoCommand: AsyncParsableCommand {
         try await Daemon(configuration, logger: logger).run()
     }
 
-    private func printItems(_ title: String, _ items: [RankedItem]) {
-        let lines = RankedItem.columns(items).lines.map { "  " + $0 }
-        Stream.output.tell("\(title)\n\n\(lines.joined(separator: "\n"))\n")
-    }
-
-    private func summary(_ before: [RankedItem], _ after: [RankedItem]) -> String {
-        let ranks = Dictionary(uniqueKeysWithValues: before.map { ($0.item, $0.rank) })
-        let written = after.count { ranks[$0.item] != $0.rank }
-        return """
-            \(after.count) items, \(written) of them with a new rank: those that were moved. \
-            The others' rows were not touched.
-            Read the order with: SELECT item FROM brocot.items WHERE list = 'backlog' ORDER BY rank;
-            Go on with your own: brocot dev
-            """
+    private func printItems(written: Set<String> = [], on connection: Connection) async throws {
+        let items = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
+        let lines = RankedItem.columns(items, noted: written, note: "written").lines.map { "  " + $0 }
+        Stream.output.tell("\(lines.joined(separator: "\n"))\n")
     }
 }

@@ -44,6 +44,8 @@ struct DevCommand: AsyncParsableCommand {
         var configuration = DaemonConfiguration(connection: database.parameters)
         configuration.version = BrocotCommand.version
         configuration.workers = workers
+        // Whoever tries something wants to see why nothing happens.
+        configuration.rejectionLevel = .warning
         try await ServiceRunner.run(
             [
                 PrivateServerService(cluster: database.cluster), Daemon(configuration, logger: logger),
@@ -69,7 +71,7 @@ struct DevCommand: AsyncParsableCommand {
           TCP   127.0.0.1:\(await database.cluster.tcpPort), user \(database.cluster.superuser), \
         database \(PrivateDatabase.name), password in \(database.cluster.passwordFile)
 
-        Open a session:
+        Open a session in another terminal:
 
           psql '\(database.url)'
 
@@ -82,6 +84,22 @@ struct DevCommand: AsyncParsableCommand {
 
           SELECT item, rank_num, rank_den, rank FROM brocot.items WHERE list = 'groceries' ORDER BY rank;
 
+        The same database with this program:
+
+          export DATABASE_URL='\(database.url)'
+          \(Self.program) show groceries
+          \(Self.program) status
+
+        Requests that are rejected are printed here.
+
         """
+    }
+
+    /// What to type to run this program, from whatever folder: it need not be on PATH.
+    private static var program: String {
+        let name = CommandLine.arguments[0]
+        guard name.contains("/") else { return name }
+        let path = URL(filePath: name).absoluteURL.standardized.path
+        return path.contains { $0 == " " || $0 == "'" } ? "'\(path.replacing("'", with: #"'\''"#))'" : path
     }
 }

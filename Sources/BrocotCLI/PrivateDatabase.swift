@@ -23,6 +23,16 @@ struct PrivateDatabase {
             _ = try await Migrator(connection: connection).up()
             await connection.close()
             return PrivateDatabase(cluster: cluster, url: url, parameters: parameters)
+        } catch LocalPostgresError.alreadyRunning(let directory) {
+            let url = cluster.urlOfRunningServer(database: name)
+            await cluster.shutDown()
+            throw CommandFailure(
+                .failed,
+                """
+                Another brocot dev already runs the PostgreSQL server in \(directory).
+                \(url.map { "Its URL: \($0)" } ?? "It is just starting.")
+                → Use that one, or give another --directory.
+                """)
         } catch {
             await cluster.shutDown()
             throw error

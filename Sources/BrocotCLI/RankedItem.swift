@@ -45,13 +45,14 @@ struct RankedItem: Encodable {
         }
     }
 
-    static func columns(_ items: [RankedItem]) -> ColumnText {
+    /// With `note` beside each of the `noted` items.
+    static func columns(_ items: [RankedItem], noted: Set<String> = [], note: String = "") -> ColumnText {
         ColumnText(
-            header: ["position", "item", "rank", ""], alignments: [.right, .left, .right, .left],
+            header: ["position", "item", "rank", "", ""], alignments: [.right, .left, .right, .left, .left],
             rows: items.map { item in
                 [
                     String(item.position), item.item, "\(item.rankNumerator)/\(item.rankDenominator)",
-                    item.rankDenominator == 1 ? "" : "= \(item.abbreviatedRank)",
+                    item.rankDenominator == 1 ? "" : "= \(item.abbreviatedRank)", noted.contains(item.item) ? note : "",
                 ]
             })
     }

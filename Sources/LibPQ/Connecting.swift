@@ -200,7 +200,9 @@ private func hint(
     for reason: PostgresError.ConnectionFailure, _ message: String, _ parameters: ConnectionParameters
 ) -> String? {
     switch reason {
-    case .unreachable: "Is the server running, and are host and port right? Tried: \(parameters.summary)."
+    case .unreachable:
+        "Is the server running, and are host and port right? Tried: \(parameters.summary)."
+            + (parameters.adviceWithoutServer.map { "\n\($0)" } ?? "")
     case .authenticationFailed: "Check user and password (URL, PGPASSWORD or ~/.pgpass), and the server's pg_hba.conf."
     case .noSuchDatabase: "Create the database, or name another. Tried: \(parameters.summary)."
     case .standby: "Connect to the primary server: a standby can't be written to."

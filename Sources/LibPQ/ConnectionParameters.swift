@@ -13,6 +13,8 @@ package struct ConnectionParameters: Sendable {
     /// Choose a value above `statement_timeout`, which ends slow statements. This limit is for answers that never arrive:
     /// the kernel can't notice that if a proxy or pooler keeps its end of the connection open.
     package var answerTimeout: Duration?
+    /// What to add to the hint where no server answers, such as how to name another one.
+    package var adviceWithoutServer: String?
 
     /// - Parameter url: A URL (`postgresql://user@host:5432/database`) or keywords (`host=… dbname=…`). With nil, all values
     ///   come from the environment.

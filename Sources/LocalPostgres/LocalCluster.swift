@@ -117,6 +117,16 @@ package actor LocalCluster {
         "postgresql://\(superuser):\(password)@127.0.0.1:\(port)/\(percentEncoded(database))"
     }
 
+    /// The address of a database on the server that another process runs in this folder, without a secret; nil: its port is not
+    /// known yet. Connections over TCP need the password in ``passwordFile``.
+    package nonisolated func urlOfRunningServer(database: String) -> String? {
+        guard let port = files.previousPort() else { return nil }
+        let name = percentEncoded(database)
+        return ClusterDirectory.socketFits(in: files.path)
+            ? "postgresql://\(superuser)@/\(name)?host=\(percentEncoded(files.path))&port=\(port)"
+            : "postgresql://\(superuser)@127.0.0.1:\(port)/\(name)"
+    }
+
     /// Starts the server, and returns when it accepts connections.
     ///
     /// - Throws: ``LocalPostgresError`` `.alreadyRunning` if another process runs this server, `.startFailed` if the server

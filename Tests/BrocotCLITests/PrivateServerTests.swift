@@ -34,13 +34,44 @@ import Testing
         }
     }
 
-    @Test("of dev is refused to a second dev")
+    @Test("of dev is refused to a second dev, which prints the URL of the first")
     func devRefusesASecond() async throws {
         try await withTemporaryFolder { folder in
             let exitCode = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev in
                 let second = try await BrocotProcess.run("dev", "--directory", "\(folder)/.brocot", databaseURL: "")
                 #expect(second.exitCode == 1)
-                #expect(second.errors.contains("Another process already runs"))
+                let url = try #require(dev.output.firstMatch(of: /postgresql:[^\s']+/)).output
+                #expect(second.errors.contains("Another brocot dev already runs"))
+                #expect(second.errors.contains("Its URL: \(url)\n"), "\(second.errors)")
+                dev.send(SIGINT)
+            }
+            #expect(exitCode == 0)
+        }
+    }
+
+    @Test("of dev comes with commands that work when they are pasted, and prints rejections as they happen")
+    func devIsUsable() async throws {
+        try await withTemporaryFolder { folder in
+            let printed = PrintedText()
+            let exitCode = try await RunningBrocot.run(
+                ["dev"], in: folder, until: "printed here.", printing: printed
+            ) { dev async throws in
+                let commands = [/export DATABASE_URL='[^']+'/, /\S+ show groceries/, /\S+ status/]
+                let pasted = try commands.map { try #require(dev.output.firstMatch(of: $0)).output }
+                    .joined(separator: "\n")
+                let shell = try await Subprocess.run(
+                    .path("/bin/sh"), arguments: ["-ec", "unset BROCOT_DATABASE_URL; cd /\n\(pasted)"],
+                    output: .string(limit: 10_000), error: .string(limit: 10_000))
+                #expect(shell.terminationStatus.isSuccess, "\(shell.standardError)")
+                #expect(shell.standardOutput.contains("pending         0"), "\(shell.standardOutput)")
+                let connection = try await connect(to: dev)
+                try await connection.execute("SELECT brocot.move('letters', 'a', after => 'nothing')")
+                try await eventually(
+                    "the rejection is printed", read: { printed.text },
+                    until: { text in
+                        text.contains("rejected a request") && text.contains("code=anchor_not_found")
+                            && text.contains("list=items/letters")
+                    })
                 dev.send(SIGINT)
             }
             #expect(exitCode == 0)
@@ -62,14 +93,16 @@ import Testing
         }
     }
 
-    @Test("of demo shows the list before and after, and is gone at the end")
+    @Test("of demo shows the list after each move with the rows that it wrote, and is gone at the end")
     func demo() async throws {
         let result = try await BrocotProcess.run("demo", databaseURL: "", environment: ["NO_COLOR": "1"])
         #expect(result.exitCode == 0)
-        let after = try #require(result.output.split(separator: "The daemon has applied them:").last)
-        let first = try #require(after.split(separator: "\n").first { $0.contains(" 0  ") })
+        let steps = result.output.split(separator: "SELECT brocot.move")
+        let first = try #require(steps[1].split(separator: "\n").first { $0.contains(" 0  ") })
         #expect(first.contains("Reminders arrive an hour late  -1/1"))
-        #expect(!after.contains("Export invoices"))
+        let written = steps.map { step in step.split(separator: "\n").count { $0.hasSuffix("written") } }
+        #expect(written == [0, 1, 2, 1])
+        #expect(result.output.contains("3 moves wrote 4 rows"))
     }
 
     @Test("of demo leaves no process and no file behind when demo is killed")

@@ -48,7 +48,7 @@ import Testing
     func otherServer() async throws {
         let result = try await BrocotProcess.run("status", databaseURL: "mysql://app:geheim@db/app")
         #expect(result.exitCode == 2)
-        #expect(result.errors.contains("mysql:// is not PostgreSQL's scheme"), "\(result.errors)")
+        #expect(result.errors.contains("mysql:// is not a URL of PostgreSQL"), "\(result.errors)")
         #expect(!result.errors.contains("geheim"))
     }
 

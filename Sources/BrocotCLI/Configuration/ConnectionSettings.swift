@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import Logging
 
@@ -28,7 +29,20 @@ struct ConnectionSettings {
     /// The same without a warning.
     func parameters() throws(PostgresError) -> ConnectionParameters {
         var parameters = try ConnectionParameters(url: databaseURL.value)
+        if namesNothing {
+            parameters.adviceWithoutServer = """
+                No database is named. Set DATABASE_URL: export DATABASE_URL=postgresql://user@host/name. \
+                brocot dev starts a database to try, and prints its URL.
+                """
+        }
         if parameters["application_name"] == nil { parameters["fallback_application_name"] = "brocot" }
         return parameters
+    }
+
+    /// Whether the place of the database is nobody's choice: libpq tries its own default.
+    private var namesNothing: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        return databaseURL.value == nil
+            && ["PGHOST", "PGHOSTADDR", "PGDATABASE", "PGSERVICE"].allSatisfy { (environment[$0] ?? "").isEmpty }
     }
 }
