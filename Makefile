@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 # One binary that needs no Swift on the machine where it runs, only libpq.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test test-model test-ranks test-traces test-faults test-attacks memory-check benchmark simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ build: dependencies ## Build the release binary, and print its path
 
 test: dependencies ## Run all tests against real servers of their own
 	swift test
+
+test-versions: dependencies ## Run all tests on PostgreSQL of this system, and on 16 and 18 from PyPI; ARGUMENTS="--filter …"
+	@.ci/test-versions $(ARGUMENTS)
 
 memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSanitizer and LeakSanitizer
 	@.ci/memory-check

@@ -10,24 +10,70 @@ import Testing
     @Test("is what the migrations make, and its pending requests go on", arguments: [1, 2])
     func goesOn(times: Int) async throws {
         let original = TestDatabase.current
-        try await original.connect().execute(
+        try await Self.enqueue(on: original)
+        try await withCopy(of: original.name, on: original.cluster, times: times) { url in
+            try await Self.checkThatItGoesOn(url)
+        }
+    }
+
+    @Test(
+        "on the newest version of PostgreSQL at hand is what the migrations make, and its pending requests go on",
+        .enabled("no other version is at hand: make test-versions") { try await Self.newest() != nil })
+    func newerVersion() async throws {
+        let original = TestDatabase.current
+        let installation = try #require(try await Self.newest())
+        try await Self.enqueue(on: original)
+        let newer = try await LocalCluster(
+            .init(settings: TestServer.defaultSettings), installation: installation)
+        do {
+            try await newer.start()
+            let file = "\(newer.directory)/dump"
+            // With the old server's own program: it may have a later minor version, and know what the other does not.
+            try await ServerCommand.run(
+                original.cluster.installation.program("pg_dump"),
+                ["--format=custom", "--file", file, "--dbname", original.url])
+            try await ServerCommand.run(
+                installation.program("pg_restore"),
+                ["--exit-on-error", "--create", "--dbname", await newer.url(database: "postgres"), file])
+            try await Self.checkThatItGoesOn(await newer.url(database: original.name))
+        } catch {
+            await newer.shutDown()
+            throw error
+        }
+        await newer.shutDown()
+    }
+
+    /// The one that `.ci/postgres-versions` provides, where it is newer than what the tests run on.
+    private static func newest() async throws -> PostgresInstallation? {
+        let chosen = ProcessInfo.processInfo.environment["POSTGRES_VERSIONS"].map { [$0] }
+        let programs = (chosen ?? ["/var/lib/brocot/versions", ".build/postgres-versions"]).map { "\($0)/18/bin" }
+        guard let newest = programs.first(where: { FileManager.default.fileExists(atPath: "\($0)/initdb") }) else {
+            return nil
+        }
+        let installation = try await PostgresInstallation.locate(environment: ["BROCOT_POSTGRES_BIN": newest])
+        return try await installation.majorVersion > PostgresInstallation.locate().majorVersion ? installation : nil
+    }
+
+    private static func enqueue(on database: TestDatabase) async throws {
+        try await database.connect().execute(
             """
             SELECT brocot.move('list ' || n % 7, 'item ' || n, first => true, idempotency_key => 'key ' || n)
             FROM generate_series(1, 500) AS n
             """)
-        try await withCopy(of: original.name, on: original.cluster, times: times) { url in
-            let verify = try await BrocotProcess.run("migrate", "verify", databaseURL: url)
-            #expect(verify.exitCode == 0, "\(verify.errors)")
-            let doctor = try await BrocotProcess.run("doctor", databaseURL: url)
-            #expect(doctor.exitCode == 0, "\(doctor.output)")
-            let daemon = try await BrocotProcess.run("daemon", "--drain", databaseURL: url)
-            #expect(daemon.exitCode == 0, "\(daemon.errors)")
-            let shown = try await BrocotProcess.run("show", "list 3", "--limit", "2", databaseURL: url)
-            let items = shown.output.matches(of: /item \d+/).map { String($0.0) }
-            #expect(items == ["item 500", "item 493"])
-            let status = try await BrocotProcess.run("status", "--json", databaseURL: url)
-            #expect(status.output.contains(#""pending" : 0"#) && status.output.contains(#""applied" : 500"#))
-        }
+    }
+
+    private static func checkThatItGoesOn(_ url: String) async throws {
+        let verify = try await BrocotProcess.run("migrate", "verify", databaseURL: url)
+        #expect(verify.exitCode == 0, "\(verify.errors)")
+        let doctor = try await BrocotProcess.run("doctor", databaseURL: url)
+        #expect(doctor.exitCode == 0, "\(doctor.output)")
+        let daemon = try await BrocotProcess.run("daemon", "--drain", databaseURL: url)
+        #expect(daemon.exitCode == 0, "\(daemon.errors)")
+        let shown = try await BrocotProcess.run("show", "list 3", "--limit", "2", databaseURL: url)
+        let items = shown.output.matches(of: /item \d+/).map { String($0.0) }
+        #expect(items == ["item 500", "item 493"])
+        let status = try await BrocotProcess.run("status", "--json", databaseURL: url)
+        #expect(status.output.contains(#""pending" : 0"#) && status.output.contains(#""applied" : 500"#))
     }
 
     /// Gives `body` the address of a database that was restored from a dump, so many times.

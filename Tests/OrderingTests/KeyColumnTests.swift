@@ -4,16 +4,10 @@ import Testing
 
 @testable import Ordering
 
-@Suite("The key columns of a registered table", .database, .timeLimit(.minutes(10)))
+@Suite(
+    "The key columns of a registered table", .database,
+    .enabled("the server knows no collations of ICU") { try await ServerBuild.knowsICU() }, .timeLimit(.minutes(10)))
 struct KeyColumnTests {
-    /// Some builds of PostgreSQL come without the library that such collations need.
-    private func knowsCollations() async throws -> Bool {
-        let connection = try await TestDatabase.current.connect()
-        let isThere = try await !connection.query("SELECT FROM pg_collation WHERE collprovider = 'i' LIMIT 1").isEmpty
-        if !isThere { print("skipped: this server knows no collations of ICU") }
-        return isThere
-    }
-
     private func table(list: String, item: String) async throws -> OrderedTable? {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -30,14 +24,12 @@ struct KeyColumnTests {
     }
 
     @Test("have their types, whatever language sorts them") func types() async throws {
-        guard try await knowsCollations() else { return }
         let table = try await table(list: #"text COLLATE "und-x-icu""#, item: "bigint")
         #expect(table?.listColumns.map(\.type) == [.text] && table?.itemColumn.type == .bigint)
     }
 
     @Test("can't have a collation that takes 'A' for 'a': one list would have two locks", arguments: ["board", "id"])
     func nondeterministicCollation(_ column: String) async throws {
-        guard try await knowsCollations() else { return }
         let (folding, plain) = ("varchar(20) COLLATE any_case", "text")
         do {
             _ = try await table(

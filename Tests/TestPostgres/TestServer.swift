@@ -1,3 +1,4 @@
+import LibPQ
 import LocalPostgres
 
 /// Where a test's database lives.
@@ -41,6 +42,11 @@ actor SharedServer {
         try await Administration.execute(
             "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template)", on: cluster)
         return (cluster, name)
+    }
+
+    /// A connection that belongs to no test.
+    func connect() async throws -> Connection {
+        try await Administration.connect(to: cluster().url(database: "postgres"))
     }
 
     private func cluster() async throws -> LocalCluster {

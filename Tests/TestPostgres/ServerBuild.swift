@@ -1,0 +1,23 @@
+import LibPQ
+
+/// What the server programs that the tests use were built with. A test for something that they lack is skipped:
+///
+/// ```swift
+/// @Test(.database, .enabled("the server knows no collations of ICU") { try await ServerBuild.knowsICU() })
+/// ```
+package enum ServerBuild {
+    /// Whether it has collations of the library ICU, such as nondeterministic ones.
+    package static func knowsICU() async throws -> Bool {
+        try await isTrue("SELECT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i')")
+    }
+
+    /// Whether it can encrypt connections.
+    package static func knowsTLS() async throws -> Bool {
+        try await isTrue("SELECT current_setting('ssl_library') <> ''")
+    }
+
+    private static func isTrue(_ question: SQL) async throws -> Bool {
+        let connection = try await SharedServer.shared.connect()
+        return try await connection.query(question).single().decode(0)
+    }
+}
