@@ -67,8 +67,7 @@ import Testing
         "finds no fault with the unit that is deployed",
         .enabled(if: FileManager.default.isExecutableFile(atPath: verifier)))
     func unit() async throws {
-        let unit = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "deploy/brocot.service").path
+        let unit = Self.repository + "/deploy/brocot.service"
         let text = try String(contentsOfFile: unit, encoding: .utf8)
         try await withTemporaryFolder { folder in
             // The program is not installed here.
@@ -83,6 +82,39 @@ import Testing
         }
     }
 
+    @Test("starts the daemon again, by its unit, until pending migrations are applied", .database(migrated: false))
+    func recoversFromPendingMigrations() async throws {
+        try await withTemporaryFolder { folder in
+            let connection = try await TestDatabase.current.connect()
+            let all = try FileManager.default.contentsOfDirectory(atPath: Self.repository + "/migrations").sorted()
+            for name in all.dropLast() {
+                try FileManager.default.copyItem(
+                    atPath: "\(Self.repository)/migrations/\(name)", toPath: "\(folder)/\(name)")
+            }
+            let older = try await BrocotProcess.run("migrate", "up", "--directory", folder)
+            #expect(older.exitCode == 0, "\(older.errors)")
+            let early = try await BrocotProcess.run("daemon")
+            let unit = try String(contentsOfFile: Self.repository + "/deploy/brocot.service", encoding: .utf8)
+            let last = try #require(unit.firstMatch(of: /RestartPreventExitStatus=([0-9 ]+)/)).output.1.split(
+                separator: " ")
+            let status = try #require(early.exitCode)
+            #expect(status == 3 && !last.contains("\(status)"), "the unit starts the daemon again")
+            #expect(unit.contains("StartLimitIntervalSec=0"), "however often it takes")
+            #expect(try await BrocotProcess.run("migrate", "up").exitCode == 0)
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            let exitCode = try await RunningBrocot.run(
+                ["daemon"], in: folder, until: "connected", databaseURL: TestDatabase.current.url
+            ) { daemon in
+                try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+                daemon.send(SIGTERM)
+            }
+            #expect(exitCode == 0)
+            #expect(try await connection.query("SELECT FROM brocot.items").count == 1)
+        }
+    }
+
+    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
     private static let verifier = "/usr/bin/systemd-analyze"
 
     private func run(
