@@ -8,7 +8,7 @@ import LibPQ
 package enum ServerBuild {
     /// Whether it has collations of the library ICU, such as nondeterministic ones.
     package static func knowsICU() async throws -> Bool {
-        try await isTrue("SELECT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i')")
+        try await isTrue("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')")
     }
 
     /// Whether it can encrypt connections.
