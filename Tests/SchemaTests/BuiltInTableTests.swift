@@ -50,7 +50,9 @@ import Testing
     @Test func registersTheBuiltInTable() async throws {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query("SELECT t::text FROM brocot.ordered_tables AS t").single()
-        #expect(try row.decode(0, as: String.self) == "(items,brocot,items,{list},item,t,,rank,,last,f,t,f,)")
+        #expect(
+            try row.decode(0, as: String.self)
+                == "(items,brocot,items,{list},item,t,,rank,,last,f,t,f,brocot.place_single,)")
     }
 
     @Test func explainsEveryTableAndEveryFunctionForApplications() async throws {
