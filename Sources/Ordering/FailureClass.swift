@@ -29,7 +29,7 @@ package enum FailureClass: Equatable, Sendable {
                 self = .environment
                 return
             }
-            self = state == .uniqueViolation ? .staleRows : .request(sqlState: state.rawValue)
+            self = error.isOfRankIndex ? .staleRows : .request(sqlState: state.rawValue)
         }
     }
 
@@ -41,6 +41,13 @@ package enum FailureClass: Equatable, Sendable {
 }
 
 extension PostgresError {
+    /// Whether two rows would have had one place, or `brocot.items` two rows for one item: an index or a key of Brocot's says so.
+    /// Any other unique key is the user's own constraint.
+    fileprivate var isOfRankIndex: Bool {
+        sqlState == .uniqueViolation
+            && (schema == "brocot" || constraint?.hasPrefix(OrderNames.indexPrefix) == true)
+    }
+
     /// Whether a function was under way: the server names it in the context. A foreign key's own query stands there alone,
     /// and is none.
     package var isFromFunction: Bool {

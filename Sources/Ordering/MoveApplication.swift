@@ -98,7 +98,7 @@ package struct MoveApplication: Sendable {
     private func refusesLockedRows(of table: OrderedTable) -> Bool {
         switch rowLocks {
         case .waitedFor: false
-        case .refused: !table.ownsRows
+        case .refused: !table.isBuiltIn
         case .refusedAlsoInOwnTable: true
         }
     }

@@ -27,7 +27,10 @@ package struct OrderNames: Hashable, Sendable {
     package var constraint: String { Self.bounded("brocot_\(rank)_is_valid") }
 
     /// The unique index on list and rank of the table itself, or of one of its partitions.
-    package func index(on relation: String) -> String { Self.bounded("brocot_\(relation)_\(rank)") }
+    package func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
+
+    /// What the names of all these indexes begin with.
+    static let indexPrefix = "brocot_"
 
     // Triggers fire in the order of their names, and these come after the table's own.
     package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }

@@ -18,6 +18,9 @@ package struct OrderedTable: Hashable, Sendable {
     package let rankColumn: String
     /// The end at which rows that arrive are placed.
     package let arrivalEnd: ArrivalEnd
+    /// The condition on rows that count for positions, as the server prints it where no schema but `pg_catalog` is searched;
+    /// nil: all rows count.
+    package let visible: String?
 
     /// An end of a list.
     package enum ArrivalEnd: String, Sendable {
@@ -27,13 +30,16 @@ package struct OrderedTable: Hashable, Sendable {
     /// The names of what belongs to the order.
     package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }
 
-    /// Whether this is `brocot.items`: its key on ranks is deferrable, and no trigger of attach keeps its ranks.
+    /// Whether this is `brocot.items`: each of its rows has a rank and nothing else, its key on ranks is deferrable, and no
+    /// trigger of attach keeps its ranks.
     var isBuiltIn: Bool { name == "items" }
 
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
-        rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ArrivalEnd = .last, lookUpColumns: [String]? = nil
+        rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ArrivalEnd = .last, visible: String? = nil,
+        lookUpColumns: [String]? = nil
     ) {
+        self.visible = visible
         self.lookUpColumns = lookUpColumns
         self.rankColumn = rankColumn
         self.arrivalEnd = arrivalEnd

@@ -15,6 +15,14 @@ package struct InMemoryTable: Sendable {
         var placed: [StoredRow] = []
         var ranks: [String: Rank] = [:]
         var unplaced: Set<String> = []
+        /// Those of both that count for no position.
+        var hidden: Set<String> = []
+
+        /// The placed rows from the visible one on that has so many visible ones before it.
+        func placed(fromVisible offset: Int) -> ArraySlice<StoredRow> {
+            let visible = placed.indices.filter { placed[$0].isVisible }
+            return offset < visible.count ? placed[visible[offset]...] : []
+        }
 
         func countBefore(_ rank: Rank) -> Int {
             var (low, high) = (0, placed.count)
@@ -36,19 +44,23 @@ package struct InMemoryTable: Sendable {
     package var rowsAroundPosition = 9
     private var lists: [String: Rows] = [:]
 
-    package init(ownsRows: Bool) {
+    package init(_ kind: TableKind) {
         table = OrderedTable(
-            name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
-            itemColumn: KeyColumn("item", .text), ownsRows: ownsRows)
+            name: kind.name, schema: "any", table: "any", listColumns: [KeyColumn("list", .text)],
+            itemColumn: KeyColumn("item", .text), ownsRows: kind.ownsRows, visible: kind == .attached ? "any" : nil)
     }
 
     /// Adds a row without a rank.
-    package mutating func addUnplaced(_ item: String, to list: String) {
+    package mutating func addUnplaced(_ item: String, isVisible: Bool = true, to list: String) {
         lists[list, default: Rows()].unplaced.insert(item)
+        if !isVisible { lists[list]?.hidden.insert(item) }
     }
 
     /// The placed items of a list, in their order.
     package func items(of list: String) -> [String] { lists[list]?.placed.map(\.key) ?? [] }
+
+    /// The items of a list that have no place.
+    package func unplacedItems(of list: String) -> Set<String> { lists[list]?.unplaced ?? [] }
 
     // MARK: Reading
 
@@ -58,12 +70,14 @@ package struct InMemoryTable: Sendable {
         let placed = rows.placed
         switch need.need {
         case .row(let key, let below, let above):
+            let isVisible = !rows.hidden.contains(key.text)
             guard let rank = rows.ranks[key.text] else {
-                return .row(rows.unplaced.contains(key.text) ? .unplaced : .absent, below: [], above: [])
+                let presence: Presence = rows.unplaced.contains(key.text) ? .unplaced : .absent
+                return .row(presence, isVisible: isVisible, below: [], above: [])
             }
             let index = rows.countBefore(rank)
             return .row(
-                .placed(rank), below: placed[..<index].suffix(below).reversed(),
+                .placed(rank), isVisible: isVisible, below: placed[..<index].suffix(below).reversed(),
                 above: Array(placed[(index + 1)...].prefix(above)))
         case .run(let start, .up, let count):
             return .run(Array(placed[(start.map(rows.countThrough) ?? 0)...].prefix(count)))
@@ -71,9 +85,9 @@ package struct InMemoryTable: Sendable {
             return .run(placed[..<(start.map(rows.countBefore) ?? placed.count)].suffix(count).reversed())
         case .position(let position):
             let offset = max(0, position - rowsAroundPosition / 2)
-            return .position(offset: offset, Array(placed.dropFirst(offset).prefix(rowsAroundPosition)))
+            return .position(offset: offset, Array(rows.placed(fromVisible: offset).prefix(rowsAroundPosition)))
         case .count:
-            return .count(placed.count)
+            return .count(placed.count { $0.isVisible })
         }
     }
 
@@ -82,13 +96,15 @@ package struct InMemoryTable: Sendable {
     /// Writes net effects as the database does: rows are found by the list and the key with which they are stored, and no
     /// two rows of a list have the same key or the same rank.
     package mutating func write(_ changes: [RowChange]) throws(Violation) {
-        for change in changes {
+        var areVisible = changes.map { _ in true }
+        for (offset, change) in changes.enumerated() {
             guard let list = change.storedList else { continue }
+            areVisible[offset] = lists[list]?.hidden.remove(change.key) == nil
             try remove(change.key, from: list)
         }
-        for change in changes {
+        for (change, isVisible) in zip(changes, areVisible) {
             guard let list = change.list else { continue }
-            try add(change.key, change.rank, to: list)
+            try add(change.key, change.rank, isVisible: isVisible, to: list)
         }
     }
 
@@ -101,12 +117,15 @@ package struct InMemoryTable: Sendable {
         }
     }
 
-    private mutating func add(_ key: String, _ rank: Rank?, to list: String) throws(Violation) {
+    private mutating func add(
+        _ key: String, _ rank: Rank?, isVisible: Bool, to list: String
+    ) throws(Violation) {
         var rows = lists.removeValue(forKey: list) ?? Rows()
         defer { lists[list] = rows }
         guard rows.ranks[key] == nil, !rows.unplaced.contains(key) else {
             throw Violation(description: "list \(list) has a row \(key) already")
         }
+        if !isVisible { rows.hidden.insert(key) }
         guard let rank else {
             if table.ownsRows { throw Violation(description: "a row of Brocot's, \(key), has no rank") }
             rows.unplaced.insert(key)
@@ -116,7 +135,7 @@ package struct InMemoryTable: Sendable {
         if index < rows.placed.count, rows.placed[index].rank == rank {
             throw Violation(description: "in list \(list) both \(key) and \(rows.placed[index].key) have rank \(rank)")
         }
-        rows.placed.insert(StoredRow(key: key, rank: rank), at: index)
+        rows.placed.insert(StoredRow(key: key, rank: rank, isVisible: isVisible), at: index)
         rows.ranks[key] = rank
     }
 }

@@ -6,6 +6,10 @@ package struct ListModel: Sendable {
         package var placed: [String] = []
         /// Rows of the list without a rank: only in tables of the user's.
         package var unplaced: Set<String> = []
+        /// Rows of the list that count for no position.
+        package var hidden: Set<String> = []
+
+        package init() {}
 
         func holds(_ item: String) -> Bool { placed.contains(item) || unplaced.contains(item) }
     }
@@ -20,8 +24,27 @@ package struct ListModel: Sendable {
         self.capacity = capacity
     }
 
-    package mutating func addUnplaced(_ item: String, to list: String) {
+    package mutating func addUnplaced(_ item: String, isVisible: Bool = true, to list: String) {
         lists[list, default: Contents()].unplaced.insert(item)
+        if !isVisible { lists[list]?.hidden.insert(item) }
+    }
+
+    /// Deletes a row, as an application does.
+    package mutating func delete(_ item: String, from list: String) {
+        lists[list]?.placed.removeAll { $0 == item }
+        lists[list]?.unplaced.remove(item)
+        lists[list]?.hidden.remove(item)
+    }
+
+    /// Hides a row of a list, or shows it again.
+    package mutating func setVisible(_ isVisible: Bool, _ item: String, of list: String) {
+        guard lists[list]?.holds(item) == true else { return }
+        if isVisible { lists[list]?.hidden.remove(item) } else { lists[list]?.hidden.insert(item) }
+    }
+
+    /// The rows of a list, in no order.
+    package func items(of list: String) -> Set<String> {
+        lists[list].map { $0.unplaced.union($0.placed) } ?? []
     }
 
     /// Applies a move.
@@ -31,12 +54,14 @@ package struct ListModel: Sendable {
         var target = lists[move.list.list, default: Contents()]
         switch move.action {
         case .remove:
-            for item in move.items where target.placed.contains(item) {
+            for item in move.items where ownsRows ? target.holds(item) : target.placed.contains(item) {
                 target.placed.removeAll { $0 == item }
+                target.unplaced.remove(item)
                 if !ownsRows { target.unplaced.insert(item) }
             }
         case .arrive:
             let arriving = move.items.filter(target.unplaced.contains)
+            guard arriving.isEmpty || target.placed.count + arriving.count <= capacity else { return .failed }
             target.unplaced.subtract(arriving)
             target.placed += arriving
         case .place(let placement, let source):
@@ -44,10 +69,12 @@ package struct ListModel: Sendable {
             target.placed.removeAll { move.items.contains($0) }
             target.unplaced.subtract(move.items)
             guard target.placed.count + move.items.count <= capacity else { return .failed }
-            target.placed.insert(contentsOf: move.items, at: index(of: placement, in: target.placed))
+            target.placed.insert(contentsOf: move.items, at: index(of: placement, in: target))
             if let source {
                 lists[source]?.placed.removeAll { move.items.contains($0) }
                 lists[source]?.unplaced.subtract(move.items)
+                target.hidden.formUnion(lists[source]?.hidden.intersection(move.items) ?? [])
+                lists[source]?.hidden.subtract(move.items)
             }
         }
         lists[move.list.list] = target
@@ -71,13 +98,24 @@ package struct ListModel: Sendable {
         return nil
     }
 
-    private func index(of placement: Placement, in placed: [String]) -> Int {
-        switch placement {
+    private func index(of placement: Placement, in target: Contents) -> Int {
+        let placed = target.placed
+        return switch placement {
         case .first: 0
         case .last: placed.count
         case .before(let anchor): placed.firstIndex(of: anchor) ?? 0
         case .after(let anchor): placed.firstIndex(of: anchor).map { $0 + 1 } ?? 0
-        case .at(let position): min(position, placed.count)
+        case .at(0): 0
+        case .at(let position): index(after: position, visibleIn: target) ?? placed.count
         }
+    }
+    /// The index after so many visible items, 1 at the least; nil: there are fewer.
+    private func index(after count: Int, visibleIn target: Contents) -> Int? {
+        var seen = 0
+        for (index, item) in target.placed.enumerated() where !target.hidden.contains(item) {
+            seen += 1
+            if seen == count { return index + 1 }
+        }
+        return nil
     }
 }

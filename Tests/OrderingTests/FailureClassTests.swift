@@ -81,19 +81,41 @@ struct FailureClassTests {
         try await connection.execute(script: "DROP OWNED BY \(role) CASCADE; DROP ROLE \(role)")
     }
 
-    @Test("a violated key, or rows that others changed, are read again", .database)
+    @Test("two rows that would have one place, or rows that others changed, are read again", .database)
     func staleRows() async throws {
-        #expect(FailureClass(try await failure("23505")) == .staleRows)
+        for statement in Self.repeatedPlaces {
+            #expect(FailureClass(try await failure(of: statement)) == .staleRows, "\(statement)")
+        }
         #expect(FailureClass(OrderingError.unexpectedRowCount(table: "t", expected: 2, written: 1)) == .staleRows)
         #expect(FailureClass(OrderingError.rowsChangedUnderLock(key: "k")) == .staleRows)
     }
 
+    /// Rows of one place, by the index of an attached table and by both keys of `brocot.items`.
+    private static let repeatedPlaces = [
+        """
+        CREATE TABLE tasks (list int, rank numeric); CREATE UNIQUE INDEX brocot_tasks_rank ON tasks (list, rank);
+        INSERT INTO tasks VALUES (1, 0), (1, 0)
+        """,
+        "INSERT INTO brocot.items VALUES ('l', 'a', 0, 1, 0), ('l', 'b', 0, 1, 0)",
+        "INSERT INTO brocot.items VALUES ('l', 'a', 0, 1, 0), ('l', 'a', 1, 1, 1)",
+    ]
+
+    @Test("a unique key of the user's own is the request's", .database) func otherUniqueKey() async throws {
+        let script =
+            "CREATE TABLE tasks (id int PRIMARY KEY, rank numeric UNIQUE); INSERT INTO tasks VALUES (1, 0), (2, 0)"
+        #expect(FailureClass(try await failure(of: script)) == .request(sqlState: "23505"))
+        #expect(FailureClass(try await failure("23505")) == .request(sqlState: "23505"))
+    }
+
     /// What a server reports that raises this SQLSTATE.
     private func failure(_ state: String) async throws -> OrderingError {
+        try await failure(of: "DO $$ BEGIN RAISE EXCEPTION 'as asked' USING ERRCODE = '\(state)'; END $$")
+    }
+
+    private func failure(of script: String) async throws -> OrderingError {
         let connection = try await TestDatabase.current.connect()
         do {
-            try await connection.execute(
-                script: "DO $$ BEGIN RAISE EXCEPTION 'as asked' USING ERRCODE = '\(state)'; END $$")
+            try await connection.execute(script: script)
         } catch {
             return .database(error)
         }

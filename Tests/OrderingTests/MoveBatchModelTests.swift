@@ -16,13 +16,15 @@ struct MoveBatchModelTests {
     /// After so many moves, other lists and other bounds are chosen.
     private static let movesPerRound = 500
 
-    @Test("in a table of Brocot's, and in one of the user's", arguments: [true, false])
-    func compare(ownsRows: Bool) async throws {
-        var generator = SeededGenerator(for: "\(Self.moves) moves in memory, ownsRows \(ownsRows)")
+    @Test(
+        "in the built-in table, in one of the user's with hidden rows, and in one whose rows Brocot owns",
+        arguments: TableKind.allCases)
+    func compare(kind: TableKind) async throws {
+        var generator = SeededGenerator(for: "\(Self.moves) moves in memory, \(kind)")
         var seen = Seen()
         var done = 0
         while done < Self.moves {
-            var round = ModelRound(ownsRows: ownsRows, seed: generator.next())
+            var round = ModelRound(kind, seed: generator.next())
             let end = min(done + Self.movesPerRound, Self.moves)
             while done < end {
                 do {
@@ -100,12 +102,12 @@ struct ModelRound {
     private let lists: [String]
     private let longestBatch: Int
 
-    init(ownsRows: Bool, seed: UInt64) {
+    init(_ kind: TableKind, seed: UInt64) {
         generator = SeededGenerator(seed: seed)
         bounds = ModelBounds(using: &generator)
-        table = InMemoryTable(ownsRows: ownsRows)
+        table = InMemoryTable(kind)
         table.rowsAroundPosition = bounds.rowsAroundPosition
-        model = ListModel(ownsRows: ownsRows, capacity: bounds.capacity)
+        model = ListModel(ownsRows: kind.ownsRows, capacity: bounds.capacity)
         lists = (1...Int.random(in: 2...4, using: &generator)).map { "list \($0)" }
         let itemCount = [6, 20, 60, 150].randomElement(using: &generator) ?? 6
         let items = (1...itemCount).map(String.init)
@@ -113,14 +115,17 @@ struct ModelRound {
         moves = RandomMoves(
             generator: SeededGenerator(seed: generator.next()), orderedTable: table.table.name, lists: lists,
             items: items,
-            longestBlock: min(items.count, 8), changesOfList: Int.random(in: 0...40, using: &generator))
-        guard !ownsRows else { return }
+            longestBlock: min(items.count, 8), changesOfList: Int.random(in: 0...40, using: &generator),
+            arriving: kind.hasUnplacedRows ? 5 : 0)
+        guard kind.hasUnplacedRows else { return }
+        let hidden = kind == .attached ? [0, 10, 50, 95].randomElement(using: &generator) ?? 0 : 0
         // In a table of the user's, most keys are in one list, some in two or in none.
         for item in items {
             let count = [0, 1, 1, 1, 1, 1, 1, 2].randomElement(using: &generator) ?? 1
             for list in lists.shuffled(using: &generator).prefix(count) {
-                table.addUnplaced(item, to: list)
-                model.addUnplaced(item, to: list)
+                let isVisible = Int.random(in: 0..<100, using: &generator) >= hidden
+                table.addUnplaced(item, isVisible: isVisible, to: list)
+                model.addUnplaced(item, isVisible: isVisible, to: list)
             }
         }
     }
@@ -152,8 +157,9 @@ struct ModelRound {
         if count == 1, model.lists == before { try #require(changes.isEmpty, "\(batchMoves) changes nothing") }
         try table.write(changes)
         for list in lists {
-            try #require(
-                table.items(of: list) == model.lists[list]?.placed ?? [], "\(list) after \(batchMoves)")
+            let expected = model.lists[list] ?? ListModel.Contents()
+            try #require(table.items(of: list) == expected.placed, "\(list) after \(batchMoves)")
+            try #require(table.unplacedItems(of: list) == expected.unplaced, "\(list) after \(batchMoves)")
         }
         return count
     }

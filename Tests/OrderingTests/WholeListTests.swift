@@ -31,7 +31,7 @@ struct WholeListTests {
                     }
                     bytes += count * keyLength
                     try batch.learn(.run(rows), for: need)
-                case .row: try batch.learn(.row(.absent, below: [], above: []), for: need)
+                case .row: try batch.learn(.row(.absent, isVisible: true, below: [], above: []), for: need)
                 default: Issue.record("unexpected: \(need)")
                 }
             }

@@ -3,30 +3,32 @@ struct BatchList: Sendable {
     typealias Index = ElementIndex<BatchList>
 
     let identifier: ListIdentifier
-    /// Whether Brocot owns the list's rows: it inserts and deletes them then, and each has a place.
+    /// Whether Brocot owns the list's rows: it inserts and deletes them then.
     let ownsRows: Bool
+    /// Whether each row of the list has a rank.
+    private let hasOnlyPlacedRows: Bool
     /// The end at which rows that arrive are placed.
     let arrivalEnd: OrderedTable.ArrivalEnd
     var neighbourhood: Neighbourhood
 
-    init(
-        _ identifier: ListIdentifier, ownsRows: Bool, arrivalEnd: OrderedTable.ArrivalEnd, reading: ReadingPolicy
-    ) {
-        self.arrivalEnd = arrivalEnd
+    /// `table` is nil where none of that name is registered.
+    init(_ identifier: ListIdentifier, of table: OrderedTable?, reading: ReadingPolicy) {
         self.identifier = identifier
-        self.ownsRows = ownsRows
+        arrivalEnd = table?.arrivalEnd ?? .last
+        ownsRows = table?.ownsRows == true
+        hasOnlyPlacedRows = table?.isBuiltIn == true
         neighbourhood = Neighbourhood(reading)
     }
 
-    /// Whether it is known if and where the list has an item. A list that is known whole has no items but those that are
-    /// known, where each has a place.
-    func knows(_ key: String) -> Bool {
-        neighbourhood.member(key) != nil || (ownsRows && neighbourhood.isWhole)
-    }
+    /// Whether every row is known.
+    private var isWhole: Bool { hasOnlyPlacedRows && neighbourhood.isWhole }
+
+    /// Whether it is known if and where the list has an item.
+    func knows(_ key: String) -> Bool { neighbourhood.member(key) != nil || isWhole }
 
     /// The member with this key, which may be absent; nil where it must be looked up.
     mutating func member(_ key: String) -> ListMember.Index? {
         if let known = neighbourhood.member(key) { return known }
-        return ownsRows && neighbourhood.isWhole ? neighbourhood.addAbsent(key) : nil
+        return isWhole ? neighbourhood.addAbsent(key) : nil
     }
 }

@@ -31,9 +31,16 @@ extension MoveBatch {
     private mutating func remove(_ move: BatchMove) -> Application {
         let (found, needs) = members(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
-        let placed = found.filter { lists[move.list].neighbourhood.members[$0].current.rank != nil }
-        _ = lists[move.list].neighbourhood.takeOut(placed)
-        lists[move.list].neighbourhood.setPresence(of: placed, to: lists[move.list].ownsRows ? .absent : .unplaced)
+        let ownsRows = lists[move.list].ownsRows
+        let removed = found.filter { member in
+            switch lists[move.list].neighbourhood.members[member].current {
+            case .placed: true
+            case .unplaced: ownsRows
+            case .absent: false
+            }
+        }
+        _ = lists[move.list].neighbourhood.takeOut(removed)
+        lists[move.list].neighbourhood.setPresence(of: removed, to: ownsRows ? .absent : .unplaced)
         return .applied(rebalancedRows: 0, window: nil)
     }
 
@@ -92,8 +99,9 @@ extension MoveBatch {
         in list: BatchList.Index
     ) {
         for (from, to) in zip(leaving, targets) {
-            let origin = lists[source].neighbourhood.members[from].origin ?? source
-            lists[list].neighbourhood.setOrigin(of: to, origin)
+            let member = lists[source].neighbourhood.members[from]
+            let row = member.row.seen(from: source, to: list)
+            lists[list].neighbourhood.receive(to, row, isVisible: member.isVisible)
         }
         _ = lists[source].neighbourhood.takeOut(leaving)
         lists[source].neighbourhood.setPresence(of: leaving, to: .absent)

@@ -2,34 +2,80 @@
 extension MoveBatch {
     /// The net effect on the rows of one table, in the order of their lists in the batch and of their keys.
     package func changes(in table: OrderedTable) -> [RowChange] {
-        lists.elementIndices.filter { ExactText(lists[$0].identifier.orderedTable) == ExactText(table.name) }.flatMap {
-            list in
+        let listsOfTable = Array(
+            lists.elementIndices.filter {
+                ExactText(lists[$0].identifier.orderedTable) == ExactText(table.name)
+            })
+        let taken = table.isBuiltIn ? [] : rowsTakenAlong(to: listsOfTable)
+        return listsOfTable.flatMap { list in
             lists[list].neighbourhood.touched
-                .compactMap { change(of: lists[list].neighbourhood.members[$0], in: list) }
+                .flatMap { member -> [RowChange] in
+                    let member = lists[list].neighbourhood.members[member]
+                    return table.isBuiltIn
+                        ? placeChange(of: member, in: list).map { [$0] } ?? [] : rowChanges(of: member, in: list, taken)
+                }
                 .sorted { $0.key < $1.key }
         }
     }
 
-    private func change(of member: ListMember, in list: BatchList.Index) -> RowChange? {
+    /// A stored row.
+    private struct StoredKey: Hashable {
+        let list: BatchList.Index
+        let key: ExactText
+    }
+
+    /// The rows that items took along from the lists that they left.
+    private func rowsTakenAlong(to lists: [BatchList.Index]) -> Set<StoredKey> {
+        var taken: Set<StoredKey> = []
+        for list in lists {
+            let neighbourhood = self.lists[list].neighbourhood
+            for index in neighbourhood.touched {
+                let member = neighbourhood.members[index]
+                guard case .list(let origin) = member.row, member.current != .absent else { continue }
+                taken.insert(StoredKey(list: origin, key: ExactText(member.key)))
+            }
+        }
+        return taken
+    }
+
+    /// What becomes of rows that have nothing but a place: a change of list deletes one there and inserts one here.
+    private func placeChange(of member: ListMember, in list: BatchList.Index) -> RowChange? {
+        guard member.stored != member.current else { return nil }
         let here = lists[list].identifier.list
-        let rank = member.current.rank
-        if lists[list].ownsRows {
-            // Rows have nothing but a place, so a change of list deletes one there and inserts one here.
-            guard member.stored != member.current else { return nil }
-            return RowChange(
-                key: member.key, storedList: member.stored == .absent ? nil : here,
-                list: member.current == .absent ? nil : here, rank: rank, storedRank: member.stored.rank)
-        }
-        // A row that is gone from here is a change of the list where it is now.
-        guard member.current != .absent else { return nil }
-        // Another list's row with the same key may have taken the place of the one that is stored here.
-        let origin = member.origin ?? list
-        guard origin != list || member.stored != member.current else { return nil }
-        let stored = lists[origin].neighbourhood.member(member.key).map {
-            lists[origin].neighbourhood.members[$0].stored
-        }
         return RowChange(
-            key: member.key, storedList: lists[origin].identifier.list, list: here, rank: rank, storedRank: stored?.rank
-        )
+            key: member.key, storedList: member.stored == .absent ? nil : here,
+            list: member.current == .absent ? nil : here, rank: member.current.rank, storedRank: member.stored.rank)
+    }
+
+    /// What becomes of rows that have more columns: a change of list updates the row, so that these keep their values.
+    private func rowChanges(of member: ListMember, in list: BatchList.Index, _ taken: Set<StoredKey>) -> [RowChange] {
+        let here = lists[list].identifier.list
+        var changes: [RowChange] = []
+        if lists[list].ownsRows, member.stored != .absent, member.row != .here,
+            !taken.contains(StoredKey(list: list, key: ExactText(member.key)))
+        {
+            changes.append(
+                RowChange(
+                    key: member.key, storedList: here, list: nil, rank: nil, storedRank: member.stored.rank))
+        }
+        guard member.current != .absent else { return changes }
+        var (storedList, stored): (String?, Presence?)
+        switch member.row {
+        case .here:
+            guard member.stored != member.current else { return changes }
+            (storedList, stored) = (here, member.stored)
+        case .list(let origin):
+            // Another list's row with the same key may have taken the place of the one that is stored here.
+            let source = lists[origin]
+            stored = source.neighbourhood.member(member.key).map { source.neighbourhood.members[$0].stored }
+            storedList = source.identifier.list
+        case .new:
+            break
+        }
+        changes.append(
+            RowChange(
+                key: member.key, storedList: storedList, list: here, rank: member.current.rank,
+                storedRank: stored?.rank))
+        return changes
     }
 }

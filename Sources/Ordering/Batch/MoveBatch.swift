@@ -33,10 +33,7 @@ package struct MoveBatch: Sendable {
         var listIndices: [ListIdentifier: BatchList.Index] = [:]
         func index(of list: ListIdentifier) -> BatchList.Index {
             if let known = listIndices[list] { return known }
-            let table = tables[ExactText(list.orderedTable)]
-            let index = lists.add(
-                BatchList(
-                    list, ownsRows: table?.ownsRows == true, arrivalEnd: table?.arrivalEnd ?? .last, reading: reading))
+            let index = lists.add(BatchList(list, of: tables[ExactText(list.orderedTable)], reading: reading))
             listIndices[list] = index
             return index
         }

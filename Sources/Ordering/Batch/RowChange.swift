@@ -11,4 +11,7 @@ package struct RowChange: Equatable, Sendable {
     package let rank: Rank?
     /// The rank with which the row is stored; nil: none.
     package var storedRank: Rank?
+
+    /// Whether the row is stored in another list than it shall be in.
+    var changesList: Bool { list.map(ExactText.init) != storedList.map(ExactText.init) }
 }

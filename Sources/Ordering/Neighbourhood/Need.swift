@@ -6,9 +6,9 @@ package enum Need: Hashable, Sendable {
     case row(key: ExactText, below: Int, above: Int)
     /// Up to `count` placed rows from a rank on, which is left out; nil is the end of the list that the run starts from.
     case run(from: Rank?, Direction, count: Int)
-    /// The placed rows around the one with so many placed rows before it.
+    /// The placed rows around the visible one with so many visible rows before it.
     case position(Int)
-    /// How many placed rows there are.
+    /// How many visible placed rows there are.
     case count
 
     package enum Direction: Hashable, Sendable {

@@ -42,14 +42,16 @@ extension Neighbourhood {
         return gap(side == .up ? index + 1 : index, in: interval)
     }
 
-    /// The gap before which `position` members stand.
+    /// The gap directly after the visible member that has `position - 1` visible ones before it; beyond the end, the last gap.
     func gap(position wanted: Int) -> LocatedGap {
+        guard wanted > 0 else { return gap(at: .down) }
         let position = min(wanted, Self.beyondAnyList)
         if let prefix = coverage.fromBeginning {
-            guard let upper = prefix.upper else { return .gap(min(position, order.count)) }
-            let missing = position + 1 - order.countThrough(upper)
-            if missing <= 0 { return .gap(position) }
-            if missing <= reading.longestPrefix {
+            let known = visibleCount(through: prefix.upper)
+            if known >= position { return gap(indexAfterVisible(position), in: prefix) }
+            guard let upper = prefix.upper else { return .gap(order.count) }
+            let missing = position - known + 1
+            if max(missing, hidden.countThrough(upper)) <= reading.longestPrefix {
                 return .needs([.run(from: upper, .up, count: max(missing, runLength))])
             }
         } else if position < reading.longestPrefix {
@@ -66,17 +68,50 @@ extension Neighbourhood {
         return gap(distance, from: nearest.rank)
     }
 
-    /// The gap so many members above `rank`, or below it where the distance is negative. A nil rank is the end of the list.
+    /// The gap directly after a visible member: that which has so many others between itself and `rank`, or as many below it
+    /// where the distance is not positive. A nil rank is the end of the list.
     private func gap(_ distance: Int, from rank: Rank?) -> LocatedGap {
         guard let interval = rank.map({ coverage.interval(containing: $0) }) ?? coverage.toEnd else {
             return .needs([.run(from: rank, .down, count: max(-distance, runLength))])
         }
-        let index = (rank.map(order.countBefore) ?? order.count) + distance
-        // Not ``runLength``: it grows, and a batch may ask for a thousand positions.
-        let margin = reading.positionMargin
-        if index >= order.count, interval.upper == nil { return gap(order.count, in: interval, margin: margin) }
-        return gap(max(0, index), in: interval, margin: margin)
+        // Not ``runLength`` alone: it grows, and a batch may ask for a thousand positions. Among hidden rows it has to.
+        let margin = hidden.count == 0 ? reading.positionMargin : max(reading.positionMargin, runLength)
+        let wanted = (rank.map(visibleCount(before:)) ?? visibleCount(through: nil)) + distance
+        let (first, end) = (interval.lower.map(visibleCount(before:)) ?? 0, visibleCount(through: interval.upper))
+        if wanted > end {
+            guard let upper = interval.upper else { return gap(order.count, in: interval, margin: margin) }
+            return .needs([.run(from: upper, .up, count: wanted - end + 1 + margin)])
+        }
+        if wanted <= first {
+            guard let lower = interval.lower else { return gap(0, in: interval, margin: margin) }
+            return .needs([.run(from: lower, .down, count: first - wanted + 1 + margin)])
+        }
+        return gap(indexAfterVisible(wanted), in: interval, margin: margin)
     }
+
+    // MARK: Counting visible members
+
+    /// How many known members that count for positions stand before `rank`.
+    private func visibleCount(before rank: Rank) -> Int { order.countBefore(rank) - hidden.countBefore(rank) }
+
+    /// How many of them stand before `rank` or have it; nil: how many there are.
+    private func visibleCount(through rank: Rank?) -> Int {
+        guard let rank else { return order.count - hidden.count }
+        return order.countThrough(rank) - hidden.countThrough(rank)
+    }
+
+    /// The index directly after the visible member with this number among all known ones, from 1.
+    private func indexAfterVisible(_ number: Int) -> Int {
+        guard hidden.count > 0 else { return number }
+        var (low, high) = (number, order.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if middle - hidden.countBefore(order.ranks[middle]) < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    // MARK: Gaps in intervals
 
     /// The gap before `index`, if the interval reaches to both of its neighbours; else the runs that make it so, with so
     /// many rows more than it takes, or as many as runs have at the least.

@@ -16,6 +16,8 @@ struct Neighbourhood: Sendable {
     /// Where all stored rows are known.
     private(set) var coverage = Coverage()
     private(set) var positions = PositionIndex()
+    /// The ranks of the members that have one and count for no position.
+    private(set) var hidden = SortedRanks()
     /// The members that were given another presence at some time.
     private(set) var touched: Set<ListMember.Index> = []
     private var doublings = 0
@@ -40,8 +42,8 @@ struct Neighbourhood: Sendable {
     /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` where it contradicts what was read before under the same lock.
     mutating func learn(_ finding: ReadResult, for need: Need) throws(OrderingError) {
         switch (need, finding) {
-        case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let below, let above)):
-            try learn(key: key.text, presence)
+        case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let isVisible, let below, let above)):
+            try learn(key: key.text, presence, isVisible: isVisible)
             guard let rank = presence.rank else { return }
             coverage.insert(RankInterval(lower: rank, upper: rank))
             if wantedBelow > 0 { try learnRun(below, from: rank, .down, wanted: wantedBelow) }
@@ -51,7 +53,7 @@ struct Neighbourhood: Sendable {
         case (.position, .position(let offset, let rows)):
             guard let first = rows.first else { return positions.limitStoredLength(to: offset) }
             try learnRun(rows[1...], from: first.rank, .up, wanted: rows.count - 1)
-            try learn(key: first.key, .placed(first.rank))
+            try learn(first)
             coverage.insert(RankInterval(lower: first.rank, upper: first.rank))
             positions.add(rank: first.rank, storedPosition: offset)
         case (.count, .count(let count)):
@@ -67,7 +69,7 @@ struct Neighbourhood: Sendable {
     private mutating func learnRun(
         _ rows: some Collection<StoredRow>, from start: Rank?, _ direction: Need.Direction, wanted: Int
     ) throws(OrderingError) {
-        for row in rows { try learn(key: row.key, .placed(row.rank)) }
+        for row in rows { try learn(row) }
         // Fewer rows than wanted: the list ends there.
         var end: Rank?
         if rows.count >= wanted { end = rows.reversed().first?.rank ?? start }
@@ -79,18 +81,25 @@ struct Neighbourhood: Sendable {
         coverage.insert(interval)
     }
 
-    private mutating func learn(key: String, _ presence: Presence) throws(OrderingError) {
+    private mutating func learn(_ row: StoredRow) throws(OrderingError) {
+        try learn(key: row.key, .placed(row.rank), isVisible: row.isVisible)
+    }
+
+    /// An application may hide a row at any time. Where that happens between two statements, the first counts.
+    private mutating func learn(key: String, _ presence: Presence, isVisible: Bool) throws(OrderingError) {
         if let known = memberByKey[ExactText(key)] {
             guard members[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
             return
         }
-        let index = add(ListMember(key: key, stored: presence))
-        if let rank = presence.rank { order.insert(index, at: rank) }
+        let index = add(ListMember(key: key, stored: presence, isVisible: isVisible))
+        guard let rank = presence.rank else { return }
+        order.insert(index, at: rank)
+        if !isVisible { hidden.insert(rank) }
     }
 
     /// Notes that the list has no row with this key.
     mutating func addAbsent(_ key: String) -> ListMember.Index {
-        add(ListMember(key: key, stored: .absent))
+        add(ListMember(key: key, stored: .absent, isVisible: true))
     }
 
     private mutating func add(_ member: ListMember) -> ListMember.Index {
@@ -126,12 +135,15 @@ struct Neighbourhood: Sendable {
     mutating func setPresence(of taken: [ListMember.Index], to presence: Presence) {
         for index in taken {
             setPresence(of: index, to: presence)
-            if presence == .absent { members[index].origin = nil }
+            if presence == .absent { members[index].row = .new }
         }
     }
 
-    /// Says from which list a member arrives.
-    mutating func setOrigin(of index: ListMember.Index, _ origin: BatchList.Index) { members[index].origin = origin }
+    /// Says which row a member is that was taken out and arrives from another list, and whether it counts for positions.
+    mutating func receive(_ index: ListMember.Index, _ row: RowOrigin, isVisible: Bool) {
+        members[index].row = row
+        members[index].isVisible = isVisible
+    }
 
     /// Puts members, which were taken out, into the gap before `index` of the order, and gives its neighbours their new
     /// ranks.
@@ -155,8 +167,12 @@ struct Neighbourhood: Sendable {
     }
 
     private mutating func setPresence(of index: ListMember.Index, to presence: Presence) {
-        positions.replace(members[index].current.rank, with: presence.rank, stored: members[index].stored.rank)
+        let (counted, hiddenBefore) = (members[index].countedRank, members[index].hiddenRank)
         members[index].current = presence
+        positions.replace(
+            counted, with: members[index].countedRank, stored: members[index].countedStoredRank)
+        if let rank = hiddenBefore { hidden.remove(rank) }
+        if let rank = members[index].hiddenRank { hidden.insert(rank) }
         touched.insert(index)
     }
 }

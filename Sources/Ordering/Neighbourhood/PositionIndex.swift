@@ -1,6 +1,7 @@
 import SternBrocot
 
-/// Tells the positions of some ranks of a list: how many placed items stand before them now.
+/// Tells the positions of some ranks of a list: how many placed items that count for positions stand before them now. An item
+/// that doesn't count is none here.
 ///
 /// The database counts rows as they are stored, and counting takes time. So a few stored positions are read, and the index
 /// adds what the batch changed since: a row that was moved is counted where it is now, and not where it is stored.

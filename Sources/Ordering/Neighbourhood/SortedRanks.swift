@@ -9,6 +9,12 @@ struct SortedRanks: Sendable {
     /// How many are less than `rank`.
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
+    /// How many are less than `rank` or equal to it, where none occurs twice.
+    func countThrough(_ rank: Rank) -> Int {
+        let before = countBefore(rank)
+        return before < count && ranks[before] == rank ? before + 1 : before
+    }
+
     mutating func insert(_ rank: Rank) { ranks.insert(rank, at: countBefore(rank)) }
 
     /// Removes one of those that equal `rank`, which must be there.

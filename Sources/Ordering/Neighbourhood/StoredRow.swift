@@ -4,9 +4,12 @@ import SternBrocot
 package struct StoredRow: Hashable, Sendable {
     package let key: String
     package let rank: Rank
+    /// Whether the row counts for positions.
+    package let isVisible: Bool
 
-    package init(key: String, rank: Rank) {
+    package init(key: String, rank: Rank, isVisible: Bool = true) {
         self.key = key
         self.rank = rank
+        self.isVisible = isVisible
     }
 }

@@ -73,26 +73,27 @@ struct OrderedTableRepository {
             wanted.below.append(below)
             wanted.above.append(above)
         }
-        var presences = needs.map { _ in Presence.absent }
+        var presences = needs.map { _ in (Presence.absent, isVisible: true) }
         var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
         for row in try connection.rows(statements.rows(wanted)) {
             let (number, side) = try decoding { () throws(PostgresError) in
                 (try row.decode(0, as: Int.self) - 1, try row.decode(1, as: Int32.self))
             }
             guard let stored = try storedRow(row, from: 2, list: needs[number].list) else {
-                presences[number] = .unplaced
+                presences[number] = (.unplaced, try isVisible(row, at: 5))
                 continue
             }
             switch side {
-            case 0: presences[number] = .placed(stored.rank)
+            case 0: presences[number] = (.placed(stored.rank), stored.isVisible)
             case 1: above[number, default: []].append(stored)
             default: below[number, default: []].append(stored)
             }
         }
         return needs.indices.map { number in
-            (
+            let (presence, isVisible) = presences[number]
+            return (
                 needs[number],
-                .row(presences[number], below: below[number] ?? [], above: above[number] ?? [])
+                .row(presence, isVisible: isVisible, below: below[number] ?? [], above: above[number] ?? [])
             )
         }
     }
@@ -189,7 +190,7 @@ struct OrderedTableRepository {
         return try decoding { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 
-    /// Key and rank from three columns on; nil: the row has no rank.
+    /// Key, rank and visibility from this column on; nil: the row has no rank.
     private func storedRow(_ row: Row, from column: Int, list: ListIdentifier) throws(OrderingError) -> StoredRow? {
         let (key, numerator, denominator) = try decoding { () throws(PostgresError) in
             (
@@ -202,7 +203,13 @@ struct OrderedTableRepository {
             throw .invalidStoredRank(
                 table: table.name, list: list.list, key: key, rank: "\(numerator)/\(denominator)")
         }
-        return StoredRow(key: key, rank: rank)
+        return StoredRow(key: key, rank: rank, isVisible: try isVisible(row, at: column + 3))
+    }
+
+    /// The statements return this column only where some rows may be hidden.
+    private func isVisible(_ row: Row, at column: Int) throws(OrderingError) -> Bool {
+        guard table.visible != nil else { return true }
+        return try decoding { () throws(PostgresError) in try row.decode(column, as: Bool.self) }
     }
 
     // MARK: Writing
@@ -215,8 +222,8 @@ struct OrderedTableRepository {
         of changes: [RowChange], on connection: isolated Connection
     ) throws(OrderingError) -> Set<ListIdentifier> {
         let stored = changes.filter { $0.storedList != nil }
-        let leaving = stored.filter { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
-        let staying = stored.filter { $0.list.map(ExactText.init) == $0.storedList.map(ExactText.init) }
+        let leaving = stored.filter(\.changesList)
+        let staying = stored.filter { !$0.changesList }
         var lists: Set<ListIdentifier> = []
         for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)]
         where !changes.isEmpty {
@@ -242,7 +249,7 @@ struct OrderedTableRepository {
     ) throws(OrderingError) {
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         guard !changes.isEmpty else { return }
-        if locksRows, !table.ownsRows, !stored.isEmpty { try lock(stored, on: connection) }
+        if locksRows, !table.isBuiltIn, !stored.isEmpty { try lock(stored, on: connection) }
         if let announcement { _ = try connection.rows(announcement) }
         for (statement, rows) in writes(changes) {
             try expect(rows, try written(try connection.rows(statement)))
@@ -258,14 +265,14 @@ struct OrderedTableRepository {
         let gone = changes.filter { $0.list == nil }
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         let new = changes.filter { $0.storedList == nil }
-        let changesLists = stored.contains { $0.list.map(ExactText.init) != $0.storedList.map(ExactText.init) }
         var writes: [Write] = []
         if !gone.isEmpty { writes.append((statements.delete(gone), gone.count)) }
         let holders = table.isBuiltIn ? [] : holders(among: stored)
         if !holders.isEmpty { writes.append((statements.takeRanks(holders), holders.count)) }
-        if !stored.isEmpty {
+        for round in RowChangeRounds(stored).rounds {
+            let changesLists = round.contains(where: \.changesList)
             writes.append(
-                (changesLists ? statements.updateListsAndRanks(stored) : statements.updateRanks(stored), stored.count))
+                (changesLists ? statements.updateListsAndRanks(round) : statements.updateRanks(round), round.count))
         }
         if !new.isEmpty { writes.append((statements.insert(new), new.count)) }
         return writes

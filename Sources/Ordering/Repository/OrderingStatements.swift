@@ -29,6 +29,9 @@ struct OrderingStatements {
     private let rank: SQL
     private let num: SQL
     private let den: SQL
+    /// Whether a row counts for positions; nil: all rows do. To be used where the table is the only relation, since the columns
+    /// in it are not qualified.
+    private let visible: SQL?
 
     init(_ ordered: OrderedTable) {
         table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
@@ -39,7 +42,17 @@ struct OrderingStatements {
         rank = "\(identifier: ordered.names.rank)"
         num = "\(identifier: ordered.names.numerator)"
         den = "\(identifier: ordered.names.denominator)"
+        visible = ordered.visible.map { "(\(unsafeRaw: $0)) IS TRUE" }
     }
+
+    /// Another column, where some rows may be hidden: whether the row counts for positions.
+    private var isVisible: SQL { visible.map { ", \($0) AS is_visible" } ?? "" }
+
+    /// The column of this name in a relation that has it.
+    private func isVisible(of relation: SQL) -> SQL { visible == nil ? "" : ", \(relation).is_visible" }
+
+    /// For WHERE: only rows that count for positions.
+    private var andIsVisible: SQL { visible.map { " AND \($0)" } ?? "" }
 
     private func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemType.sql)[]" }
 
@@ -53,7 +66,8 @@ struct OrderingStatements {
     static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
-            registered.rank_column, registered.arrive, wanted.name, \(lookUpColumns), \(KeyType.columns(of: "stored"))
+            registered.rank_column, registered.arrive, registered.visible, wanted.name, \(lookUpColumns),
+            \(KeyType.columns(of: "stored"))
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL pg_catalog.unnest(registered.list_columns || registered.item_column)
             WITH ORDINALITY AS wanted (name, number)
@@ -140,21 +154,21 @@ struct OrderingStatements {
     /// The rows with these keys (side 0), and up to so many placed neighbours below (-1) and above (1) of each.
     func rows(_ wanted: RowsWanted) -> SQL {
         """
-        SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.num, found.den
+        SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
         FROM unnest(\(listColumns.arrays(wanted.lists))\(items(wanted.keys)), \(wanted.below), \(wanted.above))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, below, above, number)
         CROSS JOIN LATERAL (
-            \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den", of: "wanted"))
+            \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den\(isVisible)", of: "wanted"))
         ) AS anchor
         CROSS JOIN LATERAL (
-            SELECT 0 AS side, anchor.item, anchor.num, anchor.den
+            SELECT 0 AS side, anchor.item, anchor.num, anchor.den\(isVisible(of: "anchor"))
             UNION ALL
-            (SELECT -1, lower.\(itemColumn), lower.\(num), lower.\(den)
+            (SELECT -1, lower.\(itemColumn), lower.\(num), lower.\(den)\(isVisible)
             FROM \(table) AS lower
             WHERE wanted.below > 0 AND \(listColumns.equal("lower", "wanted")) AND lower.\(rank) < anchor.rank
             ORDER BY lower.\(rank) DESC LIMIT wanted.below)
             UNION ALL
-            (SELECT 1, upper.\(itemColumn), upper.\(num), upper.\(den)
+            (SELECT 1, upper.\(itemColumn), upper.\(num), upper.\(den)\(isVisible)
             FROM \(table) AS upper
             WHERE wanted.above > 0 AND \(listColumns.equal("upper", "wanted")) AND upper.\(rank) > anchor.rank
             ORDER BY upper.\(rank) LIMIT wanted.above)
@@ -166,11 +180,11 @@ struct OrderingStatements {
     func runs(_ wanted: RunsWanted, _ direction: Need.Direction) -> SQL {
         let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
         return """
-            SELECT wanted.number, \(itemType.text(of: "found.\(itemColumn)")), found.\(num), found.\(den)
+            SELECT wanted.number, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
             FROM unnest(\(listColumns.arrays(wanted.lists))\(wanted.numerators), \(wanted.denominators), \(wanted.counts))
                 WITH ORDINALITY AS wanted (\(listColumns.names())num, den, count, number)
             CROSS JOIN LATERAL (
-                SELECT run.\(itemColumn), run.\(num), run.\(den)
+                SELECT run.\(itemColumn) AS item, run.\(num) AS num, run.\(den) AS den\(isVisible)
                 FROM \(table) AS run
                 WHERE \(listColumns.equal("run", "wanted"))
                     AND run.\(rank) \(comparison) CASE
@@ -192,14 +206,14 @@ struct OrderingStatements {
     /// the rank leaves more out than one without: the unplaced rows.
     func placedRows(of keys: [String], limit: Int) -> SQL {
         """
-        SELECT \(listColumns.text(of: "placed")), \(itemType.text(of: "placed.\(itemColumn)")), placed.\(num), placed.\(den)
+        SELECT \(listColumns.text(of: "placed")), \(itemType.text(of: "placed.\(itemColumn)")), placed.\(num), placed.\(den)\(isVisible)
         FROM \(table) AS placed
         WHERE \(listColumns.isAny(of: keys, "placed")) AND placed.\(rank) > '-Infinity'::numeric
         LIMIT \(limit)
         """
     }
 
-    /// Up to `count` placed rows of a list from each offset on, with the number of the offset, from 1.
+    /// Up to `count` placed rows of a list from each offset on, with the number of the offset, from 1. Offsets count visible rows.
     ///
     /// The list is counted through once, from each offset to the next, and in the index alone as far as its pages are
     /// known to be visible to all.
@@ -209,7 +223,7 @@ struct OrderingStatements {
             WITH RECURSIVE counted (number, rank) AS (
                 (SELECT 1::bigint, placed.\(rank)
                 FROM \(table) AS placed
-                WHERE \(isInList) AND placed.\(rank) IS NOT NULL
+                WHERE \(isInList) AND placed.\(rank) IS NOT NULL\(andIsVisible)
                 ORDER BY placed.\(rank) OFFSET \(offsets.steps[0]) LIMIT 1)
                 UNION ALL
                 SELECT counted.number + 1, next.rank
@@ -217,15 +231,15 @@ struct OrderingStatements {
                 CROSS JOIN LATERAL (
                     SELECT placed.\(rank) AS rank
                     FROM \(table) AS placed
-                    WHERE \(isInList) AND placed.\(rank) >= counted.rank
+                    WHERE \(isInList) AND placed.\(rank) >= counted.rank\(andIsVisible)
                     ORDER BY placed.\(rank) OFFSET (\(offsets.steps))[counted.number + 1] LIMIT 1
                 ) AS next
                 WHERE counted.number < \(offsets.steps.count)
             )
-            SELECT counted.number, \(itemType.text(of: "found.\(itemColumn)")), found.\(num), found.\(den)
+            SELECT counted.number, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
             FROM counted
             CROSS JOIN LATERAL (
-                SELECT placed.\(itemColumn), placed.\(num), placed.\(den)
+                SELECT placed.\(itemColumn) AS item, placed.\(num) AS num, placed.\(den) AS den\(isVisible)
                 FROM \(table) AS placed
                 WHERE \(isInList) AND placed.\(rank) >= counted.rank
                 ORDER BY placed.\(rank)
@@ -234,24 +248,24 @@ struct OrderingStatements {
             """
     }
 
-    /// The keys, sort keys and exact ranks of the first placed rows beyond a rank.
+    /// The keys, sort keys and exact ranks of the first visible placed rows beyond a rank.
     func items(of list: String, after rank: PostgresNumeric?, limit: Int) -> SQL {
         """
         SELECT \(itemType.text(of: "placed.\(itemColumn)")), placed.\(self.rank), placed.\(num), placed.\(den)
         FROM \(table) AS placed
         WHERE \(listColumns.isIn(list, "placed"))
-            AND \(rank.map { "placed.\(self.rank) > \($0)" as SQL } ?? "placed.\(self.rank) IS NOT NULL")
+            AND \(rank.map { "placed.\(self.rank) > \($0)" as SQL } ?? "placed.\(self.rank) IS NOT NULL")\(andIsVisible)
         ORDER BY placed.\(self.rank)
         LIMIT \(limit)
         """
     }
 
-    /// How many placed rows a list has. The order leaves only the index of list and rank to count in.
+    /// How many visible placed rows a list has. The order leaves only the index of list and rank to count in.
     func count(of list: String) -> SQL {
         """
         SELECT count(*) FROM (
             SELECT FROM \(table) AS placed
-            WHERE \(listColumns.isIn(list, "placed")) AND placed.\(rank) IS NOT NULL
+            WHERE \(listColumns.isIn(list, "placed")) AND placed.\(rank) IS NOT NULL\(andIsVisible)
             ORDER BY placed.\(rank)
         ) AS counted
         """

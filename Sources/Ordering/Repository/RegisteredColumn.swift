@@ -8,6 +8,7 @@ struct RegisteredColumn {
     let ownsRows: Bool
     let rankColumn: String
     let arrivalEnd: OrderedTable.ArrivalEnd
+    let visible: String?
     let name: String
     /// The columns of the unique index by which rows have to be looked up; nil: any index will do.
     let lookUpColumns: [String]?
@@ -22,9 +23,10 @@ struct RegisteredColumn {
         ownsRows = try row.decode(3)
         rankColumn = try row.decode(4)
         arrivalEnd = OrderedTable.ArrivalEnd(rawValue: try row.decode(5)) ?? .last
-        name = try row.decode(6)
-        lookUpColumns = try row.decode(7)
-        (type, displayedType) = try KeyType.read(row, from: 8)
+        visible = try row.decode(6)
+        name = try row.decode(7)
+        lookUpColumns = try row.decode(8)
+        (type, displayedType) = try KeyType.read(row, from: 9)
     }
 
     var column: KeyColumn {
@@ -51,6 +53,6 @@ extension OrderedTable {
             name: columns[0].orderedTable, schema: columns[0].schema, table: columns[0].table,
             listColumns: keys.dropLast(), itemColumn: keys[keys.count - 1], ownsRows: columns[0].ownsRows,
             rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd,
-            lookUpColumns: columns[0].lookUpColumns)
+            visible: columns[0].visible, lookUpColumns: columns[0].lookUpColumns)
     }
 }

@@ -52,9 +52,12 @@ struct QueueFixture {
         var worker = QueueWorker(configuration)
         try await worker.wander(on: connection)
         let deadline = ContinuousClock.now + .seconds(300)
+        var failures: [BatchFailure] = []
         while true {
-            precondition(.now < deadline, "waited 300 s until a worker finds nothing pending")
-            switch try await worker.runBatch(on: connection) {
+            precondition(.now < deadline, "waited 300 s until a worker finds nothing pending; failed last: \(failures)")
+            let progress = try await worker.runBatch(on: connection)
+            if !progress.failures.isEmpty { failures = progress.failures }
+            switch progress {
             case .idle, .held: return
             case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
             case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
