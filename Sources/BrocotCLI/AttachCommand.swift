@@ -12,6 +12,8 @@ struct AttachCommand: AsyncParsableCommand {
             EXAMPLES:
               brocot attach public.tasks --item id --list project_id --order-by 'position, created_at'
               brocot attach public.tasks --item id --list assignee_id --rank assignee_rank
+              brocot attach public.tasks --item id --list project_id --visible 'deleted_at IS NULL'
+              brocot attach public.playlist_songs --item song_id --list playlist_id --owns-rows
               brocot attach public.menu --item id
               brocot attach public.tasks --item id --list project_id --dry-run
 
@@ -43,12 +45,16 @@ struct AttachCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Not in this version: a condition on the row, such as 'deleted_at IS NULL'. Rows that fail it keep their place \
-            and count for no position.
+            A condition on the row, such as 'deleted_at IS NULL'. Rows that fail it keep their place and count for no \
+            position. It is immutable and names neither the list columns nor the rank.
             """)
     var visible: String?
 
-    @Flag(help: "Not in this version: placing a missing item inserts a row, removing an item deletes its row.")
+    @Flag(
+        help: """
+            For join tables: placing a missing item inserts a row, with its other columns by default, and removing an item \
+            deletes its row.
+            """)
     var ownsRows = false
 
     @Option(help: "Where rows are placed that are inserted: first, last or none.")
@@ -74,11 +80,9 @@ struct AttachCommand: AsyncParsableCommand {
         guard !arriveNow || arrive != .none else {
             throw ValidationError("Give --arrive-now or --arrive none, not both.")
         }
-        guard visible == nil else {
-            throw ValidationError("--visible does not work yet: this version counts every row of a list.")
-        }
-        guard !ownsRows else {
-            throw ValidationError("--owns-rows does not work yet: insert and delete the rows yourself.")
+        guard visible == nil || !ownsRows else {
+            throw ValidationError(
+                "Give --visible or --owns-rows, not both: rows that are removed are deleted, not hidden.")
         }
     }
 
@@ -99,9 +103,9 @@ struct AttachCommand: AsyncParsableCommand {
 
     private func definition(on database: Connection) async throws -> OrderDefinition {
         let names = try await order.names(on: database)
-        let canonical = try await database.run { [visible] connection throws(AttachError) in
+        let canonical = try await database.run { [visible, list] connection throws(AttachError) in
             try visible.map { condition throws(AttachError) in
-                try TableReader.canonical(condition, of: names, on: connection)
+                try TableReader.canonical(condition, of: names, listColumns: list, on: connection)
             }
         }
         return OrderDefinition(

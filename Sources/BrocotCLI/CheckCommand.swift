@@ -13,10 +13,14 @@ struct CheckCommand: AsyncParsableCommand {
               brocot check 42 --table public.cards --json
               brocot check
               brocot check --table public.tasks --repair
+              brocot check --table public.tasks --repair --place-rows
 
             Without a list, it looks for what is wrong with tables that brocot attach ordered: missing columns, constraints, \
-            indexes and triggers, ranks that are wrong, and rows that have no place. --repair says what it changes, and \
-            changes it as the tables' owner; the order of all other rows stays. Rows without a place are placed by the daemon.
+            indexes and triggers, and ranks that are wrong. --repair says what it changes, and changes it as the tables' \
+            owner; the order of all other rows stays.
+
+            Rows that are not placed are no damage: somebody removed them, the daemon has yet to place them, or they came where \
+            no trigger fired. --place-rows asks the daemon to place them all, also those that were removed.
 
             The terms of a rank have up to 62 bits. Inserts left is how many more items are certain to fit into a gap, \
             in whatever places within it they go, before a rebalance gives its neighbours new ranks; 90 is the most. \
@@ -38,6 +42,9 @@ struct CheckCommand: AsyncParsableCommand {
     @Flag(help: "Mend what is wrong with attached tables.")
     var repair = false
 
+    @Flag(help: "With --repair: have all rows of lists placed that are not placed.")
+    var placeRows = false
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
@@ -45,6 +52,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard list == nil || !repair else { throw ValidationError("Give a list or --repair, not both.") }
+        guard repair || !placeRows else { throw ValidationError("Give --place-rows together with --repair.") }
         guard list != nil || !json else { throw ValidationError("Give a list with --json.") }
     }
 
@@ -84,12 +92,12 @@ struct CheckCommand: AsyncParsableCommand {
         for definition in definitions {
             let findings = try await tables.findings(of: definition)
             let name = definition.names.orderedTable.printable
-            for line in findings.isEmpty ? ["all is right"] : findings.lines {
+            for line in findings.lines {
                 Stream.output.tell("\(name): \(line.printable)")
             }
-            if repair, !findings.isEmpty {
+            if repair, !findings.isEmpty || placeRows {
                 try await attacher.exclusively { () async throws(AttachError) in
-                    try await tables.repair(definition, findings)
+                    try await tables.repair(definition, findings, placingRows: placeRows)
                 }
             }
             needsRepair = needsRepair || !(repair ? findings.refusal == nil : findings.isEmpty)

@@ -140,6 +140,37 @@ import Testing
             ])
     }
 
+    @Test("a daemon and a mover insert and delete rows that moves own, and read what hides rows")
+    func ownedAndHiddenRows() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE TABLE songs (list int, song int, note text, rank numeric, rank_num bigint, rank_den bigint);
+                CREATE TABLE tasks (
+                    id int, note text, status text, "Gone at" date, rank numeric, rank_num bigint, rank_den bigint);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, visible)
+                VALUES ('public.songs', 'public', 'songs', '{list}', 'song', true, NULL), ('public.tasks', 'public', 'tasks', '{}',
+                    'id', false, '(("Gone at" IS NULL) AND (status = ''note''::text))');
+                """)
+        for kind in [AccessRole.daemon, .mover] {
+            try await LoginRole.with(kind) { _, connection in
+                try await connection.execute(
+                    "INSERT INTO songs (list, song, rank, rank_num, rank_den) VALUES (1, 1, 0, 0, 1)")
+                try await connection.execute("DELETE FROM songs WHERE song = 1")
+                _ = try await connection.query(#"SELECT "Gone at" IS NULL AND status = 'note' FROM tasks"#)
+                for refused: SQL in [
+                    "SELECT note FROM songs", "INSERT INTO songs (note) VALUES ('x')", "DELETE FROM tasks",
+                ] {
+                    await #expect(throws: PostgresError.self) { try await connection.execute(refused) }
+                }
+            }
+        }
+        try await LoginRole.with(.reader) { _, connection in
+            _ = try await connection.query(#"SELECT "Gone at" IS NULL AND status = 'note' FROM tasks"#)
+            await #expect(throws: PostgresError.self) { try await connection.execute("DELETE FROM songs") }
+        }
+    }
+
     @Test("each has all that it needs, and whatever is taken away is told", arguments: AccessRole.allCases)
     func missing(kind: AccessRole) async throws {
         let owner = try await TestDatabase.current.connect()

@@ -129,11 +129,86 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
+    @Test("with hidden rows, which keep their place and count for no position") func hiddenRows() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id int PRIMARY KEY, project_id bigint, title text, deleted_at timestamptz);
+                INSERT INTO tasks SELECT n, 7, chr(96 + n) FROM generate_series(1, 5) AS n;
+                """)
+        let attached = try await BrocotProcess.run(
+            "attach", "public.tasks", "--item", "id", "--list", "project_id", "--visible", "deleted_at IS NULL")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await connection.execute(
+            script: """
+                UPDATE tasks SET deleted_at = now() WHERE title IN ('a', 'c');
+                SELECT brocot.move(7, 5, at => 1, ordered_table => 'public.tasks');
+                """)
+        try await drain()
+        #expect(try await titles(of: 7, on: connection) == "abecd")
+        let shown = try await BrocotProcess.run("show", "7", "--table", "public.tasks", "--json")
+        #expect(shown.output.matches(of: /"item" : "(.)"/).map(\.1) == ["2", "5", "4"])
+        try await connection.execute(script: "UPDATE tasks SET deleted_at = NULL")
+        try await connection.execute(script: "SELECT brocot.move(7, 5, at => 1, ordered_table => 'public.tasks')")
+        try await drain()
+        #expect(try await titles(of: 7, on: connection) == "aebcd")
+        #expect(try await BrocotProcess.run("doctor").output.contains("orders"))
+    }
+
+    @Test("whose rows moves insert and delete, and take along to other lists") func ownedRows() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE songs (
+                    playlist int, song text, added_by text NOT NULL DEFAULT 'brocot', PRIMARY KEY (playlist, song));
+                INSERT INTO songs VALUES (1, 'a', 'me');
+                """)
+        let attached = try await BrocotProcess.run(
+            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await connection.execute(
+            script: """
+                SELECT brocot.move_items(1, '{b,c}'::text[], first => true, ordered_table => 'public.songs');
+                SELECT brocot.move(2, 'a'::text, first => true, from_list => 1, ordered_table => 'public.songs');
+                SELECT brocot.remove(1, 'b'::text, ordered_table => 'public.songs');
+                INSERT INTO songs (playlist, song) VALUES (1, 'd');
+                SELECT brocot.remove(1, 'd'::text, ordered_table => 'public.songs');
+                """)
+        try await drain()
+        let rows = try await connection.query(
+            "SELECT string_agg(playlist || song || ' ' || added_by, ', ' ORDER BY playlist, rank) FROM songs")
+        #expect(try rows.single().decode(0, as: String.self) == "1c brocot, 2a me")
+    }
+
+    @Test("a row that an application inserts meanwhile is no reason to reject the move that places it")
+    func insertedMeanwhile() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "CREATE TABLE songs (playlist int, song text, PRIMARY KEY (playlist, song))")
+        let attached = try await BrocotProcess.run(
+            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await connection.execute(
+            script: "SELECT brocot.move(1, 'a'::text, first => true, ordered_table => 'public.songs')")
+        try await connection.execute(script: "BEGIN; INSERT INTO songs VALUES (1, 'a')")
+        async let drained = BrocotProcess.run("daemon", "--drain")
+        let observer = try await TestDatabase.current.connect()
+        try await eventually("the daemon waits for the application's row", within: .seconds(60)) {
+            try await !observer.query(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'"
+            ).isEmpty
+        }
+        try await connection.execute(script: "COMMIT")
+        #expect(try await drained.exitCode == 0)
+        #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
+        #expect(try await connection.query("SELECT FROM songs WHERE rank = 0").count == 1)
+    }
+
     @Test(
-        "options that the daemon does not know yet are refused", arguments: [["--owns-rows"], ["--visible", "true"]])
+        "options that don't go together are refused", arguments: [["--owns-rows", "--visible", "true"]])
     func refusedOptions(_ options: [String]) async throws {
         let refused = try await BrocotProcess.run(["attach", "public.tasks", "--item", "id"] + options)
         #expect(refused.exitCode == 2)
-        #expect(refused.errors.contains("does not work yet"))
+        #expect(refused.errors.contains("not both"))
     }
 }

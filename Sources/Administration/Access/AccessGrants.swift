@@ -103,7 +103,8 @@ package enum AccessGrants {
             tables.append(
                 .init(
                     schema: try row.decode(0), name: try row.decode(1), listColumns: try row.decode(2),
-                    itemColumn: try row.decode(3), rankColumn: try row.decode(4)))
+                    itemColumn: try row.decode(3), rankColumn: try row.decode(4), ownsRows: try row.decode(5),
+                    visibilityColumns: try row.decode(6)))
         }
         return tables
     }

@@ -19,12 +19,18 @@ package enum AccessRole: String, CaseIterable, Sendable {
         package let listColumns: [String]
         package let itemColumn: String
         package let rankColumn: String
+        /// Whether moves insert and delete its rows.
+        package let ownsRows: Bool
+        /// What tells which rows count for positions.
+        package let visibilityColumns: [String]
 
         package init(
             schema: String, name: String, listColumns: [String], itemColumn: String,
-            rankColumn: String = OrderNames.usualRankColumn
+            rankColumn: String = OrderNames.usualRankColumn, ownsRows: Bool = false, visibilityColumns: [String] = []
         ) {
             self.rankColumn = rankColumn
+            self.ownsRows = ownsRows
+            self.visibilityColumns = visibilityColumns
             self.schema = schema
             self.name = name
             self.listColumns = listColumns
@@ -142,15 +148,21 @@ package enum AccessRole: String, CaseIterable, Sendable {
         let ranks = [names.numerator, names.denominator, names.rank]
         // Writers go to a row by its place, in system columns; a mover names the partition too.
         let places = self == .daemon ? ["ctid"] : ["ctid", "tableoid"]
-        let readable = table.listColumns + [table.itemColumn] + ranks
-        let right: AccessRight =
-            switch self {
-            case .daemon, .mover:
-                .table(
-                    table.name, in: table.schema, .on("SELECT", columns: readable + places),
-                    .on("UPDATE", columns: ranks + table.listColumns))
-            case .reader, .requester: .table(table.name, in: table.schema, .on("SELECT", columns: readable))
-            }
-        return [.use(schema: table.schema), right]
+        let keys = table.listColumns + [table.itemColumn]
+        let readable = keys + ranks + table.visibilityColumns.filter { !keys.contains($0) }
+        var privileges: [AccessRight.Privilege]
+        switch self {
+        case .daemon, .mover:
+            privileges = [
+                .on("SELECT", columns: readable + places), .on("UPDATE", columns: ranks + table.listColumns),
+            ]
+            if table.ownsRows { privileges += [.on("INSERT", columns: keys + ranks), .on("DELETE")] }
+        case .reader, .requester:
+            privileges = [.on("SELECT", columns: readable)]
+        }
+        return [
+            .use(schema: table.schema),
+            AccessRight(object: .table(schema: table.schema, name: table.name), privileges: privileges),
+        ]
     }
 }

@@ -2,13 +2,23 @@ import LibPQ
 
 /// The statements about who may do what.
 enum AccessStatements {
-    /// The registered tables of the user's own, as far as they exist.
+    /// The registered tables of the user's own, as far as they exist, each with the columns that the condition of visibility
+    /// names. Where a word of it is also the name of another column, that one is listed too.
     static let ownTables: SQL = """
         SELECT registered.schema_name, registered.table_name, registered.list_columns, registered.item_column,
-            registered.rank_column
+            registered.rank_column, registered.owns_rows, ARRAY(
+                SELECT stored.attname::text
+                FROM pg_catalog.pg_attribute AS stored
+                WHERE stored.attrelid = found.relation AND stored.attnum > 0 AND NOT stored.attisdropped
+                    AND CASE WHEN pg_catalog.quote_ident(stored.attname) = stored.attname
+                        THEN registered.visible ~ ('(^|[^a-z0-9_$"])' || stored.attname || '($|[^a-z0-9_$"])')
+                        ELSE pg_catalog.strpos(registered.visible, pg_catalog.quote_ident(stored.attname)) > 0 END
+                ORDER BY stored.attnum)
         FROM brocot.ordered_tables AS registered
-        WHERE NOT registered.owns_rows
-            AND pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name)) IS NOT NULL
+        CROSS JOIN LATERAL (
+            SELECT pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+        ) AS found (relation)
+        WHERE registered.schema_name <> 'brocot' AND found.relation IS NOT NULL
         ORDER BY registered.name
         """
 

@@ -20,6 +20,8 @@ struct AttachRules {
         for name in definition.listColumns + [definition.itemColumn] { keys.append(try key(name)) }
         try checkItem(keys[keys.count - 1])
         try checkPartitions()
+        try checkOwnedRows()
+        try checkCondition()
         try checkRankColumns()
         try checkIndexes()
         try checkRegistration()
@@ -84,6 +86,36 @@ struct AttachRules {
                 "it is partitioned by \(column.map { "column \"\($0)\"" } ?? "an expression"), which is none of the list "
                     + "columns, so that no index can keep the ranks of a list apart")
         }
+    }
+
+    private func checkOwnedRows() throws(AttachError) {
+        guard definition.ownsRows else { return }
+        guard definition.visible == nil else {
+            throw refuse("--owns-rows deletes rows that are removed, and so does not go together with --visible")
+        }
+        let written = Set(
+            definition.listColumns + [definition.itemColumn, names.rank, names.numerator, names.denominator])
+        if let column = table.columns.first(where: { $0.isIdentityAlways && written.contains($0.name) }) {
+            throw refuse(
+                "column \"\(column.name)\" is an identity GENERATED ALWAYS, so that no move could insert a row")
+        }
+        for column in table.columns
+        where column.isNotNull && !column.hasDefault && !column.isGenerated && !written.contains(column.name) {
+            throw refuse(
+                """
+                column "\(column.name)" is NOT NULL and has no default, so that no move could insert a row. Give it a default, or \
+                attach the table without --owns-rows
+                """)
+        }
+    }
+
+    private func checkCondition() throws(AttachError) {
+        guard let fault = table.faultOfCondition else { return }
+        throw refuse(
+            """
+            the condition of visibility fails: \(fault). Restore what it names, or detach and attach the table with another \
+            --visible
+            """)
     }
 
     private func checkRankColumns() throws(AttachError) {

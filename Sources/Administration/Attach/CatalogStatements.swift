@@ -45,7 +45,7 @@ enum CatalogStatements {
     static func columns(of relation: Int64) -> SQL {
         """
         SELECT stored.attname::text, format('%I.%I', namespace.nspname, type.typname),
-            stored.attnotnull, stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '',
+            stored.attnotnull, stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
             \(KeyType.columns(of: "stored"))
         FROM pg_attribute AS stored
         JOIN pg_type AS type ON type.oid = stored.atttypid
@@ -97,8 +97,11 @@ enum CatalogStatements {
         """
     }
 
-    /// Whether the index of this name is as attach makes it, is valid, and belongs to another.
-    static func index(_ index: String, on relation: String, in schema: String, columns: [String]) -> SQL {
+    /// Whether the index of this name is as attach makes it, is valid, and belongs to another. A partition that came later has an
+    /// index of the server's naming, which belongs to the table's.
+    static func index(
+        _ index: String, on relation: String, in schema: String, columns: [String], ofTable names: OrderNames
+    ) -> SQL {
         """
         SELECT found.indisunique AND found.indimmediate AND found.indpred IS NULL AND found.indexprs IS NULL
                 AND found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
@@ -112,7 +115,13 @@ enum CatalogStatements {
         FROM pg_class AS named
         JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
         JOIN pg_index AS found ON found.indexrelid = named.oid
-        WHERE namespace.nspname = \(schema)::text::name AND named.relname = \(index)::text::name
+        WHERE (namespace.nspname, named.relname) = (\(schema)::text::name, \(index)::text::name)
+            OR found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
+                AND named.oid IN (
+                    SELECT part.relid FROM pg_partition_tree(to_regclass(format(
+                        '%I.%I', \(names.schema)::text, \(names.index(on: names.table))::text))) AS part)
+        ORDER BY 3 DESC
+        LIMIT 1
         """
     }
 
@@ -183,10 +192,22 @@ enum CatalogStatements {
         ]
     }
 
-    /// The condition as the server prints it where no schema but `pg_catalog` is searched.
+    /// The condition as the server prints it where no schema but `pg_catalog` is searched, and the columns that it names.
     static let probed: SQL = """
-        SELECT pg_catalog.pg_get_expr(probe.indpred, probe.indrelid)
+        SELECT pg_catalog.pg_get_expr(probe.indpred, probe.indrelid), ARRAY(
+            SELECT stored.attname::text
+            FROM pg_catalog.pg_depend AS named
+            JOIN pg_catalog.pg_attribute AS stored ON stored.attrelid = named.refobjid AND stored.attnum = named.refobjsubid
+            WHERE named.objid = probe.indexrelid AND named.refobjid = probe.indrelid)
         FROM pg_catalog.pg_index AS probe
         WHERE probe.indexrelid = 'pg_temp.brocot_visible_index'::pg_catalog.regclass
         """
+
+    /// Fails where the condition can't be asked of the table's rows.
+    static func tryCondition(_ condition: String, of names: OrderNames) -> SQL {
+        """
+        SELECT (\(unsafeRaw: condition)) IS TRUE
+        FROM \(identifier: names.schema).\(identifier: names.table) AS stored LIMIT 0
+        """
+    }
 }

@@ -13,6 +13,8 @@ package struct TableDescription: Hashable, Sendable {
         package let isNotNull: Bool
         package let isGenerated: Bool
         package let hasDefault: Bool
+        /// Whether an INSERT can't bring its value.
+        package let isIdentityAlways: Bool
     }
 
     package enum Kind: Hashable, Sendable {
@@ -64,6 +66,8 @@ package struct TableDescription: Hashable, Sendable {
     package let functionBodies: [String: String]
     /// The registry's row.
     package let registered: Registered?
+    /// Why the registered condition of visibility can't be asked of the table's rows.
+    package let faultOfCondition: String?
     /// The owner of schema `brocot`.
     package let schemaOwner: String
 

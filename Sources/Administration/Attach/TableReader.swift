@@ -41,6 +41,7 @@ package enum TableReader {
             ).sorted(),
             functionBodies: try functionBodies(names, on: connection),
             registered: try registered(names.orderedTable, on: connection),
+            faultOfCondition: try faultOfCondition(of: names, on: connection),
             schemaOwner: try relation.decode(2))
     }
 
@@ -56,12 +57,13 @@ package enum TableReader {
     ) throws(PostgresError) -> [TableDescription.Column] {
         var columns: [TableDescription.Column] = []
         for row in try connection.query(CatalogStatements.columns(of: relation)) {
-            let (keyType, displayedType) = try KeyType.read(row, from: 5)
+            let (keyType, displayedType) = try KeyType.read(row, from: 6)
             columns.append(
                 TableDescription.Column(
                     name: try row.decode(0), keyType: keyType, displayedType: displayedType ?? "",
                     type: try row.decode(1),
-                    isNotNull: try row.decode(2), isGenerated: try row.decode(3), hasDefault: try row.decode(4)))
+                    isNotNull: try row.decode(2), isGenerated: try row.decode(3), hasDefault: try row.decode(4),
+                    isIdentityAlways: try row.decode(5)))
         }
         return columns
     }
@@ -73,7 +75,8 @@ package enum TableReader {
         for row in try connection.query(CatalogStatements.relations(of: relation)) {
             let (schema, name): (String, String) = (try row.decode(0), try row.decode(1))
             let found = try connection.query(
-                CatalogStatements.index(names.index(on: name), on: name, in: schema, columns: columns)
+                CatalogStatements.index(
+                    names.index(on: name), on: name, in: schema, columns: columns, ofTable: names)
             ).first
             let isPartitioned = try row.decode(3, as: Bool.self)
             relations.append(
@@ -113,6 +116,32 @@ package enum TableReader {
         return bodies
     }
 
+    /// Why the registered condition of visibility can't be asked of the table's rows; nil: it can, or there is none.
+    private static func faultOfCondition(
+        of names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> String? {
+        guard let condition = try registered(names.orderedTable, on: connection)?.definition.visible else { return nil }
+        do throws(PostgresError) {
+            try connection.savepoint("condition") { connection throws(PostgresError) in
+                _ = try connection.query(CatalogStatements.tryCondition(condition, of: names))
+            }
+            return nil
+        } catch {
+            guard let state = error.sqlState, state != .insufficientPrivilege else { return nil }
+            return error.message
+        }
+    }
+
+    /// The attached tables.
+    package static func attached(on connection: isolated Connection) throws(PostgresError) -> [OrderDefinition] {
+        var definitions: [OrderDefinition] = []
+        for row in try connection.query(CatalogStatements.attached) {
+            guard let registered = try registered(try row.decode(0), on: connection) else { continue }
+            definitions.append(registered.definition)
+        }
+        return definitions
+    }
+
     static func registered(
         _ name: String, on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription.Registered? {
@@ -130,22 +159,37 @@ package enum TableReader {
 
     /// The condition as the registry has it: printed where no schema but `pg_catalog` is searched.
     ///
-    /// - Throws: ``AttachError/refused(_:)`` where it is no condition on the row's own columns, or not immutable.
+    /// A row keeps its visibility wherever it goes, so the condition may not depend on the columns that say where it is.
+    ///
+    /// - Throws: ``AttachError/refused(_:)`` where it is no condition on the row's own columns, not immutable, or on the
+    ///   columns of list and rank.
     package static func canonical(
-        _ condition: String, of names: OrderNames, on connection: isolated Connection
+        _ condition: String, of names: OrderNames, listColumns: [String], on connection: isolated Connection
     ) throws(AttachError) -> String {
         let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let (text, columns): (String, [String])
         do throws(PostgresError) {
-            return try connection.transaction { connection throws(PostgresError) in
+            (text, columns) = try connection.transaction { connection throws(PostgresError) in
                 for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
                 try connection.execute(script: "SET LOCAL search_path = pg_catalog")
-                let text = try connection.query(CatalogStatements.probed).single().decode(0, as: String.self)
+                let row = try connection.query(CatalogStatements.probed).single()
+                let (text, columns) = (try row.decode(0, as: String.self), try row.decode(1, as: [String].self))
+                _ = try connection.query(CatalogStatements.tryCondition(text, of: names))
                 try connection.execute("DROP TABLE pg_temp.brocot_visible")
-                return text
+                return (text, columns)
             }
         } catch {
             guard error.sqlState != nil else { throw .database(error) }
             throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
         }
+        let place = Set(listColumns + [names.rank, names.numerator, names.denominator])
+        if let column = columns.first(where: place.contains) {
+            throw .refused(
+                """
+                --visible names column "\(column)", which says where the row is. Rows must stay visible or hidden wherever \
+                they go
+                """)
+        }
+        return text
     }
 }

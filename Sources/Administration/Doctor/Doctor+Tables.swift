@@ -46,6 +46,36 @@ extension Doctor {
         }
     }
 
+    /// What attach makes for each order, and rows of the registry that fit no table.
+    func orders(_ connection: Connection) async -> CheckResult {
+        await attempt("orders", connection) { connection throws(PostgresError) in
+            var (faults, lacks): ([String], [String]) = ([], [])
+            for definition in try TableReader.attached(on: connection) {
+                let table = try TableReader.describe(
+                    definition.names, listColumns: definition.listColumns, on: connection)
+                guard let table else { continue }
+                let name = definition.names.orderedTable
+                do throws(AttachError) {
+                    lacks += try AttachPlan(definition, on: table).steps.map { "to \($0.purpose) of \(name)" }
+                } catch {
+                    lacks.append("\(error)")
+                }
+                if let fault = table.faultOfCondition { faults.append("\(name): \(fault)") }
+            }
+            guard faults.isEmpty else {
+                return .failure(
+                    "orders", "the condition of visibility fails: \(faults.joined(separator: "; "))",
+                    advice: "Restore what it names, or detach and attach the table with another --visible.")
+            }
+            guard lacks.isEmpty else {
+                return .warning(
+                    "orders", "still to do: \(lacks.joined(separator: "; "))",
+                    advice: "As the owner of the table: brocot check --repair. What it can't mend is for a person.")
+            }
+            return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
+        }
+    }
+
     /// Two rows of one item: Brocot would have to give both the same place.
     func duplicates(_ connection: Connection) async -> CheckResult {
         await attempt("duplicates", connection) { connection throws(PostgresError) in

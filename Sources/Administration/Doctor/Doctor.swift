@@ -60,7 +60,7 @@ package struct Doctor: Sendable {
         case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
         case .daemon:
             [
-                privileges, grants, tables, keys, duplicates, ranks, rowSecurity, additions, vacuum, retention,
+                privileges, grants, tables, orders, keys, duplicates, ranks, rowSecurity, additions, vacuum, retention,
                 heldLists, pauses, daemons, waiting,
             ]
         }

@@ -110,7 +110,22 @@ struct RepairStatements {
                 \(identifier: names.rank) = trim_scale(damaged.num::numeric(57, 38) / damaged.den)
             FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.is_twin AND damaged.num IS NOT NULL
             """,
-        ]
+        ] + (definition.arrive == .none ? [] : [requestPlacesOfDamaged])
+    }
+
+    /// Rows whose rank could not be corrected had a place, and get another one where rows arrive.
+    private var requestPlacesOfDamaged: SQL {
+        """
+        INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
+        SELECT \(names.orderedTable), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
+        FROM (
+            SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item, row_number() OVER (ORDER BY damaged.item) AS number
+            FROM pg_temp.brocot_damaged AS damaged WHERE damaged.is_twin OR damaged.num IS NULL
+        ) AS keyed
+        WHERE octet_length(keyed.list) <= 1024 AND octet_length(keyed.item) BETWEEN 1 AND 1024
+        GROUP BY keyed.list, (keyed.number - 1) / 10000
+        ORDER BY min(keyed.number)
+        """
     }
 
     /// Rows in no list have no rank.

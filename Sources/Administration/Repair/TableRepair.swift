@@ -16,15 +16,8 @@ package struct TableRepair: Sendable {
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
         try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
-                var definitions: [OrderDefinition] = []
-                for row in try connection.query(CatalogStatements.attached) {
-                    let found = try row.decode(0, as: String.self)
-                    guard name == nil || name == found,
-                        let registered = try TableReader.registered(found, on: connection)
-                    else { continue }
-                    definitions.append(registered.definition)
-                }
-                return definitions
+                try TableReader.attached(on: connection)
+                    .filter { name == nil || name == $0.names.orderedTable }
             }
         }
     }
@@ -33,17 +26,14 @@ package struct TableRepair: Sendable {
         do throws(AttachError) {
             let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
             let plan = try AttachPlan(definition, on: table)
-            guard !plan.isMissingColumns else {
-                return TableFindings(refusal: nil, missing: plan.steps, damagedRows: 0, unplacedRows: 0)
-            }
+            guard !plan.isMissingColumns else { return TableFindings(missing: plan.steps) }
             let statements = RepairStatements(definition, on: table)
             return TableFindings(
-                refusal: nil, missing: plan.steps, damagedRows: try await count(statements.countOfDamaged),
-                unplacedRows: definition.arrive == .none || plan.fills ? 0 : try await count(statements.countOfUnplaced)
-            )
+                missing: plan.steps, damagedRows: try await count(statements.countOfDamaged),
+                unplacedRows: plan.fills ? 0 : try await count(statements.countOfUnplaced))
         } catch {
             guard case .refused(let reason) = error else { throw error }
-            return TableFindings(refusal: reason, missing: [], damagedRows: 0, unplacedRows: 0)
+            return TableFindings(refusal: reason)
         }
     }
 
@@ -57,13 +47,15 @@ package struct TableRepair: Sendable {
         }
     }
 
-    /// Corrects damaged ranks, list by list under the list's lock; makes what is missing; and asks for the unplaced rows to
-    /// be placed where arriving rows go, which the daemon does. The order of all other rows stays.
-    package func repair(_ definition: OrderDefinition, _ findings: TableFindings) async throws(AttachError) {
+    /// Corrects damaged ranks, list by list under the list's lock, and makes what is missing. The order of all other rows
+    /// stays. `placingRows`: asks for the rows without a place to be placed where arriving rows go, which the daemon does.
+    package func repair(
+        _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
+    ) async throws(AttachError) {
         if findings.refusal != nil { return }
         if findings.damagedRows > 0 { try await correctRanks(definition) }
         for step in findings.missing { try await attacher.run(step) }
-        guard definition.arrive != .none else { return }
+        guard placingRows, definition.arrive != .none else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         guard table.registered?.isBeingFilled == false else { return }
         try await write([RepairStatements(definition, on: table).requestArrivals], settings: TableReader.settings)

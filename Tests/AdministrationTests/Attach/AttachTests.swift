@@ -169,12 +169,37 @@ import Testing
         let names = AttachFixture.definition().names
         do {
             let text = try await fixture.connection.run { connection throws(AttachError) in
-                try TableReader.canonical(condition, of: names, on: connection)
+                try TableReader.canonical(condition, of: names, listColumns: [], on: connection)
             }
             #expect(text == stored)
         } catch AttachError.refused {
             #expect(stored == nil)
         }
+    }
+
+    @Test("refuses a condition of visibility that says where a row is", arguments: ["project_id > 0", "rank IS NULL"])
+    func visibleByPlace(condition: String) async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id int PRIMARY KEY, project_id int, rank numeric)")
+        await #expect(throws: AttachError.self) {
+            try await fixture.connection.run { connection throws(AttachError) in
+                try TableReader.canonical(
+                    condition, of: AttachFixture.definition().names, listColumns: ["project_id"], on: connection)
+            }
+        }
+    }
+
+    @Test(
+        "refuses to own rows that no move could insert",
+        arguments: ["note text NOT NULL", "id2 int GENERATED ALWAYS AS IDENTITY, CHECK (true)"])
+    func ownedRows(column: String) async throws {
+        let fixture = try await AttachFixture(
+            "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, \(column))")
+        let item = column.contains("id2") ? "id2" : "id"
+        try await fixture.connection.execute(script: item == "id2" ? "ALTER TABLE tasks ADD UNIQUE (id2)" : "SELECT 1")
+        let definition = AttachFixture.definition(item: item, ownsRows: true)
+        await #expect(throws: AttachError.self) { try await fixture.attacher.plan(definition) }
+        let plan = try await fixture.attacher.plan(AttachFixture.definition(item: item))
+        #expect(!plan.steps.isEmpty)
     }
 
     @Test("leaves the table as it was found when it is detached") func detach() async throws {

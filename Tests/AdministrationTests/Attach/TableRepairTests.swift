@@ -7,7 +7,9 @@ import Testing
 
 @Suite("brocot check --repair", .database, .timeLimit(.minutes(10))) struct TableRepairTests {
     /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
-    private func repair(_ damage: String) async throws -> (fixture: AttachFixture, found: [String]) {
+    private func repair(_ damage: String, placingRows: Bool = false) async throws -> (
+        fixture: AttachFixture, found: [String]
+    ) {
         let fixture = try await AttachFixture(
             """
             CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
@@ -18,7 +20,7 @@ import Testing
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let definition = try #require(try await repair.definitions(named: "public.tasks").first)
         let findings = try await repair.findings(of: definition)
-        try await repair.repair(definition, findings)
+        try await repair.repair(definition, findings, placingRows: placingRows)
         let left = try await repair.findings(of: definition)
         #expect(left.missing == [] && left.damagedRows == 0 && left.refusal == nil)
         return (fixture, findings.lines)
@@ -67,11 +69,18 @@ import Testing
         #expect(try await fixture.requests() == placed.map { "public.tasks 1 {\($0)} arrive" })
     }
 
-    @Test("asks for rows that went round the triggers to be placed") func unplaced() async throws {
-        let (fixture, found) = try await repair(
-            "SET session_replication_role = replica; INSERT INTO tasks VALUES (7, 1), (6, 1); RESET session_replication_role"
-        )
-        #expect(found == ["rows in a list that have no place: 2"])
+    private static let unplacedRows = """
+        SET session_replication_role = replica; INSERT INTO tasks VALUES (7, 1), (6, 1); RESET session_replication_role
+        """
+
+    @Test("takes rows that are not placed for no damage, and leaves them alone") func unplaced() async throws {
+        let (fixture, found) = try await repair(Self.unplacedRows)
+        #expect(found == ["all is right", "rows of lists that are not placed (new, removed, or never placed): 2"])
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test("asks for them to be placed where it is told so") func placedRows() async throws {
+        let (fixture, _) = try await repair(Self.unplacedRows, placingRows: true)
         #expect(try await fixture.requests() == ["public.tasks 1 {6,7} arrive"])
     }
 

@@ -1,0 +1,124 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("Attached tables of special kinds", .database, .timeLimit(.minutes(10))) struct AttachedTableKindsTests {
+    private func attach(_ script: String, _ arguments: String...) async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: script)
+        let attached = try await BrocotProcess.run(["attach", "public.tasks", "--item", "id"] + arguments)
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        return connection
+    }
+
+    private func drain() async throws {
+        let drained = try await BrocotProcess.run("daemon", "--drain")
+        #expect(drained.exitCode == 0, "\(drained.errors)")
+    }
+
+    private func order(of project: Int, on connection: Connection) async throws -> String {
+        try await connection.query(
+            """
+            SELECT coalesce(string_agg(id::text, '' ORDER BY rank), '') FROM tasks
+            WHERE project_id = \(project) AND rank IS NOT NULL
+            """
+        ).single().decode(0)
+    }
+
+    @Test("rows of a partitioned table are placed, moved, and taken to other partitions by moves and by updates")
+    func partitions() async throws {
+        let connection = try await attach(
+            """
+            CREATE TABLE tasks (id int, project_id int, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
+            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+            INSERT INTO tasks VALUES (1, 1), (2, 1), (3, 1), (4, 2);
+            """, "--list", "project_id")
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks_3 PARTITION OF tasks FOR VALUES IN (3);
+                INSERT INTO tasks VALUES (5, 3), (6, 3);
+                SELECT brocot.move(1, 3, first => true, ordered_table => 'public.tasks');
+                SELECT brocot.move(3, 2, first => true, from_list => 1, ordered_table => 'public.tasks');
+                SELECT brocot.move_items(3, '{6,5}'::int[], last => true, ordered_table => 'public.tasks');
+                """)
+        try await drain()
+        #expect(try await order(of: 1, on: connection) == "31")
+        #expect(try await order(of: 3, on: connection) == "265")
+        try await connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE id IN (3, 6)")
+        try await drain()
+        #expect(try await order(of: 2, on: connection) == "436")
+        #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
+        #expect(try await BrocotProcess.run("check").exitCode == 0)
+    }
+
+    @Test(
+        "updated_at stays when only the rank changes, with a condition or the columns of the trigger",
+        arguments: [
+            """
+            BEFORE UPDATE ON tasks FOR EACH ROW
+            WHEN ((to_jsonb(OLD) - '{rank,rank_num,rank_den}'::text[]) IS DISTINCT FROM (to_jsonb(NEW) - '{rank,rank_num,rank_den}'::text[]))
+            """,
+            "BEFORE UPDATE OF title ON tasks FOR EACH ROW",
+        ])
+    func updatedAt(events: String) async throws {
+        let connection = try await attach(
+            """
+            CREATE TABLE tasks (id int PRIMARY KEY, project_id int, title text, updated_at timestamptz DEFAULT '2000-01-01');
+            CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END';
+            CREATE TRIGGER touch \(events) EXECUTE FUNCTION touch();
+            INSERT INTO tasks VALUES (1, 1, 'a'), (2, 1, 'b');
+            """, "--list", "project_id")
+        try await connection.execute(
+            script: "SELECT brocot.move(1, 2, first => true, ordered_table => 'public.tasks')")
+        try await drain()
+        #expect(try await order(of: 1, on: connection) == "21")
+        let touched: SQL = "SELECT count(*) FROM tasks WHERE updated_at > '2000-01-01'"
+        #expect(try await connection.query(touched).single().decode(0, as: Int.self) == 0)
+        try await connection.execute(script: "UPDATE tasks SET title = 'c' WHERE id = 1")
+        #expect(try await connection.query(touched).single().decode(0, as: Int.self) == 1)
+    }
+
+    @Test("a registry row that no daemon can serve makes its lists wait, and doctor says why")
+    func registryByHand() async throws {
+        let connection = try await attach(
+            "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, gone boolean)", "--list", "project_id")
+        try await connection.execute(
+            script: """
+                INSERT INTO tasks VALUES (1, 1);
+                UPDATE brocot.ordered_tables SET visible = '(nowhere IS NULL)' WHERE name = 'public.tasks';
+                SELECT brocot.move('l', 'a'::text, first => true);
+                """)
+        try await BrocotProcess.expectWaiting(requests: 1, on: connection)
+        let doctor = try await BrocotProcess.run("doctor")
+        #expect(doctor.exitCode == 7 && doctor.output.contains("column \"nowhere\" does not exist"), "\(doctor.output)")
+        try await connection.execute(
+            script: "UPDATE brocot.ordered_tables SET visible = '(gone IS NOT TRUE)' WHERE name = 'public.tasks'")
+        try await drain()
+        #expect(try await order(of: 1, on: connection) == "1")
+    }
+}
+
+extension BrocotProcess {
+    /// Runs a daemon until all but so many requests are decided, and looks that these stay.
+    fileprivate static func expectWaiting(requests: Int, on connection: Connection) async throws {
+        try await withTemporaryFolder { folder in
+            let status = try await RunningBrocot.run(
+                ["daemon"], in: folder, until: "nowhere", databaseURL: TestDatabase.current.url
+            ) { brocot in
+                try await eventually("only \(requests) requests wait") {
+                    try await connection.query("SELECT FROM brocot.move_requests").count == requests
+                }
+                brocot.send(SIGTERM)
+            }
+            #expect(status == 0)
+        }
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == requests)
+    }
+}
