@@ -1,4 +1,5 @@
 import Brocot
+import Foundation
 import LibPQ
 import TestPostgres
 import Testing
@@ -18,6 +19,20 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: "list") == ["b", "a", "c", "d", "e", "f"])
         try await client.place(["b"], .at(100), in: "list")
         #expect(try await fixture.items(of: "list") == ["a", "c", "d", "e", "f", "b"])
+    }
+
+    @Test("single items, and keys that are numbers or UUIDs, which PostgreSQL prints in lower case")
+    func otherKeys() async throws {
+        let fixture = try await LibraryFixture()
+        let (board, card) = (UUID(), UUID())
+        let list = ListIdentifier(board)
+        try await fixture.client.place(card, .last, in: list)
+        try await fixture.client.place([1, 2], .before(card), in: list)
+        try await fixture.client.place("a", .after(1), in: list)
+        try await fixture.client.transaction { transaction in try transaction.remove(2, from: list) }
+        #expect(try await fixture.items(of: board.uuidString.lowercased()) == ["1", "a", card.uuidString.lowercased()])
+        try await fixture.client.place(1, .first, in: ListIdentifier(7), from: board.itemKey)
+        #expect(try await fixture.items(of: "7") == ["1"])
     }
 
     @Test("place, from another list: there they are gone")

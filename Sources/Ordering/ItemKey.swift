@@ -1,0 +1,51 @@
+import FoundationEssentials
+
+/// A value that names an item or a list by the text that PostgreSQL prints for it.
+public protocol ItemKey: Sendable {
+    /// The text: `42`, or `6d2d3d5e-0c2b-4a54-9df4-6a5ea5b4b1f0`.
+    var itemKey: String { get }
+}
+
+extension String: ItemKey {
+    /// The text itself.
+    public var itemKey: String { self }
+}
+
+extension Int: ItemKey {
+    /// The number in decimal.
+    public var itemKey: String { String(self) }
+}
+
+extension Int64: ItemKey {
+    /// The number in decimal.
+    public var itemKey: String { String(self) }
+}
+
+extension Int32: ItemKey {
+    /// The number in decimal.
+    public var itemKey: String { String(self) }
+}
+
+extension UUID: ItemKey {
+    /// In lower case, as PostgreSQL has it: `uuidString` is in upper case, and would name another item.
+    public var itemKey: String { uuidString.lowercased() }
+}
+
+extension ListIdentifier {
+    /// A list whose key is a number or a UUID.
+    ///
+    /// - Parameters:
+    ///   - list: the value of its list column.
+    ///   - orderedTable: its name in `brocot.ordered_tables`.
+    public init(_ list: some ItemKey, of orderedTable: String = "items") {
+        self.init(orderedTable: orderedTable, list: list.itemKey)
+    }
+}
+
+extension Placement {
+    /// Directly before an anchor whose key is a number or a UUID.
+    public static func before(_ anchor: some ItemKey) -> Placement { .before(anchor.itemKey) }
+
+    /// Directly after an anchor whose key is a number or a UUID.
+    public static func after(_ anchor: some ItemKey) -> Placement { .after(anchor.itemKey) }
+}
