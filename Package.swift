@@ -91,6 +91,7 @@ let package = Package(
                 "set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql", "enqueue.sql",
                 "pages.sql", "page-by-rank.sql", "page-by-position.sql", "list-sizes.sql", "list-sizes-moves.sql",
                 "at-once.sql", "at-once-move.sql", "at-once-function.sql", "at-once-statements.sql",
+                "attach-table.sql", "attach-moves.sql", "attach-random-moves.sql", "attach-triggers.sql",
             ],
             swiftSettings: strict),
 
@@ -141,7 +142,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ClientTests", dependencies: ["TestPostgres", subprocess],
-            exclude: ["Django", "requirements.txt"], swiftSettings: strict),
+            exclude: ["Django", "Python", "requirements.txt"], swiftSettings: strict),
         .testTarget(
             name: "SQLFunctionTests",
             dependencies: [
