@@ -15,7 +15,19 @@ struct ClientTests {
         "a Django project tests its moves in transactions that are rolled back, without a daemon",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func django() async throws {
-        let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Django").path
+        try await runTests(of: "Django", count: 6)
+    }
+
+    @Test(
+        "psycopg and SQLAlchemy insert, read, page and move rows of an attached table",
+        .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
+    func psycopgAndSQLAlchemy() async throws {
+        try await runTests(of: "Python", count: 8)
+    }
+
+    /// Runs the tests of a folder with pytest, of which there are so many.
+    private func runTests(of folder: String, count: Int) async throws {
+        let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: folder).path
         let result = try await Subprocess.run(
             .path(.init(try #require(Self.python))),
             arguments: ["-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-q"],
@@ -25,7 +37,7 @@ struct ClientTests {
             ]), workingDirectory: .init(project), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         let printed = result.standardOutput + result.standardError
         #expect(result.terminationStatus.isSuccess, "\(printed)")
-        #expect(printed.contains("4 passed"), "\(printed)")
+        #expect(printed.contains("\(count) passed"), "\(printed)")
     }
 
     /// The `brocot` that was built with the tests.

@@ -50,6 +50,18 @@ class CardTests(TestCase):
         self.milk.save()
         self.assertEqual(self.titles(self.done), ["milk"])
 
+    def test_pages_follow_each_other(self):
+        call("move_now", self.todo.id, self.bread.id, after=self.milk.id, ordered_table="public.board_card")
+        first = Card.objects.filter(column=self.todo).order_by("rank")[:2]
+        self.assertEqual([card.title for card in first], ["milk", "bread"])
+        rest = Card.objects.filter(column=self.todo, rank__gt=first[1].rank).order_by("rank")
+        self.assertEqual([card.title for card in rest], ["eggs"])
+
+    def test_cards_that_are_there_already_are_left_alone(self):
+        cards = [Card(id=self.milk.id, column=self.todo, title="x"), Card(column=self.todo, title="tea")]
+        Card.objects.bulk_create(cards, ignore_conflicts=True)
+        self.assertEqual(self.titles(self.todo), ["milk", "eggs", "bread", "tea"])
+
     def test_a_rejection_leaves_the_transaction_usable_after_a_savepoint(self):
         with pytest.raises(DatabaseError) as caught, transaction.atomic():
             call("move_now", self.todo.id, self.bread.id, after=self.bread.id, ordered_table="public.board_card")
