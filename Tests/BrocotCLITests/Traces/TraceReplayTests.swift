@@ -15,29 +15,75 @@ struct TraceReplayTests {
     // Typed one by one, those are no blocks.
     private static let manners = replaysAll ? TraceRequests.Manner.allCases : [.anchors, .positions]
 
+    /// The recordings' lists in `brocot.items` in each manner, and by anchors in tables of the user's.
     @Test(arguments: names, manners)
     func replay(_ name: String, _ manner: TraceRequests.Manner) async throws {
+        try await replay(name, manner, in: .builtIn)
+    }
+
+    @Test(arguments: names, [Place.columns, .joinTable])
+    func replayInAttachedTable(_ name: String, _ place: Place) async throws {
+        try await replay(name, .anchors, in: place)
+    }
+
+    /// Where the items of the recorded text are.
+    enum Place: String {
+        case builtIn
+        /// A table of the user's: its rows are there before, and stay when they are removed.
+        case columns
+        /// A table of the user's whose rows moves insert and delete.
+        case joinTable
+
+        var orderedTable: String { self == .builtIn ? "items" : "public.characters" }
+        var relation: String { self == .builtIn ? "brocot.items" : orderedTable }
+    }
+
+    /// Makes the table of the user's, with rows for these items unless moves insert them.
+    private func createTable(_ place: Place, _ items: [String], on connection: Connection) async throws {
+        guard place != .builtIn else { return }
+        try await connection.execute(script: "CREATE TABLE characters (list text, item text, PRIMARY KEY (list, item))")
+        if place == .columns {
+            try await connection.execute("INSERT INTO characters SELECT 'text', item FROM unnest(\(items)) AS item")
+        }
+        let attached = try await BrocotProcess.run(
+            ["attach", "public.characters", "--item", "item", "--list", "list"]
+                + (place == .joinTable ? ["--owns-rows"] : []))
+        try #require(attached.exitCode == 0, "\(attached.errors)")
+        // What was there is not in the recorded text before it is typed.
+        try await connection.execute(
+            script: """
+                BEGIN; SELECT set_config('brocot.writing', 'public.characters', true);
+                UPDATE characters SET rank = NULL, rank_num = NULL, rank_den = NULL; COMMIT;
+                """)
+        try await connection.execute("VACUUM ANALYZE characters")
+    }
+
+    private func replay(_ name: String, _ manner: TraceRequests.Manner, in place: Place) async throws {
         let trace = try await Trace.load(name)
         let script = TraceRequests(trace, manner)
         let connection = try await TestDatabase.current.connect()
+        try await createTable(place, Array(script.characters.keys), on: connection)
         let clock = ContinuousClock()
         let start = clock.now
         let memory = try await DaemonProcess.run(url: TestDatabase.current.url) {
             for first in stride(from: 0, to: script.requests.count, by: 1_000) {
-                try await enqueue(script.requests[first..<min(first + 1_000, script.requests.count)], on: connection)
+                try await enqueue(
+                    script.requests[first..<min(first + 1_000, script.requests.count)], in: place, on: connection)
             }
             try await waitUntilNothingIsPending(on: connection)
         }
-        try await expectOutcome(script, trace, on: connection)
+        try await expectOutcome(script, trace, in: place, on: connection)
         let seconds = (clock.now - start) / .seconds(1)
-        try await report(name, manner, script, seconds: seconds, memory: memory, on: connection)
+        try await report("\(name) in \(place)", manner, script, seconds: seconds, memory: memory, on: connection)
     }
 
-    private func enqueue(_ requests: ArraySlice<TraceRequests.Request>, on connection: Connection) async throws {
+    private func enqueue(
+        _ requests: ArraySlice<TraceRequests.Request>, in place: Place, on connection: Connection
+    ) async throws {
         try await connection.execute(
             """
-            INSERT INTO brocot.move_requests (list, items, placement, anchor, position)
-            SELECT 'text', string_to_array(items, ','), placement, anchor, position
+            INSERT INTO brocot.move_requests (ordered_table, list, items, placement, anchor, position)
+            SELECT \(place.orderedTable), 'text', string_to_array(items, ','), placement, anchor, position
             FROM unnest(\(requests.map(\.items)), \(requests.map(\.placement)), \(requests.map(\.anchor)),
                 \(requests.map(\.position))) WITH ORDINALITY AS r (items, placement, anchor, position, number)
             ORDER BY number
@@ -57,8 +103,13 @@ struct TraceReplayTests {
         }
     }
 
-    private func expectOutcome(_ script: TraceRequests, _ trace: Trace, on connection: Connection) async throws {
-        let items = try await connection.query("SELECT item FROM brocot.items WHERE list = 'text' ORDER BY rank")
+    private func expectOutcome(
+        _ script: TraceRequests, _ trace: Trace, in place: Place, on connection: Connection
+    ) async throws {
+        let items = try await connection.query(
+            """
+            SELECT item FROM \(unsafeRaw: place.relation) WHERE list = 'text' AND rank IS NOT NULL ORDER BY rank
+            """)
         let text = try items.compactMap { script.characters[try $0.decode(0, as: String.self)] }
         #expect(items.count == trace.endContent.unicodeScalars.count)
         #expect(text.elementsEqual(trace.endContent.unicodeScalars), "the text differs from the recording's")

@@ -37,7 +37,7 @@ extension RunRecord {
     /// A request that was committed before another of its list was sent is applied before that.
     private func orderViolations() -> [String] {
         let times = Dictionary(asked.map { ($0.identifier, $0) }) { first, _ in first }
-        var latestSent: [String: AskedRequest] = [:]
+        var latestSent: [ListIdentifier: AskedRequest] = [:]
         var found: [String] = []
         for outcome in outcomes {
             guard let request = times[outcome.identifier] else { continue }
@@ -56,7 +56,7 @@ extension RunRecord {
     /// Requests of one statement are visible at once: they are applied in the order of their ids.
     private func identifierViolations(_ times: [Int64: AskedRequest]) -> [String] {
         struct Statement: Hashable {
-            let list: String
+            let list: ListIdentifier
             let sentAt: ContinuousClock.Instant
         }
         var latest: [Statement: Int64] = [:]
@@ -77,19 +77,22 @@ extension RunRecord {
     /// Plain arrays, to which the same is done in the same order, end up the same.
     private func modelViolations() -> [String] {
         let moves = Dictionary(asked.map { ($0.identifier, $0.move) }) { first, _ in first }
-        var model = ListModel(ownsRows: true)
+        var models = Dictionary(
+            uniqueKeysWithValues: TableKind.allCases.map { ($0.name, FaultTables.model(of: $0)) })
         var found: [String] = []
         for outcome in outcomes {
             guard let move = moves[outcome.identifier] else { continue }
-            let expected = model.apply(move)?.rawValue
+            let expected = models[move.list.orderedTable]?.apply(move)?.rawValue
             if outcome.errorCode != expected {
                 found.append(
                     "request \(outcome.identifier) was \(outcome.errorCode ?? "applied"), not \(expected ?? "applied")")
             }
         }
-        for list in Set(lists.keys).union(model.lists.keys).sorted()
-        where lists[list] ?? [] != model.lists[list]?.placed ?? [] {
-            found.append("list \(list) is \(lists[list] ?? []), not \(model.lists[list]?.placed ?? [])")
+        let modelled = models.flatMap { table, model in model.lists.keys.map { ListIdentifier($0, of: table) } }
+        for list in Set(lists.keys).union(modelled).sorted(by: { $0.description < $1.description }) {
+            let expected = models[list.orderedTable]?.lists[list.list]?.placed ?? []
+            guard lists[list] ?? [] != expected else { continue }
+            found.append("list \(list) is \(lists[list] ?? []), not \(expected)")
         }
         return found
     }

@@ -1,4 +1,6 @@
 import LibPQ
+import Ordering
+import OrderingModel
 
 /// What is left of a run: what was asked for, and what the database has.
 package struct RunRecord: Sendable {
@@ -15,27 +17,32 @@ package struct RunRecord: Sendable {
     /// In the order of `(applied_at, id)`.
     let outcomes: [Outcome]
     /// The items of each list, in order.
-    let lists: [String: [String]]
+    let lists: [ListIdentifier: [String]]
     let pendingCount: Int
 
     /// Reads the database. Rows of the log with negative ids are nobody's.
     package static func read(_ asked: [AskedRequest], on connection: Connection) async throws -> RunRecord {
         let log = try await connection.query(
             """
-            SELECT id, idempotency_key, list, items, placement, anchor, position, from_list, error_code
+            SELECT id, idempotency_key, ordered_table, list, items, placement, anchor, position, from_list, error_code
             FROM brocot.move_log WHERE id > 0 ORDER BY applied_at, id
             """)
         let outcomes = try log.map { row in
             Outcome(
                 identifier: try row.decode(0), key: try row.decode(1),
                 columns: RequestColumns(
-                    list: try row.decode(2), items: try row.decode(3), placement: try row.decode(4),
-                    anchor: try row.decode(5), position: try row.decode(6), source: try row.decode(7)),
-                errorCode: try row.decode(8))
+                    orderedTable: try row.decode(2), list: try row.decode(3), items: try row.decode(4),
+                    placement: try row.decode(5), anchor: try row.decode(6), position: try row.decode(7),
+                    source: try row.decode(8)),
+                errorCode: try row.decode(9))
         }
-        var lists: [String: [String]] = [:]
-        for row in try await connection.query("SELECT list, item FROM brocot.items ORDER BY list, rank") {
-            lists[try row.decode(0), default: []].append(try row.decode(1))
+        let registered = try await connection.query("SELECT name FROM brocot.ordered_tables")
+            .map { try $0.decode(0, as: String.self) }
+        var lists: [ListIdentifier: [String]] = [:]
+        for kind in TableKind.allCases where registered.contains(kind.name) {
+            for row in try await connection.query(FaultTables.rows(of: kind)) {
+                lists[ListIdentifier(try row.decode(0), of: kind.name), default: []].append(try row.decode(1))
+            }
         }
         let pending: Int = try await connection.query("SELECT count(*) FROM brocot.move_requests")[0].decode(0)
         return RunRecord(asked: asked, outcomes: outcomes, lists: lists, pendingCount: pending)

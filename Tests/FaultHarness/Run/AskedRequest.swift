@@ -24,6 +24,7 @@ package struct AskedRequest: Sendable {
 
 /// A request as the queue's columns have it.
 struct RequestColumns: Hashable, Sendable {
+    let orderedTable: String
     let list: String
     let items: [String]
     let placement: String
@@ -32,6 +33,7 @@ struct RequestColumns: Hashable, Sendable {
     let source: String?
 
     init(_ move: Move) {
+        orderedTable = move.list.orderedTable
         list = move.list.list
         items = move.items
         source = move.source?.list
@@ -47,11 +49,16 @@ struct RequestColumns: Hashable, Sendable {
     }
 
     init(
-        list: String, items: [String], placement: String, anchor: String?, position: Int?, source: String?
+        orderedTable: String, list: String, items: [String], placement: String, anchor: String?, position: Int?,
+        source: String?
     ) {
+        self.orderedTable = orderedTable
         (self.list, self.items, self.placement) = (list, items, placement)
         (self.anchor, self.position, self.source) = (anchor, position, source)
     }
 
-    var lists: [String] { source.map { [list, $0] } ?? [list] }
+    /// Each with the name of its table.
+    var lists: [ListIdentifier] {
+        (source.map { [list, $0] } ?? [list]).map { ListIdentifier($0, of: orderedTable) }
+    }
 }

@@ -91,7 +91,7 @@ struct Enqueuer {
         let columns = RequestColumns(move)
         return """
             SELECT brocot.enqueue(
-                'items', \(columns.list), \(columns.items), \(columns.placement), \(columns.anchor as String?),
+                \(columns.orderedTable), \(columns.list), \(columns.items), \(columns.placement), \(columns.anchor as String?),
                 \(columns.position as Int?)::bigint, \(columns.source as String?), 'insert', \(key))
             """
     }
@@ -99,12 +99,12 @@ struct Enqueuer {
     private static func insertion(_ moves: [Move], _ keys: [String]) -> SQL {
         let columns = moves.map(RequestColumns.init)
         return """
-            INSERT INTO brocot.move_requests (list, items, placement, anchor, position, from_list, idempotency_key)
-            SELECT list, string_to_array(items, ','), placement, anchor, position::bigint, from_list, key
+            INSERT INTO brocot.move_requests (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key)
+            SELECT ordered_table, list, string_to_array(items, ','), placement, anchor, position::bigint, from_list, key
             FROM unnest(
-                \(columns.map(\.list)), \(columns.map { $0.items.joined(separator: ",") }), \(columns.map(\.placement)),
+                \(columns.map(\.orderedTable)), \(columns.map(\.list)), \(columns.map { $0.items.joined(separator: ",") }), \(columns.map(\.placement)),
                 \(columns.map(\.anchor)), \(columns.map { $0.position.map(String.init) }), \(columns.map(\.source)), \(keys)
-            ) WITH ORDINALITY AS asked (list, items, placement, anchor, position, from_list, key, number)
+            ) WITH ORDINALITY AS asked (ordered_table, list, items, placement, anchor, position, from_list, key, number)
             ORDER BY number
             RETURNING id
             """

@@ -221,9 +221,12 @@ package struct FaultRun: Sendable {
         let name = "enqueuer\(number)"
         let own = configuration.requests / configuration.enqueuers
         var generator = SeededGenerator(seed: configuration.seed &+ UInt64(number) &+ 1)
-        var moves = RandomMoves(
-            generator: generator, orderedTable: "items", lists: skewedLists, items: (1...40).map(String.init),
-            longestBlock: 5, changesOfList: 5)
+        var moves = TableKind.allCases.enumerated().map { offset, kind in
+            RandomMoves(
+                generator: SeededGenerator(seed: generator.next() &+ UInt64(offset)), orderedTable: kind.name,
+                lists: kind == .builtIn ? skewedLists : FaultTables.lists(of: kind, like: injector.lists),
+                items: FaultTables.items(of: kind), longestBlock: 5, changesOfList: 5)
+        }
         var enqueuer = Enqueuer(
             name: name, url: servers.url(ports: injector.enqueuerProxy.ports, role: .requester, applicationName: name))
         while enqueuer.asked.count < own || !progress.isOver {
@@ -232,7 +235,8 @@ package struct FaultRun: Sendable {
             // Small statements mostly, and now and then a large one.
             let largest = Int.random(in: 0..<20, using: &generator) == 0 ? 400 : 20
             let size = max(1, min(allowed, Int.random(in: 1...largest, using: &generator)))
-            try await enqueuer.ask(for: (0..<size).map { _ in moves.next() })
+            try await enqueuer.ask(
+                for: (0..<size).map { _ in moves[max(0, Int.random(in: -1..<moves.count, using: &generator))].next() })
             // Whoever is ahead of the faults goes on slowly, so that there is something to do at every one.
             let longestPause = allowed > 0 ? 10 : 100
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...longestPause, using: &generator)))

@@ -44,6 +44,7 @@ package actor ReplicatedServers {
         try await administrator.execute("CREATE DATABASE \(identifier: Self.database) TEMPLATE template0")
         let owner = try await Self.connect(to: clusters[0], database: Self.database)
         _ = try await Migrator(connection: owner).up()
+        try await owner.execute(script: FaultTables.definition)
         // The copy has the passwords of the first.
         firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
         for role in GrantedRole.allCases {
