@@ -45,6 +45,68 @@ struct MoveNowSurroundingsTests {
         #expect(try await order("SELECT DISTINCT path FROM public.seen") == "hostile, public, pg_catalog")
     }
 
+    @Test(
+        "does not find a row that left its list while the call waited for the row",
+        arguments: ["move_now(1, 1, last => true", "move_items_now(1, ARRAY[1, 3], last => true"])
+    func rowLeaves(call: String) async throws {
+        let caller = try await SQLCaller()
+        try await caller.createTasks(lists: ["1"], items: ["1", "2", "3"])
+        try await caller.connection.execute(
+            script: "SELECT brocot.move_items_now(1, ARRAY[1, 2, 3], last => true, ordered_table => 'public.tasks')")
+        let application = try await TestDatabase.current.connect()
+        try await application.execute(
+            script: """
+                BEGIN; UPDATE tasks SET board = 2, rank = NULL, rank_num = NULL, rank_den = NULL WHERE id = 1
+                """)
+        let statement = SQL(unsafeRaw: "SELECT brocot.\(call), ordered_table => 'public.tasks')")
+        async let rejection = Self.rejection(of: statement, on: caller)
+        let observer = try await TestDatabase.current.connect()
+        try await eventually("the call waits for the row") {
+            try await !observer.query(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            ).isEmpty
+        }
+        try await application.execute(script: "COMMIT")
+        #expect(try await rejection == .itemNotFound)
+        #expect(try await caller.lists(of: "tasks", list: "board", item: "id") == ["1": ["2", "3"]])
+    }
+
+    private static func rejection(of statement: SQL, on caller: SQLCaller) async throws -> Rejection.Code? {
+        do throws(PostgresError) {
+            try await caller.connection.execute(statement)
+            return nil
+        } catch {
+            guard let code = SQLCaller.code(of: error) else { throw error }
+            return code
+        }
+    }
+
+    @Test("reads columns of any name, also of those that its own statements use")
+    func namesOfColumns() async throws {
+        let caller = try await SQLCaller()
+        try await caller.connection.execute(
+            script: """
+                CREATE TABLE steps (
+                    key int PRIMARY KEY, number int, place numeric, place_num bigint, place_den bigint, relation text, moved int,
+                    start int, item int, list text, stored int);
+                CREATE UNIQUE INDEX ON steps (number, place);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, rank_column, owns_rows)
+                VALUES ('public.steps.place', 'public', 'steps', '{number}', 'key', 'place', false);
+                INSERT INTO steps (key, number) SELECT key, 1 FROM generate_series(1, 5) AS key;
+                SELECT brocot.move_items_now(1, ARRAY[1, 2, 3, 4, 5], last => true, ordered_table => 'public.steps.place');
+                SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.steps.place');
+                SELECT brocot.make_place_functions('public.steps.place');
+                SELECT brocot.move_now(1, 3, before => 1, ordered_table => 'public.steps.place'),
+                    brocot.move_items_now(1, ARRAY[4, 2], after => 5, ordered_table => 'public.steps.place'),
+                    brocot.remove_now(1, 1, ordered_table => 'public.steps.place'),
+                    brocot.move_now(2, 3, last => true, from_list => 1, ordered_table => 'public.steps.place'),
+                    brocot.move_now(1, 2, at => 1, ordered_table => 'public.steps.place');
+                """)
+        let rows = try await caller.connection.query(
+            "SELECT string_agg(number || ':' || key, ' ' ORDER BY number, place) FROM steps WHERE place IS NOT NULL")
+        #expect(try rows[0].decode(0, as: String.self) == "1:5 1:2 1:4 2:3")
+    }
+
     /// The servers of the tests don't compile, but most others do.
     @Test("is not compiled: where a function forbids a step that has no other way, a plan seems to cost 10^10")
     func isNotCompiled() async throws {

@@ -122,6 +122,7 @@ enum AllowedRights {
         routine brocot.request_status(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.resume(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.retry(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.simplest_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_placement(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.skip_duplicate_request() |  |  |  |  |
