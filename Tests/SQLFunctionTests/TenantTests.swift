@@ -21,14 +21,16 @@ struct TenantTests {
                 VALUES (1, 1, '\(tenants[0])'), (2, 1, '\(tenants[0])'), (3, 2, '\(tenants[1])'), (4, 2, '\(tenants[1])');
                 SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.cards'),
                     brocot.move_items_now(2, ARRAY[3, 4], last => true, ordered_table => 'public.cards');
+                SELECT brocot.make_place_functions('public.cards');
                 ALTER TABLE cards ENABLE ROW LEVEL SECURITY;
-                CREATE POLICY own ON cards USING (tenant = current_user);
+                CREATE POLICY own ON cards USING (tenant = current_user)
+                    WITH CHECK (tenant = current_user AND board IN (1, 3) = (current_user = '\(tenants[0])'));
                 """)
         for tenant in tenants {
             try await connection.execute(
                 script: """
                     CREATE ROLE \(tenant); GRANT USAGE ON SCHEMA brocot TO \(tenant);
-                    GRANT SELECT, UPDATE ON cards TO \(tenant); GRANT SELECT ON brocot.ordered_tables TO \(tenant);
+                    GRANT SELECT, INSERT, UPDATE ON cards TO \(tenant); GRANT SELECT ON brocot.ordered_tables TO \(tenant);
                     GRANT INSERT (ordered_table, list, items, placement, anchor, position, from_list, missing, rebalanced_rows)
                         ON brocot.move_log TO \(tenant);
                     GRANT USAGE ON SEQUENCE brocot.move_requests_id_seq TO \(tenant);
@@ -65,6 +67,7 @@ struct TenantTests {
             "move_now(99, 3, last => true, ordered_table => 'public.cards')",
             "move_now(1, 3, last => true, ordered_table => 'public.cards')",
             "move_now(1, 3, last => true, from_list => 2, ordered_table => 'public.cards')",
+            "move_items_now(2, ARRAY[3, 4], first => true, ordered_table => 'public.cards')",
         ])
     func others(call: String) async throws {
         try await prepared { connection, tenant in
@@ -89,6 +92,47 @@ struct TenantTests {
             #expect(error?.sqlState?.rawValue == "RK004")
             try await connection.execute("SELECT brocot.remove_now(2, 3, ordered_table => 'public.cards')")
             #expect(try await order(connection) == "1,2,3,4")
+        }
+    }
+
+    /// Each error, with all that the server tells: the other's list 2, and list 4, which is not there.
+    @Test(
+        "one's own item goes into no list of the other's, and the error is the same where there is no such list",
+        arguments: ["move_now(%, 1, first => true", "move_items_now(%, ARRAY[1, 2], last => true"])
+    func intoOthersList(call: String) async throws {
+        try await prepared { connection, tenant in
+            var errors: [PostgresError] = []
+            for list in ["2", "4"] {
+                try await connection.execute(script: "SET ROLE \(tenant(0))")
+                let error = await #expect(throws: PostgresError.self) {
+                    try await connection.execute(
+                        SQL(
+                            unsafeRaw:
+                                "SELECT brocot.\(call.replacing("%", with: list)), from_list => 1, ordered_table => 'public.cards')"
+                        ))
+                }
+                errors.append(try #require(error))
+            }
+            #expect(errors.map { $0.sqlState?.rawValue } == ["42501", "42501"])
+            #expect(errors[0].message == errors[1].message)
+            #expect(errors[0].detail == errors[1].detail)
+            #expect(try await order(connection) == "1,2,3,4")
+        }
+    }
+
+    @Test("positions count what is one's own, and removing everything leaves the other's list alone")
+    func ownPositions() async throws {
+        try await prepared { connection, tenant in
+            try await connection.execute(
+                script: """
+                    SET ROLE \(tenant(1)); SELECT brocot.move_now(2, 3, at => 1, ordered_table => 'public.cards');
+                    SET ROLE \(tenant(0)); SELECT brocot.remove_items_now(1, ARRAY[1, 2, 3, 4], ordered_table => 'public.cards'),
+                        brocot.remove_items_now(2, ARRAY[1, 2, 3, 4], ordered_table => 'public.cards');
+                    RESET ROLE;
+                    """)
+            let placed = try await connection.query(
+                "SELECT string_agg(id::text, ',' ORDER BY rank) FROM cards WHERE rank IS NOT NULL")
+            #expect(try placed[0].decode(0, as: String.self) == "4,3")
         }
     }
 }
