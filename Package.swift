@@ -165,7 +165,7 @@ let package = Package(
         .testTarget(
             name: "AttackTests",
             dependencies: [
-                "Administration", "LibPQ", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres",
+                "Administration", "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -29,6 +29,7 @@ import Testing
     @Test("after random histories") func randomHistories() async throws {
         let seed =
             ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
+        print("BROCOT_PLAN_SEED=\(seed), \(Self.count) histories")
         for number in 0..<UInt64(Self.count) {
             let connection = try await TestDatabase.current.connect()
             var fuzz = StatisticsFuzz(seed: seed &+ number)
