@@ -24,7 +24,9 @@ struct CapacityPlanTests {
     @Test("Unplaced rows are counted along the index of list and rank", arguments: StatisticsHistory.all)
     func unplacedCount(_ history: StatisticsHistory) async throws {
         let plan = try await plan(of: statements.unplacedCount, after: history)
-        #expect(plan.contains("using items_list_rank_key"), "\(plan)")
+        // From version 17 on, the server knows that a NOT NULL column has no NULL, and reads nothing.
+        #expect(
+            plan.contains("using items_list_rank_key") || plan.contains("One-Time Filter: false"), "\(plan)")
     }
 
     @Test("The last rebalancings are read along their own index", arguments: StatisticsHistory.all)
