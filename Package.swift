@@ -102,7 +102,7 @@ let package = Package(
             name: "EditingTraces", dependencies: [subprocess], path: "Tests/EditingTraces", swiftSettings: strict),
         .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
         .target(
-            name: "OrderingModel", dependencies: ["Ordering", "SeededRandom", "SternBrocot"],
+            name: "OrderingModel", dependencies: ["LibPQ", "Ordering", "SeededRandom", "SternBrocot"],
             path: "Tests/OrderingModel", swiftSettings: strict),
         .target(
             name: "FaultHarness",

@@ -23,14 +23,14 @@ struct ModelTests {
         let count = [20, 60, 700].randomElement(using: &generator) ?? 60
         let items = table.items(count)
         var usedKeys: Set<String> = []
-        try await table.create(lists: lists, items: items, in: &model, fixture)
+        try await table.create(lists: lists, items: items, in: &model, fixture.connection)
         var moves = RandomMoves(
             generator: SeededGenerator(seed: seed &+ 1),
             orderedTable: table.name,
             lists: lists, items: items, longestBlock: 50, rejectingMissing: 20, arriving: 6)
         var done = 0
         while done < Self.requests {
-            try await table.change(lists: lists, items: items, in: &model, &generator, fixture)
+            try await table.change(lists: lists, items: items, in: &model, &generator, fixture.connection)
             let size = Int.random(in: 1...600, using: &generator)
             let batch = (0..<size).map { _ in moves.next() }
             // Now and then a key comes again: such a request is skipped.
@@ -56,7 +56,7 @@ struct ModelTests {
             let outcomes = try await fixture.outcomes(since: ids.first ?? 0)
             let actual = ids.map { outcomes[$0] }
             try #require(actual == expected, "seed \(seed), after \(done) requests")
-            let stored = try await table.stored(fixture)
+            let stored = try await table.stored(fixture.connection)
             for list in lists {
                 try #require(
                     stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed), list \(list), after \(done)")

@@ -159,7 +159,7 @@ struct MoveTests {
     func removalOfUsersRows() async throws {
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: false)
-        try await ModelTable.deferrable.create(lists: ["1"], items: ["1", "2"], in: &model, fixture)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1", "2"], in: &model, fixture.connection)
         let list = ListIdentifier(orderedTable: "public.tasks", list: "1")
         try await fixture.enqueue([
             Move(list: list, items: ["1", "2"], action: .place(.last)), Move(list: list, items: ["1"], action: .remove),

@@ -49,7 +49,7 @@ struct RejectionTests {
     func missingColumns(change: String) async throws {
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: false)
-        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
         try await fixture.connection.execute(script: change)
         let ids = try await fixture.enqueue([
             place(["1"], .first, in: "1", table: "public.tasks"), place(["1"], .first),
@@ -69,7 +69,7 @@ struct RejectionTests {
     func invalidKey(key: String) async throws {
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: false)
-        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
         let moves = [
             place(["1"], .last, in: key, table: "public.tasks"),
             place(["1"], .after(key.isEmpty ? "y" : key), in: "1", table: "public.tasks"),
@@ -100,7 +100,7 @@ struct RejectionTests {
     @Test("item_not_found: a missing row of a table of the user's is never inserted") func missingRow() async throws {
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: false)
-        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
         #expect(try await codes([place(["1", "7"], .first, in: "1", table: "public.tasks")]) == ["item_not_found"])
     }
 

@@ -10,27 +10,30 @@ import Testing
 struct MoveNowModelTests {
     /// How many moves each case makes: BROCOT_DIRECT_MOVES.
     private static let moves =
-        ProcessInfo.processInfo.environment["BROCOT_DIRECT_MOVES"].flatMap(Int.init) ?? 1_500
+        ProcessInfo.processInfo.environment["BROCOT_DIRECT_MOVES"].flatMap(Int.init) ?? 800
     private static let lists = ["1", "2", "3"]
 
-    /// Who decides what the queue is asked for.
+    /// Who decides the requests of the queue.
     enum Decider: CaseIterable {
         case daemon, applyPending
     }
 
-    @Test("in turn with the queue", .database, arguments: [true, false], Decider.allCases)
-    func inTurn(ownsRows: Bool, decider: Decider) async throws {
+    @Test("in turn with the queue, in every kind of table", .database, arguments: ModelTable.allCases, Decider.allCases)
+    func inTurn(table: ModelTable, decider: Decider) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
-        print("seed \(seed), \(Self.moves) moves, \(ownsRows ? "built-in table" : "table of the user's"), \(decider)")
+        print("seed \(seed), \(Self.moves) moves, \(table), \(decider)")
         var generator = SeededGenerator(seed: seed)
-        let items = (1...([12, 40, 200].randomElement(using: &generator) ?? 12)).map(String.init)
+        let items = table.items([12, 40, 200].randomElement(using: &generator) ?? 12)
+        let lists = Array(table.lists.prefix(3))
         let caller = try await SQLCaller()
-        var model = try await Self.prepare(caller, items: items, ownsRows: ownsRows)
+        var model = ListModel(ownsRows: table.ownsRows)
+        try await table.create(lists: lists, items: items, in: &model, caller.connection)
         var random = RandomMoves(
-            generator: SeededGenerator(seed: seed &+ 1), orderedTable: ownsRows ? "items" : "public.tasks",
-            lists: Self.lists, items: items, longestBlock: 10, rejectingMissing: 20)
+            generator: SeededGenerator(seed: seed &+ 1), orderedTable: table.name, lists: lists, items: items,
+            longestBlock: 10, rejectingMissing: 20)
         var (done, expected): (Int, [Int64: Rejection.Code?]) = (0, [:])
         while done < Self.moves {
+            try await table.change(lists: lists, items: items, in: &model, &generator, caller.connection)
             for _ in 0..<Int.random(in: 1...40, using: &generator) {
                 let move = random.next()
                 let rejection = try await caller.apply(move)
@@ -46,7 +49,11 @@ struct MoveNowModelTests {
             case .daemon: try await caller.drain()
             case .applyPending: try await caller.connection.execute("SELECT brocot.apply_pending()")
             }
-            try await Self.expect(model, caller, ownsRows: ownsRows, "seed \(seed), after \(done)")
+            let stored = try await table.stored(caller.connection)
+            for list in lists {
+                try #require(
+                    stored[list] ?? [] == model.lists[list]?.placed ?? [], "seed \(seed), list \(list), after \(done)")
+            }
         }
         for row in try await caller.connection.query("SELECT id, error_code FROM brocot.move_log WHERE NOT direct") {
             let id = try row.decode(0, as: Int64.self)

@@ -1,9 +1,8 @@
 import LibPQ
-import OrderingModel
 import SeededRandom
 
 /// A table whose order random requests change, beside the model that says how it must end.
-enum ModelTable: String, CaseIterable {
+package enum ModelTable: String, CaseIterable, Sendable {
     case items
     /// A table of the user's with a deferrable key on list and rank.
     case deferrable
@@ -14,10 +13,10 @@ enum ModelTable: String, CaseIterable {
     /// A join table, whose rows moves insert and delete, as applications do meanwhile.
     case owningRows
 
-    var ownsRows: Bool { self == .items || self == .owningRows }
+    package var ownsRows: Bool { self == .items || self == .owningRows }
 
     /// What requests call it.
-    var name: String {
+    package var name: String {
         switch self {
         case .items: "items"
         case .ofTwoColumns: "public.tasks.place"
@@ -26,14 +25,14 @@ enum ModelTable: String, CaseIterable {
     }
 
     /// The keys of the lists that its rows are in.
-    var lists: [String] {
+    package var lists: [String] {
         self == .ofTwoColumns
             ? ["a", "\\\"é\\t"].flatMap { team in [0, 7, -7].map { "[\"\(team)\", \"\($0)\"]" } }
             : (1...6).map(String.init)
     }
 
     /// So many keys of items.
-    func items(_ count: Int) -> [String] {
+    package func items(_ count: Int) -> [String] {
         (1...count).map { number in
             guard self == .withHiddenRows else { return "\(number)" }
             let digits = String(number, radix: 16)
@@ -80,17 +79,22 @@ enum ModelTable: String, CaseIterable {
         }
     }
 
-    /// Makes and registers the table, with a row for each item unless moves insert them.
-    func create(lists: [String], items: [String], in model: inout ListModel, _ fixture: QueueFixture) async throws {
-        try await fixture.connection.execute(script: definition)
+    private var makesPlaceFunctions: SQL { "SELECT brocot.make_place_functions(\(name))" }
+
+    /// Makes and registers the table as attach does, with a row for each item unless moves insert them.
+    package func create(lists: [String], items: [String], in model: inout ListModel, _ connection: Connection)
+        async throws
+    {
+        try await connection.execute(script: definition)
+        _ = try await connection.query(makesPlaceFunctions)
         guard !ownsRows else { return }
         for (offset, item) in items.enumerated() {
-            try await insert(item, into: lists[offset % lists.count], in: &model, fixture)
+            try await insert(item, into: lists[offset % lists.count], in: &model, connection)
         }
     }
 
     private func insert(
-        _ item: String, into list: String, in model: inout ListModel, _ fixture: QueueFixture
+        _ item: String, into list: String, in model: inout ListModel, _ connection: Connection
     ) async throws {
         model.addUnplaced(item, to: list)
         let statement: SQL =
@@ -108,13 +112,13 @@ enum ModelTable: String, CaseIterable {
             case .owningRows:
                 "INSERT INTO tasks (board, item) VALUES (\(list)::text::integer, \(item)::text::bigint)"
             }
-        _ = try await fixture.connection.query(statement)
+        _ = try await connection.query(statement)
     }
 
     /// What applications do meanwhile: they delete rows, insert some, hide some and show others.
-    func change(
+    package func change(
         lists: [String], items: [String], in model: inout ListModel, _ generator: inout SeededGenerator,
-        _ fixture: QueueFixture
+        _ connection: Connection
     ) async throws {
         guard self == .withHiddenRows || self == .owningRows else { return }
         for item in items.shuffled(using: &generator).prefix(max(3, items.count / 10)) {
@@ -123,15 +127,15 @@ enum ModelTable: String, CaseIterable {
             switch Int.random(in: 0..<4, using: &generator) {
             case 0:
                 guard let holder else { continue }
-                try await delete(item, from: holder, in: &model, fixture)
+                try await delete(item, from: holder, in: &model, connection)
             case 1:
                 guard holder == nil || ownsRows && !model.items(of: list).contains(item) else { continue }
-                try await insert(item, into: list, in: &model, fixture)
+                try await insert(item, into: list, in: &model, connection)
             default:
                 guard self == .withHiddenRows, let holder else { continue }
                 let isVisible = Int.random(in: 0..<3, using: &generator) == 0
                 model.setVisible(isVisible, item, of: holder)
-                _ = try await fixture.connection.query(
+                _ = try await connection.query(
                     "UPDATE tasks SET number = CASE WHEN NOT \(isVisible) THEN current_date END WHERE id = \(item)::text::uuid"
                 )
             }
@@ -139,24 +143,30 @@ enum ModelTable: String, CaseIterable {
     }
 
     private func delete(
-        _ item: String, from list: String, in model: inout ListModel, _ fixture: QueueFixture
+        _ item: String, from list: String, in model: inout ListModel, _ connection: Connection
     ) async throws {
         model.delete(item, from: list)
         let condition: SQL =
             self == .withHiddenRows
             ? "id = \(item)::text::uuid" : "board = \(list)::text::integer AND item = \(item)::text::bigint"
-        _ = try await fixture.connection.query("DELETE FROM tasks WHERE \(condition)")
+        _ = try await connection.query("DELETE FROM tasks WHERE \(condition)")
     }
 
     /// The placed items of each list, in order.
-    func stored(_ fixture: QueueFixture) async throws -> [String: [String]] {
-        switch self {
-        case .items: try await fixture.lists()
-        case .deferrable, .withHiddenRows: try await fixture.lists(of: "tasks", list: "board", item: "id")
-        case .owningRows: try await fixture.lists(of: "tasks", list: "board", item: "item")
-        case .ofTwoColumns:
-            try await fixture.lists(
-                of: "tasks", list: "brocot.list_key(team, board::text)", item: "id", rank: "place")
+    package func stored(_ connection: Connection) async throws -> [String: [String]] {
+        let (table, list, item, rank): (SQL, SQL, SQL, SQL) =
+            switch self {
+            case .items: ("brocot.items", "list", "item", "rank")
+            case .deferrable, .withHiddenRows: ("tasks", "board", "id", "rank")
+            case .owningRows: ("tasks", "board", "item", "rank")
+            case .ofTwoColumns: ("tasks", "brocot.list_key(team, board::text)", "id", "place")
+            }
+        var lists: [String: [String]] = [:]
+        let rows = try await connection.query(
+            "SELECT \(list)::text, \(item)::text FROM \(table) WHERE \(rank) IS NOT NULL ORDER BY \(list), \(rank)")
+        for row in rows {
+            lists[try row.decode(0, as: String.self), default: []].append(try row.decode(1, as: String.self))
         }
+        return lists
     }
 }
