@@ -1,7 +1,7 @@
 import Administration
 import Ordering
 
-/// What `brocot check` prints of a list.
+/// The report of `brocot check` about a list.
 struct CapacityReport: Encodable {
     struct LargestTerm: Encodable {
         let item: String
@@ -12,15 +12,15 @@ struct CapacityReport: Encodable {
     }
 
     struct TightestGap: Encodable {
-        /// nil at the beginning of the list.
+        /// The item before the gap; nil at the beginning of the list.
         let after: String?
-        /// nil at the end of the list.
+        /// The item after the gap; nil at the end of the list.
         let before: String?
         let insertsLeft: Int
     }
 
     struct RebalanceEntry: Encodable {
-        /// ISO 8601.
+        /// When the request was applied, in ISO 8601.
         let appliedAt: String
         let rows: Int
         let request: Int64
@@ -30,7 +30,7 @@ struct CapacityReport: Encodable {
         let item: String
         let rank: String
         let problem: String
-        /// The statement that takes the rank away.
+        /// The statement that removes the rank.
         let repair: String
     }
 
@@ -41,7 +41,7 @@ struct CapacityReport: Encodable {
     let largestTerm: LargestTerm?
     let tightestGap: TightestGap?
     let rebalances: [RebalanceEntry]
-    /// The first ones.
+    /// The first faults.
     let faults: [Fault]
     let faultCount: Int
 
@@ -89,7 +89,7 @@ struct CapacityReport: Encodable {
         return (summary + (rebalances.isEmpty ? [] : [""] + table.lines)).joined(separator: "\n")
     }
 
-    /// What is wrong with the ranks; nil where nothing is.
+    /// A message about wrong ranks; nil if all ranks are correct.
     var complaint: String? {
         guard faultCount > 0 else { return nil }
         let lines = faults.map { "  \"\($0.item)\" at \($0.rank): \($0.problem)".printable }
@@ -97,8 +97,8 @@ struct CapacityReport: Encodable {
         return """
             The list "\(list.printable)" in \(table.printable) has \(faultCount == 1 ? "a row" : "\(faultCount) rows") with a wrong rank:
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
-            Requests for this list wait until that is mended. As the owner of the table, take the ranks away, and then place \
-            the items anew with brocot.move:
+            Requests for this list wait until this is repaired. As the owner of the table, remove these ranks, and then place \
+            the items again with brocot.move:
             \(faults.map { "  " + $0.repair.printable }.joined(separator: "\n"))
             Only Brocot should write ranks.
             """

@@ -1,12 +1,12 @@
 extension String {
-    /// The text, filled up with spaces on the right, or on the left.
+    /// The text with spaces on the right (or on the left), up to a width.
     func padded(to width: Int, leading: Bool = false) -> String {
         let filling = String(repeating: " ", count: max(0, width - count))
         return leading ? filling + self : self + filling
     }
 }
 
-/// Rows of text in columns, as wide as their widest cell. Cells are for people: each is made printable.
+/// Rows of text in columns. Each column is as wide as its widest cell. Cells are text for people, so they are made printable.
 struct ColumnText {
     enum Alignment { case left, right }
 
@@ -14,7 +14,7 @@ struct ColumnText {
     let alignments: [Alignment]
     let rows: [[String]]
 
-    /// One line for the header and one for each row.
+    /// One line for the header, and one for each row.
     var lines: [String] {
         let table = ([header] + rows).map { cells in cells.map(\.printable) }
         let widths = header.indices.map { column in table.map { $0[column].count }.max() ?? 0 }

@@ -1,14 +1,14 @@
 import LibPQ
 import Ordering
 
-/// Why a list can't be looked at.
+/// Failures of commands that read a list.
 extension CommandFailure {
     private static func schemaMissing(_ connection: Connection) -> CommandFailure {
         CommandFailure(
             .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
     }
 
-    /// What to say of an error that reading ordered tables threw: that the schema is missing, where that is why.
+    /// The error to report if reading ordered tables threw `error`: that the schema is missing, if this is the reason.
     static func reason(for error: any Error, on connection: Connection) -> any Error {
         guard case OrderingError.database(let refusal) = error, SQLState.missingSchema.contains(refusal.sqlState) else {
             return error
@@ -18,15 +18,16 @@ extension CommandFailure {
 
     static func notAnOrderedTable(_ table: String) -> CommandFailure {
         CommandFailure(
-            .usage, "\(table.printable) is not an ordered table. See SELECT name FROM brocot.ordered_tables.")
+            .usage,
+            "\(table.printable) is not an ordered table. For their names, see SELECT name FROM brocot.ordered_tables.")
     }
 
     static func impossibleList(_ list: String, in table: String, because reason: String) -> CommandFailure {
-        CommandFailure(.usage, "There can be no list \"\(list.printable)\" in \(table.printable): \(reason).")
+        CommandFailure(.usage, "\(table.printable) can't have a list \"\(list.printable)\": \(reason).")
     }
 }
 
 extension SQLState {
-    /// What the server says of Brocot's objects where the migrations have not run.
+    /// The server's errors for Brocot's objects before the migrations have run.
     fileprivate static let missingSchema: Set<SQLState?> = [.undefinedTable, .invalidSchemaName]
 }

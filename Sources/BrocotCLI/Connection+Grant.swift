@@ -4,10 +4,10 @@ import Migrations
 import Ordering
 
 extension Connection {
-    /// Runs `body`, which does what this kind of role may do. To a refusal for want of a right it adds the command with which
-    /// the owner gives that right.
+    /// Runs `body`, which needs the rights of this kind of role. If a right is missing, the error contains the command with which
+    /// the owner can give it.
     ///
-    /// - Throws: What `body` throws; ``CommandFailure`` `.failed` in place of the server's 42501.
+    /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501.
     nonisolated func advisingGrant<Value>(
         _ kind: AccessRole, _ body: () async throws -> Value
     ) async throws -> Value {

@@ -3,7 +3,7 @@ import LibPQ
 import Migrations
 
 extension Connection {
-    /// Makes sure that the server is no standby.
+    /// Makes sure that the server is not a standby.
     ///
     /// - Throws: ``CommandFailure`` `.cannotConnect`, with what to do.
     func requireWritable() throws {
@@ -15,7 +15,7 @@ extension Connection {
         }
     }
 
-    /// Makes sure that no policy hides rows of Brocot's own tables from the present role.
+    /// Makes sure that no policy hides rows of Brocot's own tables from the current role.
     ///
     /// - Throws: ``CommandFailure`` `.needsRepair`, with what to do.
     nonisolated func requireAllRows() async throws {
@@ -26,19 +26,19 @@ extension Connection {
         throw CommandFailure(.needsRepair, "\(RowSecurity.description(of: hidden)). \(RowSecurity.advice)")
     }
 
-    /// Those of the names under which no ordered table is registered.
+    /// The names that are not names of registered ordered tables.
     nonisolated func unregistered(_ tables: [String]) async throws -> [String] {
         guard !tables.isEmpty else { return [] }
         let names: [String] = try await query("SELECT name FROM brocot.ordered_tables").map { try $0.decode(0) }
         return Set(tables).subtracting(names).sorted()
     }
 
-    /// The same as ``requireSchema()`` for one small query, where all is well.
+    /// The same as ``requireSchema()``, with only one small query if the schema is right.
     nonisolated func requireSchemaStill() async throws {
         if try await !Migrator(connection: self).isAtLatestVersion() { try await requireSchema() }
     }
 
-    /// Makes sure that the database has the schema that this program knows.
+    /// Makes sure that the database has the version of the schema that this program needs.
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {

@@ -2,9 +2,9 @@ import LibPQ
 import Logging
 
 extension Connection {
-    /// Connects, and tries again for some time as long as the server can't be reached or is only starting.
+    /// Connects. If the server can't be reached or is starting, it tries again for some time.
     ///
-    /// - Throws: `PostgresError` of the last attempt. A wrong password or a missing database is no reason to wait.
+    /// - Throws: The `PostgresError` of the last attempt. After a wrong password or for a missing database it doesn't try again.
     static func connect(
         _ parameters: ConnectionParameters, waitingAtMost limit: Duration, logger: Logger
     ) async throws -> Connection {
@@ -18,7 +18,7 @@ extension Connection {
                 logger.info(
                     "waiting for the server", metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
             }
-            // The last attempt is at the deadline, not a pause before it.
+            // The last pause is shortened, so that the last attempt is at the deadline.
             try await Task.sleep(for: min(pause, deadline - .now))
             pause = min(pause * 2, .seconds(2))
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import LibPQ
 import Logging
 
-/// Where the database is, for every command that needs one.
+/// The options of the connection, for every command that needs a database.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -17,9 +17,10 @@ struct ConnectionOptions: ParsableArguments {
 
     @OptionGroup var settings: SettingsOptions
 
-    /// Where to connect, and what logs there.
+    /// The connection's parameters, and the logger.
     ///
-    /// - Throws: ``CommandFailure`` `.usage`, or `PostgresError` `invalidParameters`; neither repeats what may be a password.
+    /// - Throws: ``CommandFailure`` `.usage`, or `PostgresError` `invalidParameters`. Neither repeats anything that may be a
+    ///   password.
     func resolve() throws -> (parameters: ConnectionParameters, logger: Logger) {
         let reader = try settings.reader(["database_url": .option(databaseURL)])
         let logger = try LogSettings(reader).makeLogger()

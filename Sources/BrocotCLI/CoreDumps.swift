@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// A core file would hold the database's password, which libpq keeps as long as it is connected.
+/// Switches core files off. A core file would contain the database's password, which libpq keeps while it is connected.
 enum CoreDumps {
     static func forbid() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

@@ -6,13 +6,13 @@ import PrometheusText
 import ServiceLifecycle
 import Supervision
 
-/// What tells others how a daemon fares: HTTP probes, metrics, systemd.
+/// The services that report a daemon's state: HTTP probes, metrics, systemd.
 struct DaemonProbes {
     let health: DaemonHealth
     private let stallAfter: Duration
     private let server: ProbeServer?
 
-    /// Answers HTTP from now on, where an address is given: also while the daemon waits for its database.
+    /// Starts the HTTP server if an address is given. It also answers while the daemon waits for its database.
     static func start(http: ProbeAddress?, stallAfter: Duration, logger: Logger) async throws -> DaemonProbes {
         let health = DaemonHealth()
         guard let http else { return DaemonProbes(health: health, stallAfter: stallAfter, server: nil) }
@@ -37,8 +37,8 @@ struct DaemonProbes {
         return DaemonProbes(health: health, stallAfter: stallAfter, server: server)
     }
 
-    /// The daemon and what supervises it, in the order in which they are started. They stop in the opposite one: systemd
-    /// is told first, and HTTP is answered to the end.
+    /// The daemon and the services around it, in the order of their start. They stop in the opposite order: systemd is told first,
+    /// and HTTP is answered to the end.
     func services(around daemon: any Service) -> [any Service] {
         let notifier = SystemdNotifier(
             environment: ProcessInfo.processInfo.environment,

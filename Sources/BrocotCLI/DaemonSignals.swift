@@ -6,15 +6,15 @@ import UnixSignals
     import Darwin
 #endif
 
-/// What signals mean to a daemon, beside SIGTERM and SIGINT.
+/// How a daemon handles signals other than SIGTERM and SIGINT.
 enum DaemonSignals {
-    /// Ignores those that are no reason to end, from now on.
+    /// Ignores the signals that must not end the daemon.
     ///
-    /// SIGPIPE says that nobody reads the log any more. SIGHUP ends a daemon in a terminal as SIGTERM does: the terminal
-    /// is gone. Elsewhere it is ignored: whoever sends it there wants settings to be read again, and those are read at
-    /// the start.
+    /// SIGPIPE means that nobody reads the log any more, so it is ignored. In a terminal, SIGHUP means that the terminal was closed,
+    /// and ends the daemon like SIGTERM. Elsewhere SIGHUP usually asks a program to read its settings again. It is ignored there,
+    /// because settings are read only at the start.
     ///
-    /// - Returns: those that are one.
+    /// - Returns: The signals that end the daemon.
     static func prepare() -> [UnixSignal] {
         signal(SIGPIPE, SIG_IGN)
         if isatty(STDIN_FILENO) != 0 || isatty(STDERR_FILENO) != 0 { return [.sighup] }

@@ -5,15 +5,15 @@ import Administration
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what keeps Brocot from working well, and say what to do.",
+        abstract: "Find problems that keep Brocot from working well, and say what to do.",
         discussion: """
             EXAMPLES:
               brocot doctor
               brocot doctor --role requester --json
 
             Run it with the connection that the daemon uses: it checks the connection, the server's settings, the schema, \
-            rights, ordered tables, autovacuum, held lists, daemons, the queue, and what keeps vacuum from removing dead \
-            rows. It changes nothing.
+            rights, ordered tables, autovacuum, held lists, daemons, the queue, and transactions that keep vacuum from removing \
+            dead rows. It changes nothing.
 
             Exit status: 0 nothing fails (there may be warnings) · 3 migrations pending · 4 schema changed by hand · \
             6 no connection, or only a standby · 7 something else needs repair · 8 the database is newer
@@ -24,7 +24,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "From how long on a transaction is told that keeps vacuum from its work.", valueName: "seconds"))
+            "The age from which transactions are reported that keep vacuum from removing dead rows.",
+            valueName: "seconds"))
     var oldTransaction = 900
 
     @Flag(help: "Print one JSON array.")
@@ -33,7 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard oldTransaction >= 0 else { throw ValidationError("--old-transaction is not negative.") }
+        guard oldTransaction >= 0 else { throw ValidationError("--old-transaction can't be negative.") }
     }
 
     func run() async throws {
@@ -55,7 +56,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }.joined(separator: "\n")
     }
 
-    /// Text of several lines, such as an error of the server, stays below its first line.
+    /// Indents the second and later lines of a text, such as an error of the server.
     private func indented(_ text: String) -> String { text.replacing("\n", with: "\n" + "".padded(to: 20)) }
 }
 

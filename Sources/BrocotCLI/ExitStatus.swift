@@ -6,27 +6,27 @@ import Migrations
 import Ordering
 import Supervision
 
-/// What `brocot` says to the program that started it. The numbers are part of its interface.
+/// The exit statuses of `brocot`. The numbers are part of its interface.
 enum ExitStatus: Int32, Sendable {
     case done = 0
-    /// What failed left nothing behind. Earlier migrations stay.
+    /// The command failed, and the failed part changed nothing. Earlier migrations stay applied.
     case failed = 1
     /// Wrong usage or configuration.
     case usage = 2
     /// The schema is missing, or migrations are pending.
     case migrationsPending = 3
-    /// What the migrations created was changed by something else.
+    /// Objects of the migrations were changed by somebody else.
     case drift = 4
-    /// A lock was not to be had in time.
+    /// A lock was not available in time.
     case lockTimeout = 5
     /// No server, no such database, wrong password, or only a standby.
     case cannotConnect = 6
-    /// Ranks or the queue need repair, schema `brocot` has objects of somebody else's, or only held work is left.
+    /// Ranks or the queue need repair, schema `brocot` contains objects of another role, or only requests of held lists are left.
     case needsRepair = 7
     /// The database's schema is newer than this program.
     case databaseNewer = 8
 
-    /// The status for an error: the one place that decides. Nil for the argument parser's own errors.
+    /// The status for an error. Nil for errors of the argument parser.
     init?(of error: any Error) {
         switch error {
         case let error as CommandFailure: self = error.status
@@ -92,12 +92,12 @@ enum ExitStatus: Int32, Sendable {
     }
 }
 
-/// A failure whose reason is in the log already.
+/// A failure whose reason was already logged.
 struct LoggedFailure: Error {
     let status: ExitStatus
 }
 
-/// A command's own reason to fail, in words for a person.
+/// The failure of a command, with a message for people.
 struct CommandFailure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String

@@ -5,7 +5,7 @@ import Administration
 struct GrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "grant",
-        abstract: "Give existing roles the least that they need.",
+        abstract: "Give existing roles the minimal rights that they need.",
         discussion: """
             EXAMPLES:
               brocot grant requester app
@@ -23,7 +23,7 @@ struct GrantCommand: AsyncParsableCommand {
             attached, as a role that may grant these. What a role had before stays.
             """)
 
-    @Argument(help: "What the roles do: requester, mover, reader or daemon.")
+    @Argument(help: "The kind of the roles: requester, mover, reader or daemon.")
     var kind: AccessRole
 
     @Argument(help: "Names of roles, exactly as the database has them.")
@@ -71,7 +71,7 @@ struct GrantCommand: AsyncParsableCommand {
         } catch {
             throw error
         }
-        Stream.error.tell("Granted: \(roles.joined(separator: ", ")) can be \(kind.rawValue).")
+        Stream.error.tell("Granted the rights of a \(kind.rawValue) to \(roles.joined(separator: ", ")).")
     }
 
     private func refusal(_ reason: String, _ missing: [String]) -> CommandFailure {

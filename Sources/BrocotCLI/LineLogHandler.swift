@@ -1,13 +1,13 @@
 import FoundationEssentials
 import Logging
 
-/// Writes each event as one line to standard error.
+/// Writes each log message as one line to standard error.
 struct LineLogHandler: LogHandler {
     var format: LogFormat
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
-    /// Levels have colours where a person looks and `NO_COLOR` is not set: <https://no-color.org>.
+    /// Whether levels are coloured: on a terminal, unless `NO_COLOR` is set: <https://no-color.org>.
     private let isColoured =
         Stream.error.isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
@@ -56,7 +56,7 @@ struct LineLogHandler: LogHandler {
         let metadata: [String: JSONMetadata]?
     }
 
-    /// A value stays on one line, and its end can be seen.
+    /// The value on one line; in quotation marks if its end would not be visible otherwise.
     private static func quotedIfNeeded(_ value: String) -> String {
         let isPlain = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" } && value.printable == value
         return isPlain ? value : value.quoted
@@ -75,8 +75,8 @@ struct LineLogHandler: LogHandler {
     }
 }
 
-/// A value of a log line's metadata. Numbers and truth values that were given as such stay what they are; texts stay texts,
-/// also a list that is called `42`.
+/// A value of a log line's metadata in JSON. Numbers and Booleans stay such values. Texts stay texts, also a list with the key
+/// `42`.
 private struct JSONMetadata: Encodable {
     let value: Logger.Metadata.Value
 

@@ -13,7 +13,7 @@ enum Main {
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 
-    /// Parses the arguments and runs the command. Says on standard error why it failed.
+    /// Parses the arguments and runs the command. If it fails, the reason is written to standard error.
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             try refuseUnknownCommand(arguments.first)
@@ -36,7 +36,7 @@ enum Main {
         try command.run()
     }
 
-    /// The argument parser would only call it an unexpected argument.
+    /// Refuses an unknown command. The argument parser would only report an unexpected argument.
     private static func refuseUnknownCommand(_ name: String?) throws(CommandFailure) {
         let commands = BrocotCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
         guard let name, !name.hasPrefix("-"), name != "help", !commands.contains(name) else { return }
@@ -52,7 +52,7 @@ enum Main {
             Stream.error.tell("brocot: \(error)")
             return status
         }
-        // What is left is the argument parser's: help that was asked for, or wrong usage.
+        // All other errors come from the argument parser: requested help, or wrong usage.
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }
         let message = BrocotCommand.fullMessage(for: error)
         if BrocotCommand.exitCode(for: error) == .success {

@@ -22,7 +22,7 @@ struct MigrateCommand: AsyncParsableCommand {
         ])
 }
 
-/// Which migrations, and how patiently.
+/// The options for migrations and for waiting.
 struct MigrationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -38,12 +38,12 @@ struct MigrationOptions: ParsableArguments {
 
     func validate() throws {
         guard (0...86_400).contains(lockTimeout) else {
-            throw ValidationError("--lock-timeout is 0 to 86400 seconds.")
+            throw ValidationError("--lock-timeout must be from 0 to 86400 seconds.")
         }
     }
 
     func makeMigrator() async throws -> Migrator {
-        // Before connecting: files that can't be read need no database to be found out.
+        // The files are read before connecting, because an unreadable file can be reported without a database.
         let set = if let directory { try MigrationSet(directory: directory) } else { MigrationSet.embedded }
         return Migrator(
             connection: try await connection.connect(), set: set,
@@ -127,7 +127,7 @@ struct MigratePlanCommand: AsyncParsableCommand {
 
 struct MigrateVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Check that the schema is what the migrations make.",
+        commandName: "verify", abstract: "Check that the schema is the one that the migrations create.",
         discussion: """
             Compares tables, columns, constraints, indexes, triggers and functions with those that the migrations make, \
             which happens in a transaction that is rolled back. What you added is no fault; triggers, rules and policies \
@@ -150,12 +150,12 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
         if json { Stream.output.print(try encoded(report)) }
         if let additions = report.additions { Stream.error.tell(additions) }
         guard comparison.isEmpty else { throw CommandFailure(.drift, report.description) }
-        Stream.error.tell("The schema is what the migrations make.")
+        Stream.error.tell("The schema is the one that the migrations create.")
     }
 }
 
 extension MigrationStatus {
-    /// Tells what is pending, where there is something.
+    /// Throws if migrations are pending.
     fileprivate func refuseUnlessCurrent() throws {
         guard try isBehind() else { return }
         throw CommandFailure(

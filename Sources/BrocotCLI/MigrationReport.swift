@@ -1,13 +1,13 @@
 import FoundationEssentials
 import Migrations
 
-/// What `migrate status` and `migrate plan` print of a database.
+/// The report of `migrate status` and `migrate plan` about a database.
 struct MigrationReport: Encodable {
     struct Entry: Encodable {
         let version: Int
         let name: String
         let state: String
-        /// ISO 8601.
+        /// When the migration was applied, in ISO 8601; nil if it is pending.
         let appliedAt: String?
         let durationMilliseconds: Int64?
     }
@@ -44,7 +44,7 @@ struct MigrationReport: Encodable {
     func json() throws -> String { try encoded(self) }
 }
 
-/// What `migrate verify` prints.
+/// The report of `migrate verify`.
 struct VerificationReport: Encodable, CustomStringConvertible {
     struct Addition: Encodable {
         let name: String
@@ -53,7 +53,7 @@ struct VerificationReport: Encodable, CustomStringConvertible {
 
     let missing: [String]
     let changed: [String]
-    /// Triggers, rules and policies that no migration made.
+    /// Triggers, rules and policies that no migration created.
     let added: [Addition]
 
     init(_ comparison: SchemaComparison) {
@@ -62,25 +62,25 @@ struct VerificationReport: Encodable, CustomStringConvertible {
         added = comparison.added.map { Addition(name: $0.name, owner: $0.owner) }
     }
 
-    /// One line for each addition; nil where there is none.
+    /// One line for each addition; nil if there is none.
     var additions: String? {
         guard !added.isEmpty else { return nil }
         return
-            (["Not made by the migrations, and run for whoever uses the table:"]
+            (["Not created by the migrations, and run with the rights of the roles that use the table:"]
             + added.map { "  \($0.name.printable), by role \($0.owner.printable)" }).joined(separator: "\n")
     }
 
     var description: String {
         let faults = missing.map { "  missing: \($0)" } + changed.map { "  changed: \($0)" }
         return """
-            The schema is not what the migrations make:
+            The schema is not the one that the migrations create:
             \(faults.joined(separator: "\n"))
             Restore these objects; the SQL that makes them is in the directory migrations of Brocot's source.
             """
     }
 }
 
-/// Keys like `applied_at`, sorted, so that two reports can be compared line by line.
+/// Encodes a value as JSON with keys like `applied_at`. The keys are sorted, so that two reports can be compared line by line.
 func encoded(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -3,7 +3,7 @@ import ArgumentParser
 import LibPQ
 import Ordering
 
-/// Which order of which table.
+/// The options that name an order of a table.
 struct OrderOptions: ParsableArguments {
     @Argument(help: "The table, as schema.table or table, exactly as the database has it and without quotes.")
     var table: String
@@ -11,7 +11,7 @@ struct OrderOptions: ParsableArguments {
     @Option(help: "The column of the sort key. Two more have _num and _den after this name.")
     var rank = OrderNames.usualRankColumn
 
-    /// The names of the order, whose schema is that in which the table is found.
+    /// The names of the order. The schema is the one in which the table is found.
     func names(on connection: Connection) async throws -> OrderNames {
         let parts = table.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         if parts.count == 2 { return OrderNames(schema: parts[0], table: parts[1], rank: rank) }
@@ -21,7 +21,7 @@ struct OrderOptions: ParsableArguments {
         guard let schema else {
             throw CommandFailure(
                 .usage,
-                "There is no table \(table.printable) in the search_path. Name its schema: schema.\(table.printable)")
+                "The search_path contains no table \(table.printable). Give its schema: schema.\(table.printable)")
         }
         return OrderNames(schema: schema, table: table, rank: rank)
     }

@@ -1,17 +1,17 @@
-/// Text of others, made safe for a person's terminal or log file.
+/// Makes text from outside safe for a terminal or a log file.
 ///
-/// Keys, names of lists, and messages of the server may hold characters that move the cursor, change colours, begin a
-/// line of their own, or turn the direction of what follows. JSON is for programs, and keeps every character.
+/// Keys, names of lists, and messages of the server may contain characters that move the cursor, change colours, begin a new line,
+/// or change the direction of the following text. JSON is for programs and keeps every character.
 extension String {
-    /// The text on one line, with each character that can't be seen or that acts on a terminal written as an escape:
-    /// `\n`, `\t`, `\r`, or its number, such as `\u{1B}`.
+    /// The text on one line. Each character that is invisible or has an effect on a terminal is written as an escape: `\n`, `\t`,
+    /// `\r`, or its number, such as `\u{1B}`.
     var printable: String { escaped { Self.isPrintable($0) } }
 
-    /// As ``printable``, but line feeds stay: for text of several lines that this program laid out.
+    /// The same as ``printable``, but line feeds stay. This is for text of several lines that this program formats.
     var printableLines: String { escaped { Self.isPrintable($0) || $0 == "\n" } }
 
-    /// ``printable`` in quotation marks. Quotation marks and backslashes within get a backslash, so that the end can be
-    /// seen and no text looks like an escape.
+    /// ``printable`` in quotation marks. Quotation marks and backslashes in the text get a backslash, so that the end of the text
+    /// is visible and no text looks like an escape.
     var quoted: String {
         let inner = replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return "\"\(inner.printable)\""
@@ -32,8 +32,9 @@ extension String {
         return text
     }
 
-    /// All but control characters, separators of lines and paragraphs, and format characters, among them those that turn
-    /// the direction of text. The two joiners stay: emoji, Persian and Indian scripts are written with them.
+    /// Whether a character is printed unchanged. Control characters, separators of lines and paragraphs, and format characters
+    /// (which include those that change the direction of text) are not. The two joiners are printed, because emoji, Persian and
+    /// Indian scripts need them.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: false

@@ -1,7 +1,7 @@
 import LocalPostgres
 import ServiceLifecycle
 
-/// Ends when the private server does: on request, or by itself, which is a failure.
+/// A service that runs until the private server ends. If the server ends without a request to stop, that is a failure.
 struct PrivateServerService: Service {
     let cluster: LocalCluster
 
@@ -12,7 +12,7 @@ struct PrivateServerService: Service {
                 return true
             }
             group.addTask {
-                // Throws when it is cancelled, which is a request too.
+                // An error means that the task was cancelled, which is a request to stop too.
                 try? await gracefulShutdown()
                 return false
             }

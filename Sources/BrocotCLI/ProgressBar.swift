@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// Tells how far long work is, in one line that is written again and again, where a person is looking.
+/// Shows the progress of long work in one line that is rewritten, if standard error is a terminal.
 final class ProgressBar: Sendable {
     private static let width = 30
     private static let interval = Duration.milliseconds(100)

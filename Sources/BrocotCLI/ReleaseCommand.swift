@@ -5,7 +5,7 @@ import Administration
 struct ReleaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
-        abstract: "Let held lists go on, when what refused their request is mended.",
+        abstract: "Release held lists, after the cause of the database's error was removed.",
         discussion: """
             EXAMPLES:
               brocot release groceries
@@ -24,7 +24,7 @@ struct ReleaseCommand: AsyncParsableCommand {
     var lists: [String] = []
 
     @Option(
-        help: "The ordered table: items, or schema.table for one of your own. (default: items; with --all, every one)")
+        help: "The ordered table: items, or schema.table for your own table. (default: items; with --all, every table)")
     var table: String?
 
     @Flag(help: "Release every held list.")

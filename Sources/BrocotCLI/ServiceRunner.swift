@@ -2,14 +2,14 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs services until one ends, or SIGTERM, SIGINT or another signal that is named asks them to.
+/// Runs services until one of them ends, or until SIGTERM, SIGINT or another given signal arrives.
 enum ServiceRunner {
-    /// What isn't done so long after the signal is cancelled, and rolls back.
+    /// After so long from the signal, unfinished work is cancelled, which rolls back its transactions.
     private static let longestShutdown = Duration.seconds(7)
-    /// What doesn't end then either is left where it is: the process ends within 10 s.
+    /// After so long from the signal, the process ends in any case, so that it ends within 10 s.
     private static let end = Duration.seconds(9)
 
-    /// Shuts the services down in the opposite order, each after the one before has ended.
+    /// Runs the services. They are shut down in the opposite order, one after the other.
     static func run(
         _ services: [any Service], alsoOn signals: [UnixSignal] = [], logger: Logger
     ) async throws {

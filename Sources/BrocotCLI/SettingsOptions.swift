@@ -3,7 +3,7 @@ import Configuration
 import FoundationEssentials
 import Logging
 
-/// What every command can be told: where settings stand beside options, and what is logged. Logs go to standard error.
+/// The options of every command: the configuration file and the log. Logs go to standard error.
 struct SettingsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -22,10 +22,10 @@ struct SettingsOptions: ParsableArguments {
             """)
     var logLevel: Logger.Level?
 
-    /// Finds settings in these options, then the environment, then the file. One file serves all commands: what a
-    /// command has no use for may stand there too.
+    /// The reader of settings from these options, then the environment, then the file. One file serves all commands, so it may
+    /// contain settings that a command doesn't use.
     ///
-    /// - Throws: ``CommandFailure`` `.usage` where the file is wrong.
+    /// - Throws: ``CommandFailure`` `.usage` if the file is invalid.
     func reader(_ options: [String: ConfigValue?] = [:]) throws -> SettingsReader {
         let environment = ProcessInfo.processInfo.environment
         let path = [config, environment["BROCOT_CONFIG"]].compactMap(\.self).first { !$0.isEmpty }
@@ -41,7 +41,7 @@ struct SettingsOptions: ParsableArguments {
 }
 
 extension ConfigValue {
-    /// A text that was given as an option. It may be a secret.
+    /// The value of an option that is a text. It may be a secret.
     static func option(_ text: String?) -> ConfigValue? { text.map { ConfigValue(.string($0), isSecret: true) } }
 
     static func option(_ number: Int?) -> ConfigValue? { number.map { ConfigValue(.int($0), isSecret: false) } }

@@ -16,7 +16,7 @@ struct ShowCommand: AsyncParsableCommand {
     @Argument(help: "The list.")
     var list: String
 
-    @Option(help: "The ordered table: items, or schema.table for one of your own.")
+    @Option(help: "The ordered table: items, or schema.table for your own table.")
     var table = "items"
 
     @Option(help: "How many items to print at most.")
@@ -28,7 +28,7 @@ struct ShowCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard limit >= 1 else { throw ValidationError("--limit is at least 1.") }
+        guard limit >= 1 else { throw ValidationError("--limit must be at least 1.") }
     }
 
     func run() async throws {

@@ -8,17 +8,17 @@ import ServiceLifecycle
     import Darwin
 #endif
 
-/// Ends the process when it takes too long to end: where a server is silent, say, whatever waits for it is cancelled in
-/// vain. That is as good as any other end, since the server rolls back what is under way.
+/// Ends the process if its shutdown takes too long. For example, if a server doesn't answer, cancelling the tasks that wait for it
+/// has no effect. Ending the process is safe, because the server rolls back open transactions.
 struct ShutdownLimit: Service {
     let duration: Duration
     let logger: Logger
 
     func run() async throws {
         try? await gracefulShutdown()
-        // On a thread of its own: no other may be free.
+        // This runs on a separate thread, because no other thread may be free.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(duration / .milliseconds(1)))) {
-            logger.warning("not everything could be ended in time; the server rolls back what was under way")
+            logger.warning("the shutdown took too long; the server rolls back open transactions")
             _exit(ExitStatus.done.rawValue)
         }
     }

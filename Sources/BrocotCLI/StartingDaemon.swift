@@ -1,11 +1,11 @@
 import Daemon
 import ServiceLifecycle
 
-/// A daemon and what has to hold before it begins. A service as a whole, so that signals are heard from the start: to end
-/// while it still waits for its database is no failure.
+/// A daemon, and the preparations before it begins. Both are one service, so that signals are handled from the start: ending while
+/// the daemon still waits for its database is not a failure.
 struct StartingDaemon: Service {
     let daemon: Daemon
-    /// Waits for what the daemon needs, and throws where that is not to be had.
+    /// Waits until the daemon can begin, and throws if it can't.
     let prepare: @Sendable () async throws -> Void
 
     func run() async throws {

@@ -5,7 +5,7 @@ import Administration
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show what is pending, and what was applied, rejected and held.",
+        abstract: "Show pending requests, and which were applied, rejected or held.",
         discussion: """
             EXAMPLES:
               brocot status
@@ -17,7 +17,7 @@ struct StatusCommand: AsyncParsableCommand {
             brocot.held_lists.
             """)
 
-    @Option(help: "How many lists to print, those that wait longest first. JSON has up to 1,000.")
+    @Option(help: "How many lists to print, the longest waiting first. JSON has up to 1,000.")
     var limit = 20
 
     @Flag(help: "Print one JSON object.")
@@ -26,7 +26,7 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is not negative.") }
+        guard limit >= 0 else { throw ValidationError("--limit can't be negative.") }
     }
 
     func run() async throws {

@@ -6,23 +6,23 @@ import Synchronization
     import Darwin
 #endif
 
-/// Where text goes: data to standard output; logs, progress and errors to standard error.
+/// The output streams: data goes to standard output; logs, progress and errors go to standard error.
 enum Stream: Int32 {
     case output = 1
     case error = 2
 
-    /// The error number of the first text that could not be written to standard output; 0: all was written.
+    /// The error number of the first text that could not be written to standard output; 0 if everything was written.
     private static let outputFailure = Atomic<Int32>(0)
 
-    /// Writes exactly this text, for programs or made printable before, and a line feed at once, unbuffered: lines of
-    /// several threads don't mix, and who reads through a pipe has each line as it is printed.
+    /// Writes this text and a line feed unchanged and unbuffered. So lines of several threads don't mix, and a reader of a pipe gets
+    /// each line at once. The text must be for programs, or have been made printable.
     ///
-    /// A text that can't be written to standard output makes the command fail in the end, see ``checkOutput()``.
+    /// If a text can't be written to standard output, the command fails at its end: see ``checkOutput()``.
     func print(_ text: String) {
         write(text + "\n")
     }
 
-    /// Writes the text as it is.
+    /// Writes the text unchanged.
     func write(_ text: String) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
@@ -32,16 +32,16 @@ enum Stream: Int32 {
         }
     }
 
-    /// Writes text of one or several lines for a person, whatever names and keys are in it.
+    /// Writes text for people, of one or several lines. Names and keys in it may contain any character.
     func tell(_ text: String) { print(text.printableLines) }
 
-    /// A reader that has read enough, such as `head`, is no failure.
+    /// Records a failed write. A reader that stops reading, such as `head`, does not count as a failure.
     private func noteFailure(_ number: Int32) {
         guard self == .output, number != EPIPE else { return }
         _ = Self.outputFailure.compareExchange(expected: 0, desired: number, ordering: .relaxed)
     }
 
-    /// Makes sure that all data was written. Asked once, at the end of every command, so that no command forgets it.
+    /// Makes sure that all data was written. It is called at the end of every command.
     ///
     /// - Throws: ``CommandFailure`` `.failed`, with the reason.
     static func checkOutput() throws(CommandFailure) {
@@ -50,11 +50,11 @@ enum Stream: Int32 {
         throw CommandFailure(.failed, "Standard output can't be written: \(String(cString: strerror(number))).")
     }
 
-    /// Whether a person is looking.
+    /// Whether the stream is a terminal.
     var isTerminal: Bool { isatty(rawValue) == 1 }
 }
 
-/// `write(2)`, which has the name of the method.
+/// Calls `write(2)`, whose name is hidden by the method of the same name.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Whether a daemon's loops turn, and whether they reach the database. Kept by the loops, read by probes.
+/// Whether a daemon's loops make progress, and whether they reach the database. The loops write it, and probes read it.
 package final class DaemonHealth: Sendable {
     /// One of the daemon's loops.
     struct Loop: Sendable {
         fileprivate let index: Int
         fileprivate let health: DaemonHealth
 
-        /// A turn begins, or a wait is over.
+        /// A turn of the loop begins, or a wait is over.
         func turn() { health.change(index) { $0.activity = .turning(since: .now) } }
 
-        /// It waits for somebody else's sign, for as long as it takes.
+        /// The loop waits for an event, which may take any time.
         func waits() { health.change(index) { $0.activity = .waiting } }
 
-        /// It has a connection. `unfitness` says why the database behind it is not to be worked on.
+        /// The loop has a connection. `unfitness` is the reason why the database can't be worked on; nil if it can.
         func isConnected(unfitness: String? = nil) {
             health.change(index) { loop in
                 loop.activity = .turning(since: .now)
@@ -21,13 +21,13 @@ package final class DaemonHealth: Sendable {
             }
         }
 
-        /// What is behind its connection was looked at again.
+        /// The database was checked again, with this result.
         func isFit(_ unfitness: String?) { health.change(index) { $0.unreadiness = unfitness } }
 
-        /// Whether somebody has asked for the readiness since this was called last.
+        /// Whether a probe has asked for the readiness since the last call.
         func wasAskedFor() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
 
-        /// It has none, for this reason.
+        /// The loop has lost its connection, for this reason.
         func lostConnection(_ reason: String) {
             health.change(index) { loop in
                 loop.activity = .turning(since: .now)
@@ -35,7 +35,7 @@ package final class DaemonHealth: Sendable {
             }
         }
 
-        /// It has done its work, or was told to stop.
+        /// The loop has done its work, or was told to stop.
         func ends() {
             health.change(index) { loop in
                 loop.activity = .waiting
@@ -57,7 +57,7 @@ package final class DaemonHealth: Sendable {
         let name: String
         let kind: Kind
         var activity: Activity
-        /// Why it can't work; nil where it can.
+        /// Why the loop can't work; nil if it can.
         var unreadiness: String?
     }
 
@@ -78,7 +78,7 @@ package final class DaemonHealth: Sendable {
         loops.withLock { change(&$0[index]) }
     }
 
-    /// The loops that have not turned for longer than this, for people. None before the daemon runs.
+    /// A message for each loop that has made no progress for longer than `limit`. Empty before the daemon runs.
     package func stalled(longerThan limit: Duration, at now: ContinuousClock.Instant = .now) -> [String] {
         loops.withLock { loops in
             loops.compactMap { loop in
@@ -88,14 +88,14 @@ package final class DaemonHealth: Sendable {
         }
     }
 
-    /// The same as ``unreadiness``, and has the database looked at again, since somebody wants to know.
+    /// The same as ``unreadiness``. It also makes the listener check the database again.
     package func askForUnreadiness() -> String? {
         isAsked.store(true, ordering: .relaxed)
         return unreadiness
     }
 
-    /// Why requests can't be applied now; nil where they can: the listener and at least one worker have a connection to a
-    /// database that is fit.
+    /// Why requests can't be applied now; nil if they can. They can if the listener and at least one worker are connected to a
+    /// database that can be worked on.
     package var unreadiness: String? {
         loops.withLock { loops in
             guard !loops.isEmpty else { return "not started yet" }

@@ -1,7 +1,7 @@
 import Metrics
 import MoveQueue
 
-/// What a daemon tells the metrics backend that the process has chosen (`MetricsSystem.bootstrap`).
+/// The metrics of a daemon. They go to the backend that the process has chosen (`MetricsSystem.bootstrap`).
 struct DaemonMetrics: Sendable {
     private let applied: Counter
     private let rejected: Counter
@@ -67,27 +67,28 @@ struct DaemonMetrics: Sendable {
 }
 
 extension DaemonMetrics {
-    /// A sentence for each name.
+    /// A sentence of help for each metric.
     static let help = [
         "brocot_requests_total": "Move requests decided by this process, by outcome.",
         "brocot_batches_total": "Transactions that decided requests.",
-        "brocot_batch_duration_seconds": "How long they took, from the search for lists to the end of COMMIT.",
-        "brocot_rebalances_total": "Moves that found no room before other items got new ranks.",
+        "brocot_batch_duration_seconds":
+            "Duration of these transactions, from the search for lists to the end of COMMIT.",
+        "brocot_rebalances_total": "Moves for which other items had to get new ranks to make room.",
         "brocot_rebalanced_rows_total": "Other items that got new ranks.",
-        "brocot_lock_misses_total": "Times that a worker found requests only in lists that somebody else had locked.",
+        "brocot_lock_misses_total": "How often a worker found requests only in lists that another session had locked.",
         "brocot_failed_batches_total":
-            "Transactions that were rolled back and decided nothing, such as for a full disk.",
-        "brocot_lists_held_total": "Lists that were held for a person, since the database refused a request.",
-        "brocot_connections_lost_total": "Connections that broke or could not be opened, by who had them.",
+            "Transactions that were rolled back and decided nothing, for example because of a full disk.",
+        "brocot_lists_held_total": "Lists that were held for a person, because the database refused a request.",
+        "brocot_connections_lost_total": "Connections that broke or could not be opened, by their user.",
         "brocot_asleep": "1 while all workers wait for requests, else 0.",
         "brocot_pending_requests": "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 s.",
         "brocot_oldest_request_age_seconds":
-            "Age of the oldest pending request, 0 where there is none. Sampled every 15 s.",
+            "Age of the oldest pending request, 0 if there is none. Sampled every 15 s.",
         "brocot_held_lists": "Lists that wait for a person. Sampled every 15 s.",
     ]
 }
 
 extension Daemon {
-    /// What each of the daemon's metrics means, by its name.
+    /// A sentence of help for each of the daemon's metrics, by name.
     package static var metricsHelp: [String: String] { DaemonMetrics.help }
 }

@@ -1,7 +1,7 @@
 import MoveQueue
 import Synchronization
 
-/// What a daemon did since it started.
+/// Counts of what a daemon has done since its start.
 final class DaemonStatistics: Sendable {
     struct Totals {
         var batches = 0

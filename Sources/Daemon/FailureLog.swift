@@ -1,26 +1,25 @@
 import Logging
 
-/// Logs what fails again and again, and when it works again, without filling a disk.
+/// Logs repeated failures, and the end of an outage, without filling a disk.
 ///
-/// An outage begins with the first failure, and ends where something is noted to work. In one outage, the same error is
-/// logged once in ten minutes. In another outage it is logged anew, but three times in ten minutes at most: a connection
-/// that comes and goes fills no disk. Nor do errors that are never the same, such as of many lists: all together have a
-/// bound too. The next line of an error says how often it was kept back. The end of an outage is logged if any of its
-/// errors was.
+/// An outage begins with the first failure and ends with the first success. In one outage, the same error is logged once in
+/// ten minutes. In a later outage it is logged again, but at most three times in ten minutes, so that a connection that comes
+/// and goes does not fill a disk. There is also a limit for all errors together, because errors of many lists may all differ.
+/// The next line of an error says how often the error was not logged. The end of an outage is logged if one of its errors was.
 struct FailureLog {
     static let interval = Duration.seconds(600)
-    /// In so many outages within the interval, the same error is logged.
+    /// The most lines for the same error within the interval, each in another outage.
     static let mostLines = 3
-    /// So many errors are kept in mind; an older one counts as new then.
+    /// The most errors that are remembered. An error that was forgotten counts as new.
     static let mostErrors = 16
-    /// So many lines are logged within the interval, whatever the errors.
+    /// The most lines for all errors within the interval.
     static let mostLinesOfAll = mostErrors * mostLines
 
     private struct Entry {
-        /// When it was logged within the last interval.
+        /// When the error was logged within the last interval.
         var logged: [ContinuousClock.Instant]
         var keptBack = 0
-        /// Whether it was kept back or logged in the present outage.
+        /// Whether the error has already occurred in the current outage.
         var isKnown = true
     }
 
@@ -33,7 +32,7 @@ struct FailureLog {
     private let logger: Logger
     private var entries: [Substring: Entry] = [:]
     private var outage: Outage?
-    /// When anything was logged within the last interval.
+    /// When any error was logged within the last interval.
     private var logged: [ContinuousClock.Instant] = []
 
     init(_ logger: Logger) {
@@ -52,7 +51,7 @@ struct FailureLog {
         logger.log(level: level, message, metadata: metadata)
     }
 
-    /// Takes in that it works, and tells so if an outage that was logged is over.
+    /// Records a success, and logs it if this ends an outage that was logged.
     mutating func noteWork(_ message: Logger.Message, at now: ContinuousClock.Instant = .now) {
         guard let end = end(at: now) else { return }
         logger.notice(
@@ -63,9 +62,10 @@ struct FailureLog {
             ])
     }
 
-    /// Errors are the same whose first lines are: details may name other processes each time.
+    /// Decides whether an error is logged. Two errors are the same if their first lines are equal: the details may name other
+    /// processes each time.
     ///
-    /// - Returns: how often the same was kept back since it was logged last; nil: this one is kept back too.
+    /// - Returns: How often the same error was not logged since it was last logged; nil if this one is not logged either.
     mutating func admit(_ error: String, at now: ContinuousClock.Instant) -> Int? {
         outage = outage ?? Outage(since: now)
         outage?.failures += 1
@@ -93,9 +93,10 @@ struct FailureLog {
         if let oldest = latest.min(by: { $0.value < $1.value }) { entries[oldest.key] = nil }
     }
 
-    /// Takes in that it works.
+    /// Records a success.
     ///
-    /// - Returns: how long it did not and how often it failed; nil: it did all the time, or nobody was told of it.
+    /// - Returns: The duration of the outage that this ends and its number of failures; nil if there was no outage, or if none
+    ///   of its errors was logged.
     mutating func end(at now: ContinuousClock.Instant) -> (duration: Duration, failures: Int)? {
         guard let outage else { return nil }
         self.outage = nil

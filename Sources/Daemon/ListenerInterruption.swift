@@ -1,7 +1,7 @@
 import LibPQ
 import Synchronization
 
-/// Ends the listener's wait from elsewhere.
+/// Ends the listener's wait from another task.
 final class ListenerInterruption: Sendable {
     private let connection = Mutex<Connection?>(nil)
 

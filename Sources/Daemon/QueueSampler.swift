@@ -2,7 +2,7 @@ import LibPQ
 import Logging
 import MoveQueue
 
-/// Takes a sample of the queue now and then, for the gauges.
+/// Reads the state of the queue at intervals, for the gauges.
 struct QueueSampler {
     private static let interval = Duration.seconds(15)
 
@@ -13,8 +13,8 @@ struct QueueSampler {
         self.metrics = metrics
     }
 
-    /// Takes one if it is time. What the server refuses, such as to a role without the right, is told: the daemon can do
-    /// its work without.
+    /// Takes a sample if one is due. An error of the server, such as a missing right, is only logged, because the daemon does
+    /// not need the sample for its work.
     mutating func takeIfDue(
         on connection: Connection, _ failures: inout FailureLog
     ) async throws(PostgresError) {

@@ -1,6 +1,9 @@
 import Synchronization
 
-/// Says once and for all that the daemon is to end.
+/// A flag that can be set once. It tells the daemon's tasks to finish their transactions and end.
+///
+/// `Task.isShuttingDownGracefully` does not serve here: it is set only by a `ServiceGroup`, but the daemon's tasks must also end
+/// when the queue is drained, and when the daemon's task is cancelled.
 final class StopFlag: Sendable {
     private let flag = Atomic(false)
 

@@ -1,18 +1,17 @@
 import MoveQueue
 import Ordering
 
-/// Lists whose locks somebody else has whenever this worker comes by. Pure.
+/// Lists whose locks another session has each time this worker tries them. Pure.
 ///
-/// Another worker that is busy with a list lets go of it after each batch; so only a holder whose transaction stays the
-/// same is worth a word.
+/// Another worker releases a list after each batch. So only a session that keeps the lock in the same transaction is reported.
 struct UnavailableLists {
-    /// So long a transaction may have a list before somebody is told.
+    /// How long one transaction may have a list's lock before it is reported.
     static let patience = Duration.seconds(30)
-    /// How often holders are looked up, while there are any.
+    /// How often the holders of the locks are read while there are such lists.
     static let lookInterval = Duration.seconds(10)
     /// How often the same holder is reported.
     static let reportInterval = Duration.seconds(300)
-    /// More lists than this are not kept in mind.
+    /// The most lists that are remembered.
     static let mostLists = 256
 
     private struct Entry {
@@ -25,7 +24,7 @@ struct UnavailableLists {
     private var entries: [ListIdentifier: Entry] = [:]
     private var nextLook: ContinuousClock.Instant?
 
-    /// Takes in that these lists were not to be had just now.
+    /// Records lists whose locks were not available.
     mutating func note(_ lists: [ListIdentifier], at now: ContinuousClock.Instant) {
         entries = entries.filter { now - $0.value.lastSeen < Self.patience }
         for list in lists where entries[list] != nil || entries.count < Self.mostLists {
@@ -34,21 +33,21 @@ struct UnavailableLists {
         if entries.isEmpty { nextLook = nil } else if nextLook == nil { nextLook = now + Self.lookInterval }
     }
 
-    /// The lists whose holders are to be looked up now.
+    /// The lists whose holders must be read now.
     mutating func due(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let nextLook, now >= nextLook else { return [] }
         self.nextLook = now + Self.lookInterval
         return Array(entries.keys)
     }
 
-    /// Takes in who has them, and returns those that are to be reported, with how long they have been seen.
+    /// Records the holders, and returns those that must be reported, with the time since they were first seen.
     mutating func note(
         holders: [ListIdentifier: ListLockHolder], at now: ContinuousClock.Instant
     ) -> [(list: ListIdentifier, holder: ListLockHolder, duration: Duration)] {
         var overdue: [(list: ListIdentifier, holder: ListLockHolder, duration: Duration)] = []
         for (list, var entry) in entries {
             let holder = holders[list]
-            // Who is found at the first look was there when the list was first missed.
+            // The holder that is found first has had the lock since the list was first unavailable.
             if holder == nil || entry.holder != nil && entry.holder != holder { entry.heldSince = now }
             if entry.holder != holder { (entry.holder, entry.reported) = (holder, nil) }
             if let holder = entry.holder, now - entry.heldSince >= Self.patience,

@@ -7,7 +7,7 @@ package struct ListLockHolder: Equatable, Sendable {
     package let process: Int32
     /// The virtual transaction id, as `pg_locks` shows it.
     package let transaction: String
-    /// What the session calls itself (`application_name`). Empty where the role may not see it.
+    /// The session's `application_name`. Empty if the role may not read it.
     package let application: String
 
     package init(process: Int32, transaction: String, application: String) {
@@ -16,9 +16,9 @@ package struct ListLockHolder: Equatable, Sendable {
         self.application = application
     }
 
-    /// Who has the locks of these lists. A list that is free is left out.
+    /// The sessions that have the locks of these lists. A list whose lock is free is left out.
     ///
-    /// - Throws: what the server or the connection says.
+    /// - Throws: An error of the server or the connection.
     package static func find(
         _ lists: [ListIdentifier], on connection: Connection
     ) async throws(PostgresError) -> [ListIdentifier: ListLockHolder] {

@@ -3,26 +3,26 @@ import Ordering
 
 /// One small transaction that deletes old rows of the log.
 package struct LogPruningStep: Equatable, Sendable {
-    /// How many rows were read, young ones too.
+    /// The number of rows that were read, including young rows.
     package let read: Int
-    /// How many requests were deleted.
+    /// The number of deleted requests.
     package let deleted: Int
-    /// The last id read; nil where none was.
+    /// The last id that was read; nil if no row was.
     package let lastID: Int64?
 
-    /// Deletes what is older than `age` among the next rows of the log in the order of their ids, with the idempotency
-    /// keys of those requests.
+    /// Reads the next rows of the log in the order of their ids, and deletes those that are older than `age`, together with the
+    /// idempotency keys of these requests.
     ///
-    /// Ids rise with age almost exactly. A step that goes by ids does not read again what the steps before it deleted.
-    /// Where a step found only younger rows, what follows is mostly younger too.
+    /// Older rows nearly always have lower ids. So a step does not read the index entries of rows that earlier steps deleted,
+    /// and after a step that found only younger rows, the next rows are mostly younger too.
     ///
     /// - Parameters:
-    ///   - id: rows with greater ids are read.
-    ///   - age: older rows are deleted; counted in whole seconds.
-    ///   - limit: at most so many rows are read.
-    ///   - connection: not in a transaction.
-    /// - Returns: nil where another session has the ``RetentionLock``, such as a daemon that prunes at the moment.
-    /// - Throws: what the server or the connection says.
+    ///   - id: Rows with greater ids are read.
+    ///   - age: Older rows are deleted; counted in whole seconds.
+    ///   - limit: The most rows that are read.
+    ///   - connection: A connection that is not in a transaction.
+    /// - Returns: The numbers of the step; nil if another session has the ``RetentionLock``, such as a daemon that prunes.
+    /// - Throws: An error of the server or the connection.
     package static func run(
         after id: Int64, olderThan age: Duration, limit: Int, on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
@@ -41,7 +41,7 @@ package struct LogPruningStep: Equatable, Sendable {
         [("lock_timeout", "5s"), ("statement_timeout", "60s"), ("row_security", "off")]
         + MoveApplication.plannerSettings
 
-    // Returns one row: whether the lock was got, how many rows were read and how many deleted, and the last id read.
+    // Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last id read.
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH turn AS MATERIALIZED (

@@ -1,7 +1,7 @@
-/// What becomes of a request that the database refuses whenever it is tried alone.
+/// What happens to a poison message: a request that the database refuses each time it is tried alone.
 package enum PoisonPolicy: String, Sendable, CaseIterable {
-    /// It is rejected, and its list goes on.
+    /// The request is rejected, and the next requests of its list are applied.
     case skip
-    /// It stays pending, and its list waits for a person: `brocot.held_lists`.
+    /// The request stays pending, and its list waits for a person: `brocot.held_lists`.
     case hold
 }

@@ -1,15 +1,15 @@
 import LibPQ
 
-/// The queue at a moment, for monitors.
+/// The state of the queue at one moment, for monitoring.
 package struct QueueSample: Sendable {
-    /// Exact up to 10,000, an estimate beyond.
+    /// The number of pending requests; an estimate beyond 10,000.
     package let pending: Int
-    /// Of the pending request with the lowest id; zero where there is none.
+    /// The age of the pending request with the lowest id; zero if there is none.
     package let oldestAge: Duration
-    /// How many lists wait for a person.
+    /// The number of lists that wait for a person.
     package let heldLists: Int
 
-    /// Reads the view `brocot.queue_status`, which is cheap however long the queue is.
+    /// Reads the view `brocot.queue_status`, which is cheap with any number of requests.
     package static func take(on connection: isolated Connection) throws(PostgresError) -> QueueSample {
         let row = try connection.query(
             """

@@ -1,8 +1,8 @@
 import LibPQ
 
-/// Looking at the queue without deciding anything.
+/// Statements that read the queue without deciding anything.
 extension QueueStatements {
-    /// The list of some pending request, so that workers begin at different places. `fraction` is from 0 to 1.
+    /// The list of an arbitrary pending request, so that workers begin at different lists. `fraction` is from 0 to 1.
     static func randomList(_ fraction: Double, _ progress: ReadProgress) -> SQL {
         """
         WITH extent AS MATERIALIZED (
@@ -18,12 +18,12 @@ extension QueueStatements {
         """
     }
 
-    /// Whether anything is pending, what ``ReadProgress/observe(_:)`` needs to know, and whether enqueuers
-    /// notify: the locks are read after the last id, since they are looked for on its account.
+    /// Whether a request is pending, the values for ``ReadProgress/observe(_:)``, and whether INSERTs notify. The locks are read
+    /// after the last id, because they must be at least as new as that id.
     ///
-    /// What an idle daemon asks again and again is one statement alone, not a transaction that could see to the
-    /// `search_path` first; so its operators and types are qualified. Nor could it switch row-level security off: where a
-    /// policy may hide requests, it says that some are pending, and the workers that look for them get the error.
+    /// An idle daemon repeats this query, so it is a single statement outside of a transaction. It can't set the `search_path`
+    /// first, so its operators and types are qualified. It can't switch row-level security off either: if a policy may hide
+    /// requests, it reports that some are pending, and the workers that read them get the error.
     static func look(_ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress))
@@ -68,7 +68,7 @@ extension QueueStatements {
         """
     }
 
-    /// Whether these transactions are open still, and so were at every statement before.
+    /// Whether these transactions are still open. If so, they were open at every earlier statement.
     static func areOpen(_ transactions: Set<Int64>) -> SQL {
         """
         SELECT NOT EXISTS (
@@ -77,8 +77,8 @@ extension QueueStatements {
         """
     }
 
-    /// Reads the queue from the floor on, up to `last` or so many requests: up to where it was read, and the first
-    /// pending request of each list in it and of each remembered one.
+    /// Reads the queue from the floor up to `last`, but at most `limit` requests. Returns the id up to which it has read, the
+    /// first pending request of each list in between, and the first pending request of each remembered list.
     static func readOn(to last: Int64, limit: Int, _ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress)), recent AS MATERIALIZED (

@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// Does on a connection what a ``WorkerRound`` says, a turn at a time.
+/// Executes the actions of a ``WorkerRound`` on a connection, one turn at a time.
 package struct QueueWorker: Sendable {
     private let configuration: QueueConfiguration
     private let sizes = KnownListSizes()
@@ -14,10 +14,10 @@ package struct QueueWorker: Sendable {
         reading = QueueReading(configuration)
     }
 
-    /// Takes on only a part of what it usually would.
+    /// Makes the next batches a part of their usual size.
     package mutating func take(_ share: BatchShare) { round.take(share) }
 
-    /// Goes to a list that some random request is for.
+    /// Continues at the list of a random request.
     package mutating func wander(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
             let statement = QueueStatements.randomList(Double.random(in: 0...1), reading.progress)
@@ -36,7 +36,7 @@ package struct QueueWorker: Sendable {
 
     /// Decides the next batch.
     ///
-    /// - Throws: ``BatchFailure``. If it names lists, these are left out of the next batches.
+    /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
     package mutating func runBatch(on connection: Connection) async throws(BatchFailure) -> WorkerRound.Progress {
         var action = round.beginTurn(isReadingDue: reading.isDue, at: .now)
         while true {
@@ -54,9 +54,9 @@ package struct QueueWorker: Sendable {
         }
     }
 
-    /// Has the whole queue read once more, from its beginning, before it counts as drained.
+    /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
     ///
-    /// - Returns: whether that is necessary.
+    /// - Returns: Whether that is necessary.
     package mutating func readFromBeginning() -> Bool {
         guard reading.progress.floor > ReadProgress.beginning else { return false }
         reading.forget()

@@ -1,23 +1,24 @@
 import Ordering
 
-/// How far the queue was read, so that it isn't read again from its beginning: what was deleted there stays in the
-/// indexes as long as any transaction of the server might still see it.
+/// How far the queue was read, so that it isn't read again from its beginning: deleted requests stay in the indexes as long as
+/// any transaction of the server might still see them. Pure.
 ///
-/// Pure. An id is past when no request of it, or below, is pending or can still appear. A request appears late when its
-/// transaction takes an id, and another one takes the next, commits, and is served before. Such a transaction holds a
-/// lock on the queue from before it takes its id until its end. So what was handed out before some moment is past, once
-/// everybody is gone who held such a lock after that moment, and a later reading finds nothing of it. A transaction that
-/// is prepared for a commit in two phases keeps its lock, and the lock its name.
+/// An id is *past* when no request with this id or a lower one is pending, and none can still become visible. A request can
+/// become visible late: its transaction takes an id, and another transaction takes the next id and commits first. A
+/// transaction that inserts requests has a lock on the queue from before it takes an id until its end. So an id that was
+/// handed out before some moment is past, once all transactions that had such a lock after that moment have ended, and a later
+/// reading finds no such request. A prepared transaction keeps its lock, and the lock's name stays the same.
 ///
-/// Who stays for long would keep the floor down. So after some looks it is passed over, and the floor holds only as long
-/// as that transaction is open: until then nobody sees its requests. When it ends, the floor falls back.
+/// A transaction that stays open for long would keep the floor where it is. So after some looks it is passed over: the floor
+/// rises, and is valid as long as that transaction is open, because nobody sees its requests until it ends. When it ends, the
+/// floor falls back.
 package struct ReadProgress: Sendable {
-    /// What one look at the server tells.
+    /// What one look at the server shows.
     package struct Observation: Equatable, Sendable {
         /// The last id that was handed out.
         package var lastID: Int64
-        /// The transactions that may have inserted requests a moment later: their names in `pg_locks`, and their ids;
-        /// nil: it has none yet.
+        /// The transactions that had a lock on the queue a moment later: their names in `pg_locks`, and their ids; nil if a
+        /// transaction has no id yet.
         package var writers: [String: Int64?]
 
         package init(lastID: Int64, writers: [String: Int64?]) {
@@ -26,46 +27,46 @@ package struct ReadProgress: Sendable {
         }
     }
 
-    /// An id up to which no request can newly appear, unless one of these transactions ends.
+    /// An id up to which no further request can become visible, unless one of these transactions ends.
     package struct FloorRaise: Equatable, Sendable {
         package let id: Int64
         package let open: Set<Int64>
     }
 
-    /// More lists than this with old requests are not worth remembering: then nothing is.
+    /// The most lists with old requests that are remembered. With more such lists the floor does not rise.
     package static let mostLists = 200
-    /// Who is still there at so many looks is passed over.
+    /// A transaction that is seen at so many looks is passed over.
     package static let looksOfLongWriters = 5
 
-    /// Below every id, also below one that somebody chose by hand.
+    /// A floor below every id, including ids that were chosen by hand.
     package static let beginning = Int64.min
 
-    /// Everything up to this id is past, but in `remaining` lists, and as long as the transactions in `open` are.
+    /// All ids up to this one are past, except in the `remaining` lists, as long as the transactions in `open` are open.
     package private(set) var floor = beginning
-    /// For lists with requests up to `floor`, the id up to which everything of theirs is past.
+    /// For each list with requests up to `floor`, the id up to which its own ids are past.
     package private(set) var remaining: [ListIdentifier: Int64] = [:]
-    /// The transactions that were passed over, whose end takes the floor with it.
+    /// The transactions that were passed over. When one of them ends, the floor falls back.
     package private(set) var open: Set<Int64> = []
 
-    /// What is past whoever ends.
+    /// The floor, and the lists, that don't depend on any open transaction.
     private var base: (floor: Int64, remaining: [ListIdentifier: Int64]) = (beginning, [:])
     private var previous: Observation?
-    /// The look after which somebody was first passed over.
+    /// The look after which a transaction was first passed over.
     private var firstPassing: Observation?
-    /// At how many looks in a row a writer was there.
+    /// For each writer, the number of consecutive looks that showed it.
     private var looks: [String: Int] = [:]
 
     package init() {}
 
-    /// The id up to which everything of a list is past.
+    /// The id up to which all ids of a list are past.
     package func floor(of list: ListIdentifier) -> Int64 { remaining[list] ?? floor }
 
-    /// Takes in a look at the server.
+    /// Records a look at the server.
     ///
-    /// - Returns: how far the floor may rise, if that is beyond it.
+    /// - Returns: How far the floor may rise; nil if it may not rise.
     package mutating func observe(_ observation: Observation) -> FloorRaise? {
         if observation.lastID < floor {
-            // Somebody restarted the ids.
+            // The sequence of the ids was restarted.
             self = ReadProgress()
         }
         if !open.isSubset(of: observation.writers.values.compactMap { $0 }) { fallBack() }
@@ -76,7 +77,7 @@ package struct ReadProgress: Sendable {
         return FloorRaise(id: previous.lastID, open: self.open.union(open))
     }
 
-    /// The transactions that were there at both looks; nil: one of them not for long.
+    /// The transactions that both looks show; nil if one of them must not be passed over yet.
     private func passedOver(_ previous: Observation, _ observation: Observation) -> Set<Int64>? {
         var open: Set<Int64> = []
         for name in previous.writers.keys {
@@ -87,13 +88,12 @@ package struct ReadProgress: Sendable {
         return open
     }
 
-    /// Takes in a reading that began after the look that allowed the step.
+    /// Raises the floor after a reading of the queue that began after the look which allowed it.
     ///
     /// - Parameters:
-    ///   - id: the id up to which the queue was read from the floor; at most that of the step.
-    ///   - open: the transactions that the step passes over.
-    ///   - firstPending: the lowest pending id of each list that has one up to `id`, and of the remaining lists that
-    ///     have any.
+    ///   - id: The id up to which the queue was read from the floor, at most that of the ``FloorRaise``.
+    ///   - open: The transactions that are passed over.
+    ///   - firstPending: The lowest pending id of each list that has one up to `id`, and of each remaining list that has any.
     package mutating func raise(
         to id: Int64, passingOver open: Set<Int64> = [], firstPending: [ListIdentifier: Int64]
     ) {
@@ -105,14 +105,14 @@ package struct ReadProgress: Sendable {
         if open.isEmpty { base = (floor, remaining) }
     }
 
-    /// A transaction that was passed over has ended: what it inserted is to be seen below the floor.
+    /// Lowers the floor, because a transaction that was passed over has ended and its requests may be below the floor.
     package mutating func fallBack() {
         (floor, remaining) = base
         open = []
         (previous, firstPassing) = (firstPassing, nil)
     }
 
-    /// Begins again at the queue's beginning.
+    /// Begins again at the beginning of the queue.
     package mutating func forget() {
         base = (Self.beginning, [:])
         fallBack()

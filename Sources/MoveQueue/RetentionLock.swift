@@ -1,12 +1,13 @@
 import LibPQ
 
-/// Who has the lock that lets one daemon at a time delete old rows of the log. Any role of the database can take it.
+/// The session that has the retention lock. This lock lets one daemon at a time delete old rows of the log. Any role of the
+/// database can take it.
 package struct RetentionLock: Hashable, Sendable {
     /// The process id of the session that has the lock.
     package let process: Int32
     /// The virtual transaction id, as `pg_locks` shows it.
     package let transaction: String
-    /// What the session calls itself (`application_name`). Empty where the role may not see it.
+    /// The session's `application_name`. Empty if the role may not read it.
     package let application: String
 
     package init(process: Int32, transaction: String, application: String) {
@@ -18,8 +19,8 @@ package struct RetentionLock: Hashable, Sendable {
     /// The lock's 64-bit key.
     static let key: SQL = "pg_catalog.hashtextextended('brocot.move_log retention', 0)"
 
-    /// - Returns: nil where nobody has it.
-    /// - Throws: what the server or the connection says.
+    /// - Returns: The session; nil if no session has the lock.
+    /// - Throws: An error of the server or the connection.
     package static func find(on connection: Connection) async throws(PostgresError) -> RetentionLock? {
         let rows = try await connection.run { connection throws(PostgresError) in
             try connection.transaction { connection throws(PostgresError) in try connection.query(statement) }
@@ -41,7 +42,7 @@ package struct RetentionLock: Hashable, Sendable {
         """
 }
 
-/// The log can't be pruned, since one transaction or session has the lock all the time.
+/// The log can't be pruned, because one transaction or session keeps the lock.
 package struct RetentionLockHeld: Error, CustomStringConvertible {
     package let holder: RetentionLock
 

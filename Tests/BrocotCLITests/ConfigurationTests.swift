@@ -115,7 +115,7 @@ import Testing
     @Test(
         "is refused with 2 where the file is wrong, with what is wrong in it",
         arguments: [
-            (#"{"wokers": 3}"#, #"There is no setting "wokers", which is in "#),
+            (#"{"wokers": 3}"#, #"contains "wokers", which is not a setting"#),
             (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "is from 1 to 256, and not 0"),
             (#"{"workers": [3]}"#, "workers in "), (#"{"workers": true}"#, "workers in "),
             (#"{"on_poison": "maybe"}"#, #"and not "maybe""#),

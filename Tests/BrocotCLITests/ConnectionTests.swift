@@ -13,7 +13,7 @@ import Testing
         #expect(!result.errors.contains("geheim") && !result.errors.contains(password))
     }
 
-    @Test("because there is none of that name exits with 6", arguments: ["show groceries", "daemon", "migrate up"])
+    @Test("because the database does not exist exits with 6", arguments: ["show groceries", "daemon", "migrate up"])
     func missingDatabase(command: String) async throws {
         let database = TestDatabase.current
         let url = database.url.replacing("/\(database.name)?", with: "/nowhere?")

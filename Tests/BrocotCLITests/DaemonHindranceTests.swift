@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "a missing right: what needs it waits for it, and the rest goes on, wherever in the order of lists it is",
+        "a missing right: lists that need it wait, and all other lists are applied, before and after these in the order",
         .database, arguments: ["archive", "public"])
     func missingRight(schema: String) async throws {
         let database = TestDatabase.current

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("A daemon that the server refuses something", .database, .timeLimit(.minutes(10))) struct DaemonRefusalTests {
     @Test(
-        "applies requests all the same, says once what is missing, is not ready, and is again when it has it",
+        "applies requests anyway, logs the missing right once, is not ready, and is ready again when it has the right",
         arguments: ["SELECT ON brocot.move_requests_id_seq", "UPDATE ON brocot.sleepers", "SELECT ON brocot.sleepers"])
     func lookoutLacksRight(right: String) async throws {
         let owner = try await TestDatabase.current.connect()

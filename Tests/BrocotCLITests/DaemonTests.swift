@@ -11,7 +11,7 @@ import Testing
 #endif
 
 @Suite("daemon", .database, .timeLimit(.minutes(10))) struct DaemonTests {
-    @Test("--drain applies what is pending, rejects what can't be, and exits with 0")
+    @Test("--drain applies or rejects all pending requests, and exits with 0")
     func drains() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move_items('letters', '{a,b,c}', last => true)")

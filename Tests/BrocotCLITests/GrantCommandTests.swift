@@ -70,14 +70,14 @@ import Testing
         }
     }
 
-    @Test("names a role that there is not, and changes nothing")
+    @Test("names a role that doesn't exist, and changes nothing")
     func unknownRole() async throws {
         let result = try await BrocotProcess.run("grant", "reader", #"no "such" role"#)
         #expect(result.exitCode == 2)
         #expect(result.errors.contains(#"CREATE ROLE "no ""such"" role" LOGIN"#))
     }
 
-    @Test("by somebody who may not grant tells what to do, and exits with 1")
+    @Test("by a role that may not grant says what to do, and exits with 1")
     func notTheOwner() async throws {
         let owner = try await TestDatabase.current.connect()
         try await withRole(owner) {

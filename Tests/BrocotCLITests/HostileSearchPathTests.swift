@@ -160,7 +160,7 @@ struct HostileSearchPathTests {
         CREATE TRIGGER note BEFORE UPDATE ON public.cards FOR EACH ROW EXECUTE FUNCTION public.note();
         """
 
-    @Test("every command tells what it does everywhere") func commandsWork() async throws {
+    @Test("every command prints the same as with other paths") func commandsWork() async throws {
         try await migrate()
         let administrator = try await HostileSchema.connectUntouched()
         try await administrator.execute(script: cards)

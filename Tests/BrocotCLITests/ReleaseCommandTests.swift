@@ -43,7 +43,7 @@ import Testing
         #expect(try await items(connection).prefix(2) == ["list 1: poison", "list 1: b"])
     }
 
-    @Test("with --reject rejects the request, and the list goes on with the next one") func reject() async throws {
+    @Test("with --reject rejects the request, and the next one of the list is applied") func reject() async throws {
         let connection = try await hold()
         let result = try await BrocotProcess.run("release", "list 2", "--reject")
         #expect(result.exitCode == 0 && result.errors.contains("Released 1 list, and rejected what held it."))

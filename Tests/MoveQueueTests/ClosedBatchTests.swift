@@ -26,7 +26,7 @@ struct ClosedBatchTests {
         #expect(ids(pending, locked: ["a", "c"]) == [1, 4])
     }
 
-    @Test("a cut goes on through lists that change items with each other")
+    @Test("a cut also cuts the other lists of changes of list")
     func cutSpreads() {
         let pending = [
             request(1, "a", from: "z"), request(2, "b", from: "a"), request(3, "c", from: "b"), request(4, "c"),

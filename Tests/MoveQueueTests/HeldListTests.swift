@@ -74,7 +74,9 @@ struct HeldListTests {
         }
     }
 
-    @Test("released after its cause is gone, it goes on with the same request") func released() async throws {
+    @Test("continues with the same request when it is released after the cause was removed") func released()
+        async throws
+    {
         let fixture = try await fixture()
         try await fixture.enqueue([place("poison"), place("1")])
         try await fixture.drain()

@@ -28,7 +28,7 @@ import Testing
         ).map { try $0.decode(0, as: Int64.self) }
     }
 
-    @Test("Each step goes on after the one before, and deletes idempotency keys with their requests")
+    @Test("Each step continues after the previous one, and deletes idempotency keys with their requests")
     func steps() async throws {
         let connection = try await TestDatabase.current.connect()
         try await log([9, 9, 9, 1, 9, 1, 1], connection)

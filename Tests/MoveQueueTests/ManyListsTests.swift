@@ -23,7 +23,7 @@ struct ManyListsTests {
         }
     }
 
-    @Test("have the same requests read in one go as list by list, whether that is enough or not")
+    @Test("give the same requests in one scan as list by list, with room for all of them and without")
     func sameRequests() async throws {
         let fixture = try await QueueFixture()
         // Upper and lower case: the order of the bytes is none that a language has.
@@ -48,7 +48,7 @@ struct ManyListsTests {
         }
     }
 
-    @Test("are decided also where the oldest request, of a list between them that somebody else has, is a large one")
+    @Test("are decided although a list between them, which another session has locked, has a large old request")
     func largeRequestInBetween() async throws {
         let fixture = try await QueueFixture()
         let lists = (100..<160).map { ListIdentifier("l\($0)") }
@@ -75,7 +75,7 @@ struct ManyListsTests {
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == large)
     }
 
-    @Test("are not kept back by large requests of a list among them that is not asked for, such as one that is held")
+    @Test("are not delayed by large requests of another list between them, such as a held list")
     func largeRequestsOfOthers() async throws {
         let fixture = try await QueueFixture()
         let lists = (1...40).map { ListIdentifier("l\($0)") }

@@ -16,7 +16,7 @@ struct ReadProgressTests {
         return step?.id
     }
 
-    @Test("what was handed out at a look is past, once those who wrote then are gone")
+    @Test("the ids handed out before a look are past when the transactions of that time have ended")
     func twoLooks() {
         var progress = ReadProgress()
         #expect(observe(&progress, 10, ["3/1"]) == nil)
@@ -24,7 +24,7 @@ struct ReadProgressTests {
         #expect(observe(&progress, 30, []) == 20)
     }
 
-    @Test("a transaction that may still insert keeps ids from being past")
+    @Test("ids are not past while a transaction may still insert")
     func slowWriter() {
         var progress = ReadProgress()
         #expect(observe(&progress, 10, ["3/1"]) == nil)
@@ -33,7 +33,7 @@ struct ReadProgressTests {
         #expect(observe(&progress, 40, []) == 30)
     }
 
-    @Test("lists with older requests are remembered, each with what of it is past")
+    @Test("lists with older requests are remembered, each with its own floor")
     func remaining() {
         var progress = ReadProgress()
         progress.raise(to: 100, firstPending: [list: 40])
@@ -45,7 +45,7 @@ struct ReadProgressTests {
         #expect(progress.floor(of: list) == 300)
     }
 
-    @Test("where too many lists have older requests, the floor stays")
+    @Test("the floor does not rise if too many lists have older requests")
     func tooManyLists() {
         var progress = ReadProgress()
         let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", list: "\($0)") }
@@ -77,7 +77,7 @@ struct ReadProgressTests {
             ))
     }
 
-    @Test("what was past before somebody was passed over stays so")
+    @Test("ids that were past before a transaction was passed over stay past")
     func floorBelowLongWriter() {
         var progress = ReadProgress()
         progress.raise(to: 50, firstPending: [list: 20])
@@ -87,7 +87,7 @@ struct ReadProgressTests {
         #expect((progress.floor, progress.floor(of: list), progress.open) == (50, 19, []))
     }
 
-    @Test("a second one that stays is passed over too, and the end of either counts")
+    @Test("a second long transaction is passed over too, and the floor falls back when either ends")
     func twoLongWriters() {
         var progress = ReadProgress()
         #expect(passOver(["3/1": 700], &progress)?.id == 400)
@@ -103,13 +103,13 @@ struct ReadProgressTests {
         #expect((progress.floor, progress.open) == (ReadProgress.beginning, []))
     }
 
-    @Test("a transaction that has no id yet is not passed over, however long it stays")
+    @Test("a transaction without an id is never passed over")
     func writerWithoutID() {
         var progress = ReadProgress()
         #expect(passOver(["3/1": nil], &progress) == nil)
     }
 
-    @Test("of a transaction and its subtransactions, the oldest id counts, also where 32 bits overflow")
+    @Test("the lowest id of a transaction and its subtransactions counts, also when 32 bits overflow")
     func transactionIDs() {
         let newest: Int64 = 5 << 32 + 10
         let observation = ReadProgress.Observation(
@@ -117,7 +117,7 @@ struct ReadProgressTests {
         #expect(observation.writers == ["3/1": newest - 16, "4/1": nil, "5/1": newest + 2])
     }
 
-    @Test("ids that begin again take the floor with them")
+    @Test("the floor begins again when the ids begin again")
     func restartedIDs() {
         var progress = ReadProgress()
         progress.raise(to: 100, firstPending: [list: 40])
@@ -150,7 +150,7 @@ struct QueueReadingTests {
         }
     }
 
-    @Test("gets past what is decided") func getsPast() async throws {
+    @Test("raises the floor above decided requests") func getsPast() async throws {
         let fixture = try await QueueFixture()
         var reading = QueueReading(Self.configuration)
         let ids = try await fixture.enqueue((0..<10).map { place("\($0)") })
@@ -161,8 +161,7 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("sees the first request that there ever is, however often it looked before") func firstRequest() async throws
-    {
+    @Test("sees the very first request, after any number of looks") func firstRequest() async throws {
         let fixture = try await QueueFixture()
         var reading = QueueReading(Self.configuration)
         for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
@@ -171,7 +170,9 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("sees ids from the lowest to the highest, and serves them in their order") func extremeIDs() async throws {
+    @Test("sees the lowest and the highest possible ids, and decides requests in their order") func extremeIDs()
+        async throws
+    {
         let fixture = try await QueueFixture()
         let ids = [Int64.min + 1, -5, 0, 1 << 31, 1 << 32, .max - 1, .max]
         try await fixture.connection.execute(
@@ -186,7 +187,7 @@ struct QueueReadingTests {
         #expect(try order.map { try $0.decode(0, as: String.self) } == ids.map(String.init))
     }
 
-    @Test("serves a session at once that took its ids in advance, though later ones are decided")
+    @Test("decides requests of a session at once that took its ids in advance, even if later ids are decided")
     func sequenceWithCache() async throws {
         let fixture = try await QueueFixture()
         let (early, late) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
@@ -216,7 +217,7 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending, "old requests are pending")
     }
 
-    @Test("a transaction that took an id early and commits late is served when it is seen, in its place")
+    @Test("a request with a low id that is committed late is decided when it becomes visible, in its order")
     func lateCommit() async throws {
         let fixture = try await QueueFixture()
         var worker = QueueWorker(Self.configuration)
@@ -237,7 +238,7 @@ struct QueueReadingTests {
     }
 
     @Test(
-        "a transaction that is prepared and committed late is served when it is seen",
+        "a request of a prepared transaction that is committed late is decided when it becomes visible",
         .database(on: .own(settings: ["max_prepared_transactions": "2"])))
     func latePreparedCommit() async throws {
         let fixture = try await QueueFixture()
@@ -253,7 +254,7 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("a transaction that stays open for long is passed over, and served in its place when it commits")
+    @Test("a transaction that stays open is passed over, and its request is decided in its order after the commit")
     func longTransaction() async throws {
         let fixture = try await QueueFixture()
         var (worker, reading) = (QueueWorker(Self.configuration), QueueReading(Self.configuration))
@@ -281,7 +282,7 @@ struct QueueReadingTests {
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
     }
 
-    @Test("a worker that relies on a transaction that is open finds its requests, when those are all there are")
+    @Test("a worker that passed over a transaction finds its requests, even if there are no others")
     func onlyLateRequests() async throws {
         let fixture = try await QueueFixture()
         var worker = QueueWorker(Self.configuration)
@@ -300,7 +301,7 @@ struct QueueReadingTests {
         #expect(try await fixture.lists()["a"] == ["late"])
     }
 
-    @Test("an id chosen by hand below what is past is found before the queue counts as drained")
+    @Test("a request with a hand-chosen id below the floor is found before the queue counts as drained")
     func chosenID() async throws {
         let fixture = try await QueueFixture()
         var worker = QueueWorker(Self.configuration)

@@ -115,7 +115,7 @@ struct RankFunctionTests {
     // MARK: What is no gap
 
     @Test(
-        "refuse what is no gap",
+        "refuse arguments that are not a gap",
         arguments: [
             ("1, 2, 1, 2", "the lower end 1/2 is not less than the upper end 1/2"),
             ("2, 1, -3, 1", "the lower end 2/1 is not less than the upper end -3/1"),

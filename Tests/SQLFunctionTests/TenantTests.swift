@@ -48,7 +48,7 @@ struct TenantTests {
             0, as: String.self)
     }
 
-    @Test("each moves what is theirs")
+    @Test("each tenant moves its own items")
     func own() async throws {
         try await prepared { connection, tenant in
             try await connection.execute(
@@ -61,7 +61,7 @@ struct TenantTests {
     }
 
     @Test(
-        "nothing of the other's is moved, and nothing is told of it: it is as if it were not there",
+        "items of another tenant can't be moved and are not revealed: they count as missing",
         arguments: [
             "move_now(2, 3, last => true, ordered_table => 'public.cards')",
             "move_now(99, 3, last => true, ordered_table => 'public.cards')",
@@ -81,7 +81,7 @@ struct TenantTests {
         }
     }
 
-    @Test("an anchor of the other's is not found, and removing takes what is there: nothing")
+    @Test("an anchor of another tenant is not found, and removing its items changes nothing")
     func anchor() async throws {
         try await prepared { connection, tenant in
             try await connection.execute(script: "SET ROLE \(tenant(0))")

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// What a role may do with one object of the database.
+/// The privileges of a role on one object of the database.
 package struct AccessRight: Hashable, Sendable {
     package enum Object: Hashable, Sendable {
         case schema(String)
@@ -14,7 +14,7 @@ package struct AccessRight: Hashable, Sendable {
     /// One privilege, such as SELECT.
     package struct Privilege: Hashable, Sendable {
         let name: String
-        /// The columns that it is limited to; none: the whole table.
+        /// The columns to which the privilege is limited; empty means the whole table.
         let columns: [String]
 
         static func on(_ name: String, columns: [String] = []) -> Privilege { Privilege(name: name, columns: columns) }
@@ -37,7 +37,7 @@ package struct AccessRight: Hashable, Sendable {
         AccessRight(object: .sequence(schema: "brocot", name: name), privileges: privileges)
     }
 
-    /// The object as SQL reads it back.
+    /// The object's quoted name for SQL.
     var quotedObject: String {
         switch object {
         case .schema(let name): quoteIdentifier(name)

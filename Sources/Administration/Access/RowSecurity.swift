@@ -1,14 +1,14 @@
 import LibPQ
 
-/// Row-level security that keeps rows from the role that runs the daemon.
+/// Finds row-level security that hides rows from the daemon's role.
 ///
-/// The daemon has to see every row: what a policy hides from it would never be applied, or be given wrong places. So it runs
-/// with `row_security = off`, and the server refuses each statement that a policy would restrict.
+/// The daemon must see every row: a hidden request would never be applied, and a hidden item would lead to wrong places. So it
+/// runs with `row_security = off`, and the server refuses each statement that a policy would restrict.
 package enum RowSecurity {
     package enum Tables: Sendable {
-        /// Those in schema `brocot`.
+        /// The tables in schema `brocot`.
         case own
-        /// Those and every registered table.
+        /// The tables in schema `brocot` and every registered table.
         case all
     }
 
@@ -17,7 +17,7 @@ package enum RowSecurity {
         See "Row-level security" in docs/operations.md.
         """
 
-    /// The tables, as `schema.table`, whose policies apply to the present role.
+    /// The tables, as `schema.table`, whose policies apply to the current role.
     package static func hidden(
         _ tables: Tables, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {

@@ -2,9 +2,9 @@ import LibPQ
 
 /// Why a table was not attached, detached or repaired.
 package enum AttachError: Error, Sendable {
-    /// The table, or what was asked for, does not allow it. Nothing was changed.
+    /// The table or the arguments don't allow it. Nothing was changed.
     case refused(String)
-    /// Others held a lock for too long. What was done before stays, and the same command goes on from there.
+    /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
     /// The database failed, or refused a statement.
     case database(PostgresError)
@@ -21,7 +21,7 @@ extension AttachError: CustomStringConvertible {
             stays; the same command goes on from there.
             """
         case .database(let error): "\(error)"
-        case .cancelled: "Interrupted. What was done stays; the same command goes on from there."
+        case .cancelled: "Interrupted. The finished steps stay. Run the same command again to continue."
         }
     }
 }

@@ -7,21 +7,21 @@ package struct AttachStep: Hashable, Sendable {
         case schemaOwner
     }
 
-    /// The strongest lock on the table, and so who waits.
+    /// The strongest lock on the table, which determines who waits.
     package enum Lock: String, Sendable {
         case none = "no lock on the table"
-        case shareUpdateExclusive = "readers and writers go on"
+        case shareUpdateExclusive = "readers and writers don't wait"
         /// SHARE, or SHARE ROW EXCLUSIVE.
         case share = "writers wait for a moment"
         case accessExclusive = "readers and writers wait for a moment"
     }
 
-    /// What it does, as in "could not …".
+    /// The purpose, as a phrase that fits after "could not".
     package let purpose: String
     package let statements: [String]
     package let lock: Lock
     package let actor: Actor
-    /// Whether the statements run in one transaction. Else there is one statement, which can't run in any.
+    /// Whether the statements run in one transaction. If not, there is a single statement that can't run in a transaction.
     package let isTransactional: Bool
 
     init(_ purpose: String, _ statements: [String], lock: Lock, by actor: Actor, isTransactional: Bool = true) {

@@ -2,14 +2,14 @@ import LibPQ
 import Logging
 import Ordering
 
-/// Runs the steps of plans, with short waits for locks: a statement that waits for an exclusive lock holds up everybody
-/// who comes after it.
+/// Runs the steps of plans, with short waits for locks: a statement that waits for an exclusive lock also makes all later
+/// statements of other sessions wait.
 package struct Attacher: Sendable {
     private let connection: Connection
     private let logger: Logger
-    /// How long a statement waits for a lock that others would have to wait behind.
+    /// How long a statement waits for a lock behind which others would have to wait.
     private let lockTimeout: Duration
-    /// How often it is tried again.
+    /// How often such a statement is tried.
     private let attempts: Int
 
     package init(
@@ -32,7 +32,7 @@ package struct Attacher: Sendable {
         try AttachPlan(definition, on: try await describe(definition.names, listColumns: definition.listColumns))
     }
 
-    /// The plan to detach a table; nil where it is not registered.
+    /// The plan to detach a table; nil if it is not registered.
     package func planToDetach(
         _ names: OrderNames, droppingColumns: Bool
     ) async throws(AttachError) -> DetachPlan? {
@@ -50,7 +50,7 @@ package struct Attacher: Sendable {
         }
     }
 
-    /// - Throws: ``AttachError/refused(_:)`` where there is no such table.
+    /// - Throws: ``AttachError/refused(_:)`` if there is no such table.
     package func describe(
         _ names: OrderNames, listColumns: [String]
     ) async throws(AttachError) -> TableDescription {
@@ -65,8 +65,8 @@ package struct Attacher: Sendable {
         return table
     }
 
-    /// Runs `body` while nobody else attaches or detaches a table. The lock is tried in a loop: who waits for it in the
-    /// server would keep CREATE INDEX CONCURRENTLY of the holder waiting.
+    /// Runs `body` while no other command attaches or detaches a table. The lock is tried in a loop: a session that waited for
+    /// the lock in the server would block CREATE INDEX CONCURRENTLY of the command that has the lock.
     package func exclusively(_ body: () async throws(AttachError) -> Void) async throws(AttachError) {
         try await lock()
         do throws(AttachError) {
@@ -117,7 +117,7 @@ package struct Attacher: Sendable {
             try connection.execute(SQL(unsafeRaw: step.statements[0]))
             return
         }
-        // What writers don't wait behind may wait as long as it takes.
+        // A statement behind which writers don't have to wait may wait for any time.
         let limit =
             step.lock == .shareUpdateExclusive
             ? "0"
@@ -129,8 +129,8 @@ package struct Attacher: Sendable {
         }
     }
 
-    /// What is made in schema `brocot` belongs to its owner, whoever attaches: a function that runs with its owner's
-    /// rights must not have those of a superuser.
+    /// New objects in schema `brocot` belong to the schema's owner, also if another role attaches the table: a function that
+    /// runs with its owner's rights must not have those of a superuser.
     static let becomeSchemaOwner = """
         DO $$
         BEGIN
@@ -141,7 +141,7 @@ package struct Attacher: Sendable {
         """
 }
 
-/// Names what the database says in the words of this module.
+/// Turns errors of the database into ``AttachError``.
 func databaseErrors<Value>(_ body: () async throws -> Value) async throws(AttachError) -> Value {
     do {
         return try await body()

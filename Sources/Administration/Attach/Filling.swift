@@ -2,11 +2,11 @@ import LibPQ
 import Logging
 import Ordering
 
-/// Places the rows that were in a table when it was attached: ranks 0, 1, 2, … in each list.
+/// Places the existing rows of a table that is attached: ranks 0, 1, 2, … in each list.
 ///
-/// The order is written down once, in `brocot.rows_to_place`, and the rows are then placed in batches, each of which is
-/// crossed out in its own transaction. So a filling that was ended goes on where it was, and rows that come meanwhile come
-/// after those that were there.
+/// The order of the rows is written to `brocot.rows_to_place` once. Then the rows are placed in batches, and each batch deletes
+/// its rows there in the same transaction. So an interrupted filling can continue, and rows that are inserted meanwhile come after
+/// the existing ones.
 package struct Filling: Sendable {
     private let connection: Connection
     private let definition: OrderDefinition
@@ -26,9 +26,9 @@ package struct Filling: Sendable {
     }
 
     /// - Parameters:
-    ///   - order: what stands behind ORDER BY; nil: by the item column. It is not used where a filling goes on.
-    ///   - progress: is told how many rows are placed, and how many there are.
-    /// - Throws: what the database says; the rows that were placed by then stay placed, and the next run goes on from there.
+    ///   - order: The text after ORDER BY; nil means by the item column. It is not used if a filling is continued.
+    ///   - progress: Called with the number of placed rows and the number of all rows.
+    /// - Throws: An error of the database. The rows that are placed stay placed, and the next run continues after them.
     package func run(
         orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
     ) async throws(AttachError) {
@@ -44,7 +44,7 @@ package struct Filling: Sendable {
                 }
                 remaining = try await count()
             } else {
-                logger.notice("going on with the \(remaining) rows that are left to be placed")
+                logger.notice("continuing with the \(remaining) rows that are not placed yet")
             }
             try await place(remaining, progress)
             try await connection.run { [definition] connection throws(PostgresError) in
@@ -63,8 +63,8 @@ package struct Filling: Sendable {
         try await connection.query(statements.count).single().decode(0)
     }
 
-    /// Passes through what is left until nothing is: rows that others have locked are left for the next pass, so that
-    /// nobody who updates rows in another order gets into a deadlock with this.
+    /// Passes through the remaining rows until all are placed. Rows that other sessions have locked are left for the next pass,
+    /// so that there is no deadlock with a session that updates rows in another order.
     private func place(_ total: Int, _ progress: @Sendable (Int, Int) -> Void) async throws {
         var (remaining, last) = (total, 0 as Int64)
         while remaining > 0 {
@@ -81,7 +81,7 @@ package struct Filling: Sendable {
             progress(total - remaining, total)
             guard let end else {
                 last = 0
-                // What was counted as left may be gone meanwhile; else it is locked by others.
+                // The remaining rows may have been deleted meanwhile. Otherwise other sessions have locked them.
                 remaining = try await count()
                 if remaining == isLastOfPass { try await Task.sleep(for: .milliseconds(200)) }
                 continue

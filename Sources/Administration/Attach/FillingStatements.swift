@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The statements that write down the order of a table's rows, and place them.
+/// The statements that store the order of a table's rows, and place the rows.
 struct FillingStatements {
     private let names: OrderNames
     private let table: SQL
@@ -15,7 +15,7 @@ struct FillingStatements {
         item = table.column(definition.itemColumn) ?? table.columns[0]
     }
 
-    /// Rows are found by their keys, whatever the statistics say.
+    /// With these settings, rows are found by their keys with any statistics.
     var settings: [(String, String)] {
         [
             ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("enable_hashjoin", "off"),
@@ -34,8 +34,8 @@ struct FillingStatements {
         (column.keyType ?? .text).text(of: "\(row).\(identifier: column.name)")
     }
 
-    /// All rows without a rank that are in a list, after those that have one. The names in `order` are found as in a
-    /// statement of the caller's own.
+    /// Stores all rows without a rank that are in a list. They come after the rows with a rank. The names in `order` are looked up
+    /// as in a statement of the caller.
     func writeDown(orderedBy order: String?) -> SQL {
         let rank: SQL = "\(table).\(identifier: names.rank)"
         let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }

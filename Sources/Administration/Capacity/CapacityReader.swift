@@ -3,22 +3,22 @@ import Ordering
 
 /// Reads how much room the lists of an ordered table have.
 package struct CapacityReader: Sendable {
-    /// One request for whose items others were given new ranks.
+    /// One logged request for which other items got new ranks.
     package struct LoggedRebalance: Hashable, Sendable {
         package let request: Int64
         package let appliedAt: Timestamp
-        /// How many other rows were rewritten.
+        /// The number of other rows that were rewritten.
         package let rows: Int
     }
 
-    /// What was found of one list, all at one moment.
+    /// What was read of one list, all at one moment.
     package struct MeasuredList: Sendable {
         package let capacity: ListCapacity
-        /// For each fault of the capacity, the statement that takes that item's rank away.
+        /// For each fault of the capacity, the statement that removes that item's rank.
         package let repairs: [String]
-        /// The rows of the list without a rank.
+        /// The number of rows of the list without a rank.
         package let unplacedCount: Int
-        /// The last that are still logged, newest first.
+        /// The last rebalances that are still in the log, the newest first.
         package let rebalances: [LoggedRebalance]
     }
 
@@ -27,20 +27,20 @@ package struct CapacityReader: Sendable {
     private let table: OrderedTable
     private let pageSize: Int
 
-    /// Reads so many rows at once, at least 1.
+    /// `pageSize` is the number of rows to read at once, at least 1.
     package init(_ table: OrderedTable, pageSize: Int = 10_000) {
         precondition(pageSize >= 1, "a page has at least one row")
         self.table = table
         self.pageSize = pageSize
     }
 
-    /// Reads a whole list, in a transaction that sees one moment and writes nothing.
+    /// Reads a whole list, in one read-only transaction with one snapshot.
     ///
     /// - Parameters:
     ///   - list: The list's key, in its canonical text.
-    ///   - connection: Not in a transaction.
-    /// - Returns: What was found; no items where there is no such list.
-    /// - Throws: What the server or the connection says.
+    ///   - connection: A connection that is not in a transaction.
+    /// - Returns: What was read; without items if there is no such list.
+    /// - Throws: An error of the server or the connection.
     package func read(_ list: String, on connection: isolated Connection) throws(PostgresError) -> MeasuredList {
         try connection.transaction(.repeatableReadOnly, settings: MoveApplication.plannerSettings) {
             connection throws(PostgresError) in

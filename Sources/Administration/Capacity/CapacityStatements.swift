@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The statements that look at one whole list. They read along the unique index of list and rank.
+/// The statements that read one whole list. They use the unique index of list and rank.
 struct CapacityStatements {
     private let table: SQL
     private let item: SQL
@@ -21,7 +21,7 @@ struct CapacityStatements {
         (num, den) = ("\(identifier: ordered.names.numerator)", "\(identifier: ordered.names.denominator)")
     }
 
-    /// What ``page(after:count:)`` begins after.
+    /// The value before the first page of ``page(after:count:)``.
     static let beginning = "-Infinity"
 
     /// The next placed rows, in order, after this value of the sort key.
@@ -35,7 +35,7 @@ struct CapacityStatements {
         """
     }
 
-    /// How many rows of the list have no place in its order. The order leaves out the index that would read all rows.
+    /// The number of rows of the list without a rank. ORDER BY excludes the index that would read all rows.
     var unplacedCount: SQL {
         """
         SELECT count(*) FROM (
@@ -44,7 +44,7 @@ struct CapacityStatements {
         """
     }
 
-    /// What takes an item's rank away, written out for a person to run: a row that belongs to Brocot is deleted.
+    /// The statement that removes an item's rank, for a person to run. A row that Brocot owns is deleted.
     static func unplacing(_ key: String, in list: String, of ordered: OrderedTable) -> SQL {
         let table: SQL = "\(identifier: ordered.schema).\(identifier: ordered.table)"
         let columns = ordered.listColumns + [ordered.itemColumn]
@@ -60,7 +60,7 @@ struct CapacityStatements {
             """
     }
 
-    /// The newest logged requests for whose items others were given new ranks, newest first. Along the partial index
+    /// The newest logged requests for which other items got new ranks, the newest first. It uses the partial index
     /// `move_log_rebalancing`.
     static func rebalances(of list: ListIdentifier, count: Int) -> SQL {
         """

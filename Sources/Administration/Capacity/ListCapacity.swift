@@ -1,6 +1,6 @@
 import SternBrocot
 
-/// How much room a list has, found from its ranks one by one in their order. It keeps a few of them only.
+/// How much room a list has. The ranks are added one by one, in their order, and only a few of them are kept.
 package struct ListCapacity: Sendable {
     /// An item and its rank.
     package struct Item: Hashable, Sendable {
@@ -10,26 +10,26 @@ package struct ListCapacity: Sendable {
         /// The greater of |numerator| and denominator.
         package var greatestTerm: Int64 { rank.greatestTerm }
 
-        /// The bits of the greatest term, of which a rank has ``ListCapacity/termBits``.
+        /// The number of bits of the greatest term. A rank has room for ``ListCapacity/termBits`` bits.
         package var bits: Int { Int64.bitWidth - greatestTerm.leadingZeroBitCount }
     }
 
-    /// What is between two neighbours.
+    /// The gap between two neighbours.
     package struct Gap: Hashable, Sendable {
         /// nil at the beginning of the list.
         package let lower: Item?
         /// nil at the end of the list.
         package let upper: Item?
-        /// The inserts that are certain to fit: see `Rank.insertsLeft(between:and:limit:ceiling:)`.
+        /// The number of inserts that certainly fit: see `Rank.insertsLeft(between:and:limit:ceiling:)`.
         package let insertsLeft: Int
     }
 
     /// A row whose rank can't be used.
     package struct Fault: Hashable, Sendable {
         package enum Reason: Hashable, Sendable {
-            /// The fraction is not in lowest terms, or has a term out of bounds.
+            /// The fraction is not in lowest terms, or one of its terms is too large.
             case invalidRank
-            /// The sort key puts the row after this item, whose rank is not less.
+            /// By its sort key the row comes after this item, but the item's rank is not less.
             case outOfOrder(after: Item)
         }
 
@@ -39,14 +39,14 @@ package struct ListCapacity: Sendable {
         package let reason: Reason
     }
 
-    /// The bits of the greatest term that is possible.
+    /// The number of bits of the greatest possible term.
     package static let termBits = Int64.bitWidth - (Rank.limit - 1).leadingZeroBitCount
-    /// So many faults are kept; all are counted.
+    /// The most faults that are kept. All of them are counted.
     package static let faultLimit = 10
 
-    /// The placed items, faulty ones included.
+    /// The number of placed items, including items with a fault.
     package private(set) var itemCount = 0
-    /// The first of the items with the greatest term; nil where there is no item.
+    /// The first item with the greatest term; nil if there is no item.
     package private(set) var largest: Item?
     /// The first faults, at most ``faultLimit``.
     package private(set) var faults: [Fault] = []
@@ -56,7 +56,7 @@ package struct ListCapacity: Sendable {
 
     package init() {}
 
-    /// The first of the gaps with the fewest inserts left, the two ends of the list included; nil where there is no item.
+    /// The first gap with the fewest remaining inserts, including the gaps at both ends of the list; nil if there is no item.
     package var tightestGap: Gap? {
         guard let last else { return nil }
         var complete = self

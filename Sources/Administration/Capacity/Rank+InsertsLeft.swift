@@ -1,22 +1,22 @@
 import SternBrocot
 
 extension Rank {
-    /// The inserts that a gap is certain to take before a rebalance, in whatever places within it they go.
+    /// The number of inserts that a gap certainly takes before a rebalance, at whatever places within the gap.
     ///
-    /// Each insert takes the rank ``between(_:_:limit:)`` of the gap where it goes and divides that gap in two, of which
-    /// the next insert goes into the worse, so that the count is the least after which there may be no room.
+    /// Each insert gets the rank ``between(_:_:limit:)`` of its gap and divides the gap in two. In the worst case, the next insert
+    /// goes into the half with less room. The result is the smallest number of inserts after which there may be no room.
     ///
-    /// Two neighbours in the Stern–Brocot tree have their mediant between them, and the terms grow fastest where the
-    /// simpler end is replaced each time: as the Fibonacci numbers do. Other gaps are first divided by ancestors of their
-    /// ends, each of which, from the second on, is a neighbour of the one before. So the least is found along two lines of
-    /// ancestors, and followed only as long as it can become less.
+    /// Between two neighbours in the Stern–Brocot tree is their mediant. The terms grow fastest, like the Fibonacci numbers, if
+    /// each insert replaces the simpler end. Other gaps are first divided by ancestors of their ends. From the second ancestor on,
+    /// each one is a neighbour of the ancestor before. So the minimum is found along two lines of ancestors, which are followed
+    /// only as long as the result can become smaller.
     ///
     /// - Parameters:
     ///   - lower: The lower end of the gap; nil stands for −1/0.
     ///   - upper: The upper end of the gap, greater than `lower` (a precondition); nil stands for 1/0.
     ///   - limit: The bound of both terms, 2 to ``limit``.
-    ///   - ceiling: From here on the count is of no interest, which saves most of the work.
-    /// - Returns: 0 to 90, at most `ceiling`: nothing in a gap without room, 90 in an empty list.
+    ///   - ceiling: The largest result that matters; larger counts are not computed, which saves most of the work.
+    /// - Returns: 0 to 90, at most `ceiling`: 0 for a gap without room, 90 for an empty list.
     package static func insertsLeft(
         between lower: Rank?, and upper: Rank?, limit: Int64 = Rank.limit, ceiling: Int = .max
     ) -> Int {
@@ -28,7 +28,7 @@ extension Rank {
         var least = ceiling
         for (end, isLower) in [(lower, true), (upper, false)] {
             let certain = certainInserts(between: end, and: middle, limit: limit)
-            // The gap that remains at `end` reaches to `ancestor`, the newest of so many inserts.
+            // After `inserts` inserts, the gap at `end` extends to `ancestor`, the newest of them.
             var (ancestor, inserts) = (middle, 1)
             while inserts + certain < least {
                 let gap: (lower: Rank?, upper: Rank?) = isLower ? (end, ancestor) : (ancestor, end)
@@ -48,8 +48,8 @@ extension Rank {
         return least
     }
 
-    /// A quick lower bound of ``insertsLeft(between:and:limit:ceiling:)``: the inserts that would be left if all four terms
-    /// of the ends were as great as the greatest of them.
+    /// A quick lower bound of ``insertsLeft(between:and:limit:ceiling:)``: the result if all four terms of the ends were as great
+    /// as the greatest of them.
     static func certainInserts(between lower: Rank?, and upper: Rank?, limit: Int64) -> Int {
         let term = max(lower?.greatestTerm ?? 1, upper?.greatestTerm ?? 1)
         let terms = Terms(numerator: term, denominator: term)
@@ -59,7 +59,8 @@ extension Rank {
     /// The greater of |numerator| and denominator.
     var greatestTerm: Int64 { max(abs(numerator), denominator) }
 
-    /// Whether `between` is the mediant, and remains so in both halves. Zero, the first of all ranks, is above both signs.
+    /// Whether the result of `between` is the mediant, also in both halves. Zero, the root of the tree, is above positive and
+    /// negative ranks.
     private static func areNeighbours(_ lower: Rank?, _ upper: Rank?) -> Bool {
         let (a, b) = (lower?.numerator ?? -1, lower?.denominator ?? 0)
         let (c, d) = (upper?.numerator ?? 1, upper?.denominator ?? 0)
@@ -83,8 +84,8 @@ extension Rank {
         }
     }
 
-    /// How often the simpler end can be replaced by the mediant: at most 90 times. Of two neighbours, the one that is
-    /// further down the tree has no smaller term.
+    /// How often the simpler end can be replaced by the mediant, at most 90 times. Of two neighbours, the one further down the
+    /// tree has no smaller term than the other.
     private static func mediants(between one: Terms, and other: Terms, limit: Int64) -> Int {
         let isSimpler = one.numerator <= other.numerator && one.denominator <= other.denominator
         var (simpler, deeper) = isSimpler ? (one, other) : (other, one)

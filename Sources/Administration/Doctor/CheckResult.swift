@@ -1,25 +1,25 @@
-/// What one check of `brocot doctor` found.
+/// The result of one check of `brocot doctor`.
 package struct CheckResult: Sendable, Encodable {
     package enum Level: String, Sendable, Encodable {
         case ok
-        /// Works, but not as well as it could, or not for long.
+        /// Brocot works, but not as well as it could, or not for long.
         case warn
         case fail
     }
 
-    /// What kind of failure it is, for the exit status.
+    /// The kind of failure, which determines the exit status.
     package enum Fault: Sendable {
         case cannotConnect, schemaMissing, schemaChanged, schemaNewer, needsRepair
     }
 
-    /// What was checked, in a word or two.
+    /// The name of the check, one or two words.
     package let check: String
     package let level: Level
     /// What was found.
     package let message: String
-    /// What to do; nil where nothing is to be done.
+    /// What to do; nil if nothing needs to be done.
     package let advice: String?
-    /// Set where the level is `fail`.
+    /// The kind of failure; nil unless the level is `fail`.
     package let fault: Fault?
 
     private enum CodingKeys: String, CodingKey {

@@ -1,7 +1,7 @@
 import LibPQ
 
 extension Doctor {
-    /// What runs whenever somebody uses a table of Brocot's, and no migration made. It may well be wanted.
+    /// Lists code that runs when a role uses a table of Brocot and that no migration created. It may be intended.
     func additions(_ connection: Connection) async -> CheckResult {
         await attempt("additions", connection) { connection throws(PostgresError) in
             var (names, areAllTrusted): ([String], Bool) = ([], true)
@@ -22,9 +22,9 @@ extension Doctor {
 }
 
 extension DoctorStatements {
-    /// Triggers, rules and policies on the tables of schema `brocot` that no migration made: name, the role that can
-    /// change what they do, and whether that role owns the table or is a superuser. A migration's triggers call functions of
-    /// the schema, which belong to the table's owner.
+    /// Triggers, rules and policies on the tables of schema `brocot` that no migration created: the name, the role that can
+    /// change their code, and whether that role owns the table or is a superuser. The triggers of migrations call functions of the
+    /// schema, which belong to the table's owner.
     static let additions: SQL = """
         WITH addition AS (
             SELECT trigger.tgrelid AS relation, 'trigger' AS kind, trigger.tgname::text AS name, function.proowner AS owner

@@ -1,8 +1,8 @@
 import LibPQ
 
-/// The checks of the server's and the role's settings.
+/// The checks of the settings of the server and the role.
 extension Doctor {
-    /// A daemon's sessions idle for as long as nothing is pending.
+    /// A daemon's sessions are idle while nothing is pending.
     func sessionTimeout(_ connection: Connection) async -> CheckResult {
         await attempt("time-outs", connection) { connection throws(PostgresError) in
             let milliseconds = try connection.query(DoctorStatements.idleSessionTimeout).single().decode(
@@ -16,7 +16,7 @@ extension Doctor {
         }
     }
 
-    /// Any role of the database can take the lock.
+    /// Finds a session that keeps the retention lock, which any role of the database can take.
     func retention(_ connection: Connection) async -> CheckResult {
         await attempt("retention", connection) { connection throws(PostgresError) in
             guard let row = try connection.query(DoctorStatements.retentionLockHolder).first else {
@@ -30,7 +30,7 @@ extension Doctor {
         }
     }
 
-    /// Room for four workers, of which each locks up to 256 lists and some tables at once, and as much for everybody else.
+    /// Enough locks for four workers, each with up to 256 lists and some tables at once, and as many for all other sessions.
     private static let fewestLocks = 2_400
 
     func lockTable(_ connection: Connection) async -> CheckResult {

@@ -1,10 +1,10 @@
 import LibPQ
 
-/// Lets lists go on that wait for a person.
+/// Releases lists that wait for a person.
 package enum HeldLists {
-    /// Releases these lists, each in a transaction of its own.
+    /// Releases these lists, each in a separate transaction.
     ///
-    /// - Returns: those that were held.
+    /// - Returns: The lists that were held.
     package static func release(
         _ lists: [String], of table: String, rejecting: Bool, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
@@ -16,9 +16,9 @@ package enum HeldLists {
         return released
     }
 
-    /// Releases every list that is held now, of one table or of all.
+    /// Releases every held list of one table, or of all tables.
     ///
-    /// - Returns: the lists.
+    /// - Returns: The lists.
     package static func releaseAll(
         of table: String?, rejecting: Bool, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {

@@ -4,12 +4,12 @@ import LibPQ
 package struct LiveDaemon: Sendable, Encodable {
     package let version: String
     package let user: String
-    /// The process number of its longest session on the server.
+    /// The process identifier, on the server, of the session that the daemon keeps.
     package let pid: Int
-    /// ISO 8601: when that session began. nil where the present role may not see it.
+    /// When that session began, in ISO 8601; nil if the current role may not see it.
     package let since: String?
 
-    /// All of them, the oldest first. A daemon behind a pooler in transaction mode may be missing.
+    /// All connected daemons, the oldest first. A daemon behind a pooler in transaction mode may be missing.
     package static func all(on connection: isolated Connection) throws(PostgresError) -> [LiveDaemon] {
         var daemons: [LiveDaemon] = []
         for row in try connection.query(StatusStatements.liveDaemons) {
@@ -21,7 +21,7 @@ package struct LiveDaemon: Sendable, Encodable {
         return daemons
     }
 
-    /// How many, which versions and since when: `2: 0.1.0 since …, 0.1.0 since …`.
+    /// The number of daemons, with version and start of each: `2: 0.1.0 since …, 0.1.0 since …`.
     package static func summary(of daemons: [LiveDaemon]) -> String {
         let each = daemons.map { daemon in
             "version \(daemon.version)\(daemon.since.map { " since \($0)" } ?? "")"

@@ -1,12 +1,15 @@
 import Configuration
 import FoundationEssentials
 
-/// A file of settings: one JSON object, without other objects or lists in it.
+/// A configuration file: one JSON object, without objects or arrays in it.
+///
+/// It is not read with swift-configuration's own provider for JSON files, because that provider doesn't show its keys, so that
+/// unknown keys could not be refused. It also needs all of Foundation, which would make the static binary larger.
 struct ConfigurationFile {
     let path: String
     let values: [String: ConfigValue]
 
-    /// - Throws: ``CommandFailure`` `.usage` where the file can't be read, or has a key that is not among those known.
+    /// - Throws: ``CommandFailure`` `.usage` if the file can't be read, or contains an unknown key.
     init(path: String, knownKeys: [String]) throws {
         self.path = path
         let data: Data
@@ -30,7 +33,7 @@ struct ConfigurationFile {
         if let unknown = scalars.keys.sorted().first(where: { !knownKeys.contains($0) }) {
             throw CommandFailure(
                 .usage,
-                "There is no setting \(unknown.quoted), which is in \(path). There are \(knownKeys.joined(separator: ", "))."
+                "\(path) contains \(unknown.quoted), which is not a setting. The settings are \(knownKeys.joined(separator: ", "))."
             )
         }
         values = scalars.mapValues { scalar in

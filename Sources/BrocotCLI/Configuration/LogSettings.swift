@@ -1,6 +1,6 @@
 import Logging
 
-/// What is logged, with where that comes from.
+/// The settings of the log, with the source of each.
 struct LogSettings {
     let format: Setting<LogFormat?>
     let level: Setting<Logger.Level?>

@@ -1,22 +1,23 @@
 import MoveQueue
 import Ordering
 
-/// What is to become of requests that the database refuses, for all tables and for single ones: `hold, public.cards=skip`.
+/// The setting for poison messages (requests that the database refuses), for all tables and for single ones:
+/// `hold, public.cards=skip`.
 struct PoisonSetting: Sendable, CustomStringConvertible {
-    /// How a message says what it has to be.
+    /// The possible values, as text for messages.
     static let wanted = "skip or hold, or for one table such as public.cards=hold, several separated by commas"
 
-    /// For tables that nothing is said about, neither here nor in the registry.
+    /// The policy for tables without a policy of their own, here or in the registry.
     private(set) var standard: PoisonPolicy?
     private(set) var tables: [ExactText: PoisonPolicy] = [:]
 
     init() {}
 
-    /// Nil where the text says something else. Of two words on the same table the later one counts.
+    /// Nil if the text is not a valid value. If a table occurs twice, the later policy counts.
     init?(_ text: String) {
         var name = ""
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            // A table's name may hold commas and equals signs: only a policy ends an entry.
+            // A table's name may contain commas and equals signs. So an entry ends only after a policy.
             let entry = name + part
             if name.isEmpty, let policy = Self.policy(part) {
                 standard = policy

@@ -1,9 +1,9 @@
-/// Where the value of a setting comes from, the strongest first.
+/// The source of a setting's value. Earlier cases take precedence.
 enum SettingSource: Equatable, CustomStringConvertible {
     case option(String)
     case environment(String)
     case file(String)
-    /// What the program, or libpq, does where nobody says anything.
+    /// The default of the program or of libpq.
     case standard
 
     var description: String {
@@ -15,14 +15,14 @@ enum SettingSource: Equatable, CustomStringConvertible {
     }
 }
 
-/// A value and where it comes from.
+/// The value of a setting, and its source.
 struct Setting<Value> {
-    /// As in a file: `log_level`.
+    /// The key in a file, such as `log_level`.
     let key: String
     let value: Value
     let source: SettingSource
 
-    /// How a message names it: `--log-level`, `BROCOT_LOG_LEVEL`, `log_level in /etc/brocot.json`.
+    /// The setting's name in messages: `--log-level`, `BROCOT_LOG_LEVEL`, `log_level in /etc/brocot.json`.
     var place: String {
         if case .file(let path) = source { return "\(key) in \(path)" }
         return source == .standard ? key : "\(source)"

@@ -1,21 +1,22 @@
 import Ordering
 
-/// What a transaction has decided so far, where requests are tried in parts. Pure.
+/// The decisions of a transaction so far, while requests are tried in parts. Pure.
 struct BatchDecisions {
     private(set) var decided: [(PendingRequest, MoveOutcome)] = []
     private(set) var holds: [HeldList] = []
-    /// The neighbours that were given new ranks, by the request that needed it.
+    /// The neighbours that got new ranks, by the id of the request for which they got them.
     var windows: [Int64: RewrittenWindow] = [:]
-    /// Lists of whose rows somebody else has some locked.
+    /// Lists with rows that another session has locked.
     private(set) var withLockedRows: Set<ListIdentifier> = []
-    /// Lists that failed for a reason that is no request's fault.
+    /// Lists that failed, although no request is the cause.
     private(set) var failures: [BatchFailure] = []
-    /// Lists among which some failed together, and there was no time to find out which.
+    /// Lists of which some failed together; there was no time to find out which.
     private(set) var untried: Set<ListIdentifier> = []
-    /// Lists of which nothing more may be decided.
+    /// Lists of which no further request may be decided.
     private var blocked: Set<ListIdentifier> = []
 
-    /// Those of the requests that don't come after a held one in any of their lists. By id, before and after.
+    /// The requests that may be decided: those that don't come after a held request in one of their lists. They are in the
+    /// order of their ids.
     mutating func admissible(_ requests: [PendingRequest]) -> [PendingRequest] {
         guard !blocked.isEmpty else { return requests }
         return requests.filter { request in

@@ -1,26 +1,26 @@
 import Ordering
 
-/// The pending requests that can be decided together, because every earlier request of their lists is among them.
+/// The pending requests that can be decided together, because the batch contains every earlier request of their lists. Pure.
 ///
-/// Pure. A list is cut where reading stopped, and before the first request whose other list isn't locked or was cut
-/// before. Going through the requests by id finds every cut at once: a cut only holds up later ones.
+/// A list is cut where reading stopped, and before the first request whose other list isn't locked or was cut before that
+/// request. One pass through the requests in the order of their ids finds all cuts, because a cut affects only later requests.
 package struct ClosedBatch: Equatable, Sendable {
-    /// By id.
+    /// The requests, in the order of their ids.
     package private(set) var requests: [PendingRequest] = []
-    /// How many requests were left for later.
+    /// The number of requests that were left for later.
     package private(set) var heldBack = 0
-    /// How many requests come after a held list's first one, and wait for a person.
+    /// The number of requests that wait for a person, because they belong to a held list.
     package private(set) var held = 0
-    /// Lists of which more requests had to be left than could be taken, because somebody else has a list that they need.
+    /// Lists of which more requests were left than taken, because another session has a list that they need.
     package private(set) var obstructed: Set<ListIdentifier> = []
 
     /// - Parameters:
-    ///   - pending: requests that touch the locked lists, at least the `limit` earliest of each list in each role.
-    ///   - locked: the lists whose locks are held.
-    ///   - held: lists that wait for a person.
-    ///   - taken: lists that somebody else has. None of them is in `locked`.
-    ///   - cuts: the ids from which on requests of lists were not read.
-    ///   - limit: how many requests were read at the most, for each list as target and again as source.
+    ///   - pending: The requests of the locked lists: at least the `limit` earliest of each list as target, and as source.
+    ///   - locked: The lists whose locks this transaction has.
+    ///   - held: Lists that wait for a person.
+    ///   - taken: Lists whose locks another session has. None of them is in `locked`.
+    ///   - cuts: For lists that were not read to the end, the first id that was not read.
+    ///   - limit: The most requests that were read for each list as target, and as source.
     package init(
         _ pending: [PendingRequest], locked: Set<ListIdentifier>, held: Set<ListIdentifier> = [],
         taken: Set<ListIdentifier> = [], cuts: [ListIdentifier: Int64] = [:], limit: Int
@@ -30,7 +30,7 @@ package struct ClosedBatch: Equatable, Sendable {
         var cut: Set<ListIdentifier> = []
         var cutByHold = held
         var cutByOthers = taken
-        /// How many more requests were taken than left, of the lists that somebody else holds up.
+        // For each list that another session holds up: the number of requests taken minus the number left.
         var balance: [ListIdentifier: Int] = [:]
         for request in ordered {
             let lists = request.move.lists
@@ -56,7 +56,7 @@ package struct ClosedBatch: Equatable, Sendable {
         obstructed = cutByOthers.intersection(locked).filter { balance[$0, default: 0] < 0 }
     }
 
-    /// The id up to which all requests of a list were read, where there may be more.
+    /// For each list that may have more requests, the id up to which all of them were read.
     private static func lastRead(_ ordered: [PendingRequest], limit: Int) -> [ListIdentifier: Int64] {
         var (asTarget, asSource): ([ListIdentifier: Int], [ListIdentifier: Int]) = ([:], [:])
         var lastRead: [ListIdentifier: Int64] = [:]

@@ -1,27 +1,27 @@
 import LibPQ
 import Ordering
 
-/// How far a batch came before it failed. Pure.
+/// The stage that a batch has reached, which matters if it fails. Pure.
 struct Course {
     enum Stage {
         case claiming, applying, finishing
     }
 
     var stage = Stage.claiming
-    /// The lists whose locks were got.
+    /// The lists whose locks were taken.
     var locked: [ListIdentifier] = []
 
-    /// Whether the requests may be tried in parts: one of them may be to blame.
+    /// Whether to try the requests in parts, because one of them may be the cause.
     ///
-    /// What a trigger left behind, such as another role, shows when the batch is finished.
+    /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
         stage != .claiming && !locked.isEmpty && !error.mayPassWithSmallerBatch
     }
 
-    /// The failure, with the lists among which the cause is to be sought.
+    /// The failure, with the lists that may contain the cause.
     func failure(_ error: QueueError) -> BatchFailure {
         if case .unreadableRequest = error { return BatchFailure(error, lists: locked) }
-        // With one list only, that is to be passed over at least.
+        // A single list is named in any case, so that it can be postponed.
         guard stage == .applying, !error.mayPassWithSmallerBatch || locked.count == 1 else {
             return BatchFailure(error)
         }

@@ -1,6 +1,6 @@
 import Ordering
 
-/// A list that has to wait for a person, because the database refused its first request.
+/// A list that waits for a person, because the database refused its first request.
 package struct HeldList: Sendable {
     package let list: ListIdentifier
     package let request: Int64

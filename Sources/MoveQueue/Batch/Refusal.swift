@@ -1,4 +1,4 @@
-/// What was refused when a request was tried alone.
+/// The error of the database for a request that was tried alone.
 package struct Refusal: Sendable, CustomStringConvertible {
     package let message: String
     package let sqlState: String?

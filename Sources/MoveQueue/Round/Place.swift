@@ -1,11 +1,11 @@
 import Ordering
 
-/// Where a worker is on its round through the lists, which goes from the last one down to the first.
+/// The place of a worker in its round through the lists. A round goes from the last list down to the first.
 package enum Place: Sendable {
     case beginning
-    /// This list is the next one.
+    /// This list is next.
     case at(ListIdentifier)
-    /// This list was the latest one.
+    /// This list was the last one that was visited.
     case behind(ListIdentifier)
 
     var isBeginning: Bool { if case .beginning = self { true } else { false } }

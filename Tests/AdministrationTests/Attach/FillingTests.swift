@@ -30,7 +30,7 @@ import Testing
         ) AS placed
         """
 
-    @Test("goes on after it was ended, in the order that was written down first") func resumes() async throws {
+    @Test("continues after an interruption, in the order that was stored first") func resumes() async throws {
         let (fixture, filling) = try await prepared()
         let task = Task {
             try await filling.run(orderedBy: "id DESC") { done, _ in

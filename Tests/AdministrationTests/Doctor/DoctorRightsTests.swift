@@ -28,7 +28,7 @@ import Testing
         #expect(failures[1].message.hasPrefix("row-level security applies to this role on public.cards"))
     }
 
-    @Test("tells what roles lack on a table that was registered after they were granted their rights", .database)
+    @Test("names the rights that roles lack on a table that was registered after their grant", .database)
     func grants() async throws {
         let owner = try await TestDatabase.current.connect()
         let names = [AccessRole.daemon, .requester, .reader].map {
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "tells what a role lacks that was given by hand to ask for moves, whichever columns, and how to give it",
+        "names the rights that a role lacks that got the right to insert requests by hand, and the command that gives them",
         .database, arguments: ["INSERT", "INSERT (items, placement)"])
     func grantedByHand(insert: String) async throws {
         let owner = try await TestDatabase.current.connect()

@@ -39,7 +39,7 @@ import Testing
         #expect(result.level == .warn && result.message.contains("room for 400 locks"))
     }
 
-    @Test("fails where the server vacuums nothing by itself", .database(on: .own(settings: ["autovacuum": "off"])))
+    @Test("fails if autovacuum is off on the server", .database(on: .own(settings: ["autovacuum": "off"])))
     func autovacuumOff() async throws {
         let results = try await examination()
         #expect(results.compactMap(\.fault).allSatisfy { $0 == .needsRepair })
@@ -47,7 +47,7 @@ import Testing
         #expect(failures.map(\.message) == ["off on this server: autovacuum"])
     }
 
-    @Test("says so where a role can't see what other roles' sessions do", .database)
+    @Test("says that a role can't see the sessions of other roles", .database)
     func blind() async throws {
         let owner = try await TestDatabase.current.connect()
         let role = "blind_of_\(TestDatabase.current.name)"
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "names sessions and prepared transactions that keep vacuum from dead rows",
+        "names sessions and prepared transactions that keep vacuum from removing dead rows",
         .database(on: .own(settings: ["max_prepared_transactions": "4"])))
     func horizon() async throws {
         let holding = try await TestDatabase.current.connect()

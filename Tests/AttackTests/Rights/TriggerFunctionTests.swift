@@ -24,7 +24,7 @@ import Testing
     }
 
     /// An administrator may have granted EXECUTE on all functions, or left the rights out of a restore.
-    @Test("refuses every table but its own, whoever attached it, before it reads a value")
+    @Test("refuses every table but its own before it reads a value, with a trigger of any role")
     func refusesOtherTables() async throws {
         for function in try await Self.functions() {
             let owner = try await TestDatabase.current.connect()
