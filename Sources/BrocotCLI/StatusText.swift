@@ -89,7 +89,7 @@ struct StatusText {
         return table.lines + ["To go on: brocot resume [TABLE [LIST]]"]
     }
 
-    /// Names that are empty, or hold what is not printable, stand in quotation marks.
+    /// A name that is empty or contains unprintable characters is in quotation marks.
     static func quoted(_ text: String) -> String {
         !text.isEmpty && text.printable == text ? text : text.quoted
     }

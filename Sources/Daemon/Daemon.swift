@@ -3,7 +3,7 @@ import Logging
 import MoveQueue
 import ServiceLifecycle
 
-/// Applies move requests until it is told to stop, whatever happens to the server meanwhile.
+/// Applies move requests until it is told to stop. Failures of the server don't end it.
 package struct Daemon: Service {
     private let configuration: DaemonConfiguration
     private let logger: Logger
@@ -11,19 +11,19 @@ package struct Daemon: Service {
     private let metrics = DaemonMetrics()
     private let statistics = DaemonStatistics()
 
-    /// The daemon keeps `health`, and tells its metrics to the backend that is chosen by now.
+    /// The daemon updates `health`, and sends its metrics to the backend that the process has chosen.
     package init(_ configuration: DaemonConfiguration, health: DaemonHealth = DaemonHealth(), logger: Logger) {
         self.configuration = configuration
         self.health = health
         self.logger = logger
     }
 
-    /// Ends on graceful shutdown, after the running transactions; on cancellation, which rolls them back; and with
-    /// `drains`, when nothing is pending.
+    /// Runs until one of three events: a graceful shutdown, after which the running transactions are finished; a cancellation,
+    /// which rolls them back; or, with `drains`, that nothing is pending.
     ///
     /// - Throws: ``OnlyHeldWorkIsLeft`` with `drains`.
     package func run() async throws {
-        // Who drains has no listener: its health is nobody's business then.
+        // A daemon that drains the queue has no listener, so the listener's health must not count.
         let listenerHealth = (configuration.drains ? DaemonHealth() : health).loop("the listener", .listener)
         let listener = NotificationListener(configuration, health: listenerHealth, metrics: metrics, logger: logger)
         let isStopping = StopFlag()
@@ -78,7 +78,7 @@ package struct Daemon: Service {
     }
 }
 
-/// All that is pending waits for a person: see `brocot.held_lists`.
+/// All pending requests belong to held lists and wait for a person: see `brocot.held_lists`.
 package struct OnlyHeldWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
         "only requests of held or paused lists are left. See which and why: brocot status. Then: brocot release, or brocot resume"

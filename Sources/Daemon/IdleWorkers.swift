@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The workers that found nothing to do, and wait to be woken.
+/// The workers that found nothing to do and wait to be woken.
 ///
-/// ``wakeOne()`` wakes one of them. A worker that finds more than it can take wakes the next one. If nobody waits, the
-/// next call of ``wait()`` returns at once.
+/// ``wakeOne()`` wakes one of them. A worker that finds more work than it can take wakes the next one. If no worker waits, the
+/// next call of ``wait(until:)`` returns at once.
 final class IdleWorkers: Sendable {
     private struct State {
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -18,8 +18,8 @@ final class IdleWorkers: Sendable {
     private let onAllWaiting: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - workers: the number of workers of the daemon, 1 or more.
-    ///   - onAllWaiting: is called each time that the last of these workers begins to wait.
+    ///   - workers: The number of workers of the daemon, 1 or more.
+    ///   - onAllWaiting: Called each time the last of these workers begins to wait.
     init(workers: Int, onAllWaiting: @escaping @Sendable () -> Void) {
         self.workers = workers
         self.onAllWaiting = onAllWaiting
@@ -42,7 +42,7 @@ final class IdleWorkers: Sendable {
         }
     }
 
-    /// Wakes one worker. If none waits, the next one that would wait goes on instead.
+    /// Wakes one worker. If no worker waits, the next worker that would wait continues instead.
     func wakeOne() {
         let woken = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let ticket = state.waiting.keys.first else {
@@ -70,7 +70,7 @@ final class IdleWorkers: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (mustGoOn, areAllWaiting) = state.withLock { state in
-                    // The alarm may have gone off already.
+                    // The deadline may already have passed.
                     let isLate = deadline.map { $0 <= .now } ?? false
                     if state.hasPendingWakeUp || state.isClosed || Task.isCancelled || isLate {
                         state.hasPendingWakeUp = false
@@ -91,7 +91,7 @@ final class IdleWorkers: Sendable {
         state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
     }
 
-    /// Wakes all workers. Nobody waits from now on.
+    /// Wakes all workers. From now on, no worker waits.
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true

@@ -3,7 +3,7 @@ import Logging
 import MoveQueue
 import ServiceLifecycle
 
-/// Deletes decided requests from the log when they are old, from time to time and in small steps.
+/// Deletes old decided requests from the log, repeatedly and in small steps.
 struct LogPruner: Sendable {
     let configuration: DaemonConfiguration
     let isStopping: StopFlag
@@ -13,20 +13,20 @@ struct LogPruner: Sendable {
     /// How many rows of the log one transaction reads.
     private static let rowsPerStep = 2_000
     private static let interval = Duration.seconds(60)
-    /// Where there was nothing to prune: an idle daemon costs next to nothing.
+    /// The pause after a run that found nothing to delete, so that an idle daemon costs little.
     private static let idleInterval = Duration.seconds(300)
-    /// Between two steps, so that pruning never takes the server's whole attention.
+    /// The pause between two steps, so that pruning never uses the server's whole capacity.
     private static let pause = Duration.milliseconds(20)
 
-    /// So many steps of a sweep may find nothing before it rests: 20,000 rows of the log at a time.
+    /// A sweep rests after so many steps that found nothing, that is after 20,000 rows of the log.
     private static let vainSteps = 10
 
-    /// How far runs got. Ids rise with age all but exactly: a run begins where the one before it found only younger rows.
-    /// What is old and elsewhere (ids that began again, rows of a held list or of a wrong clock that keep their
-    /// age to themselves) is found by a sweep, which goes through all of the log little by little.
+    /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins where the last one found only
+    /// younger rows. Old rows with higher ids (ids that began again, rows of a held list, a wrong clock) are found by a sweep,
+    /// which reads the whole log little by little.
     ///
-    /// A daemon that prunes has the lock for one short transaction after the other. Who has it in the same transaction at two
-    /// runs keeps it.
+    /// A daemon that prunes has the lock only for short transactions. So a session that has the lock in the same transaction
+    /// at two runs blocks the pruning.
     struct Progress {
         fileprivate var front = Int64.min
         fileprivate var sweep = Int64.min
@@ -65,7 +65,7 @@ struct LogPruner: Sendable {
         }
     }
 
-    /// - Returns: how many requests were deleted.
+    /// - Returns: The number of deleted requests.
     func prune(
         olderThan age: Duration, _ progress: inout Progress, on connection: Connection
     ) async throws(PostgresError) -> Int {
@@ -85,8 +85,8 @@ struct LogPruner: Sendable {
         return pruned
     }
 
-    /// - Throws: ``RetentionLockHeld`` where the same transaction has had the lock since the latest check; else what the
-    ///   server or the connection says.
+    /// - Throws: ``RetentionLockHeld`` if the same transaction has had the lock since the last check; otherwise an error of the
+    ///   server or the connection.
     func checkLock(_ progress: inout Progress, on connection: Connection) async throws {
         let previous = progress.lockHolder
         progress.lockHolder = try await RetentionLock.find(on: connection)
@@ -99,7 +99,7 @@ struct LogPruner: Sendable {
         let last: Int64?
     }
 
-    /// Nil: the daemon has to stop, or another daemon prunes at the moment.
+    /// Deletes old rows among the next rows; nil if the daemon has to stop, or another daemon is pruning.
     private func pruneStep(
         after id: Int64, _ age: Duration, on connection: Connection
     ) async throws(PostgresError) -> PrunedRows? {

@@ -8,7 +8,7 @@ import MoveQueue
     import Foundation
 #endif
 
-/// Looks out for new requests while the workers sleep.
+/// Notices new requests while the workers wait, and wakes the workers.
 ///
 /// Enqueuers notify only when some daemon says that it sleeps, because a notification costs them a lock on the whole
 /// cluster. A notification is a hint: whoever inserted before this daemon said so, and committed after, rang nobody. So
@@ -20,7 +20,7 @@ import MoveQueue
 final class NotificationListener: Sendable {
     let idleWorkers: IdleWorkers
     private let parameters: ConnectionParameters
-    /// Of the session that listens.
+    /// The parameters of the session that listens.
     private let listenerParameters: ConnectionParameters
     private let queue: QueueConfiguration
     private let longestPoll: Duration?
@@ -32,7 +32,7 @@ final class NotificationListener: Sendable {
     private let metrics: DaemonMetrics
     private let logger: Logger
     private let interruption = ListenerInterruption()
-    /// Whether it was said that notifications don't arrive.
+    /// Whether the log already says that notifications don't arrive.
     private let isSilenceKnown = StopFlag()
 
     init(_ configuration: DaemonConfiguration, health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger) {
@@ -82,7 +82,7 @@ final class NotificationListener: Sendable {
         }
     }
 
-    /// Lets the workers go, and ends the wait.
+    /// Wakes all workers, and ends the listener's own wait.
     func stop() {
         idleWorkers.close()
         interruption.wakeUp()
@@ -93,7 +93,7 @@ final class NotificationListener: Sendable {
         min(wanted ?? SleepSchedule.usualPoll, SleepSchedule.usualPoll)
     }
 
-    /// What it has told of, whatever the connection.
+    /// The failures that were logged; they are kept when the connection is replaced.
     private struct Failures {
         var lostConnections: FailureLog
         var refusals: FailureLog
@@ -104,7 +104,7 @@ final class NotificationListener: Sendable {
         }
     }
 
-    /// What a listener knows as long as it has its connection.
+    /// The state of the listener for one connection.
     private struct ListenerState {
         let isTold: Bool
         var unfitness: String?
@@ -131,7 +131,7 @@ final class NotificationListener: Sendable {
                     failures.refusals.noteWork("the server tells of new requests again")
                 }
             } catch let error as PostgresError where error.isRefusal {
-                // Such as that there is no schema, which says more.
+                // A reason such as "there is no schema" says more than the server's error.
                 health.isFit(state.unfitness ?? "\(error)")
                 failures.refusals.note(
                     """
@@ -148,7 +148,7 @@ final class NotificationListener: Sendable {
         await connection.close()
     }
 
-    /// - Returns: whether the queue was looked at.
+    /// - Returns: Whether the queue was read.
     private func turn(
         _ state: inout ListenerState, _ failures: inout Failures, on connection: Connection
     ) async throws -> Bool {
@@ -200,13 +200,14 @@ final class NotificationListener: Sendable {
         return !notifications.isEmpty
     }
 
-    /// How often the database's fitness is looked at again, while somebody asks for it.
+    /// How often the database is checked again while a probe asks for the readiness.
     private static let examinationInterval = Duration.seconds(5)
 
-    /// Has itself notified by another session: through a pooler in transaction mode, nobody is told. (Its own
-    /// notification comes with the answer to the statement, even there.)
+    /// Tests whether notifications arrive, with a notification from another session. Through a pooler in transaction mode, no
+    /// notification arrives. (A session's own notification arrives even there, with the answer to the statement.)
     ///
-    /// Who isn't told does not ask for it either: enqueuers would ring in vain, and the pooler's sessions stay listening.
+    /// If none arrives, the listener stops listening: each INSERT would notify without need, and sessions of the pooler would
+    /// keep listening.
     private func checkDelivery(on connection: Connection) async throws -> Delivery {
         guard let isDelivered = try? await isTold(on: connection) else { return .unknown }
         guard !isDelivered else { return .proven }
@@ -243,8 +244,8 @@ final class NotificationListener: Sendable {
 }
 
 extension PostgresError {
-    /// Whether the server refused a statement, and another connection would fare no better: it would where this server
-    /// only reads, since another one has taken over perhaps.
+    /// Whether the server refused a statement, and a new connection would not help. A new connection may help if this server is
+    /// read-only, because another server may have become the primary.
     fileprivate var isRefusal: Bool {
         code == .server && !isConnectionLost && sqlState != .readOnlyTransaction && sqlState != .featureNotSupported
     }

@@ -1,9 +1,9 @@
 import LibPQ
 
-/// What the server refuses to a listener whose connection is well, such as for want of a right: it waits and tries again.
-/// Pure.
+/// The pauses of a listener whose connection works, but whose statements the server refuses, for example because of a missing
+/// right. Pure.
 struct RefusalBackoff {
-    /// So often is tried again, in the end: as often as an idle daemon looks into the queue.
+    /// The longest pause, the same as between two polls of an idle daemon.
     static let longestPause = SleepSchedule.usualPoll
 
     private var backoff = Backoff(first: .milliseconds(100), longest: longestPause)
@@ -11,15 +11,15 @@ struct RefusalBackoff {
 
     var areGoingOn: Bool { last != nil }
 
-    /// Takes in another one, and returns how long to wait.
+    /// Records a refusal, and returns how long to wait.
     mutating func note(at now: ContinuousClock.Instant) -> Duration {
         last = now
         return backoff.pause()
     }
 
-    /// Takes in that something was done.
+    /// Records a success.
     ///
-    /// - Returns: whether that ends a row of refusals: nothing was refused for twice as long as is waited between two.
+    /// - Returns: Whether this ends a series of refusals: none occurred for twice as long as the last pause.
     mutating func areOver(at now: ContinuousClock.Instant) -> Bool {
         guard let last, now - last >= Self.longestPause * 2 else { return false }
         self.last = nil

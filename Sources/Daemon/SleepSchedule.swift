@@ -26,7 +26,7 @@ struct SleepSchedule {
 
     /// How long an idle daemon waits between two looks at the most; nil: it does not look again until it is notified.
     private let longestPoll: Duration?
-    /// What was said last. Nothing at first: whoever was here before may have left word that it sleeps.
+    /// The last value that was written to the flag. Nil at first, because an earlier daemon may have left the flag set.
     private var said: (isAsleep: Bool, at: ContinuousClock.Instant)?
     private var busySince: ContinuousClock.Instant?
     private var pollInterval = firstPoll
@@ -47,7 +47,7 @@ struct SleepSchedule {
         areAllWaiting ? nextIdle(at: now) : nextBusy(at: now)
     }
 
-    /// Another daemon said that none sleeps.
+    /// Another daemon has cleared the flag.
     mutating func isContradicted() {
         said = nil
         quietLooks = 0

@@ -3,7 +3,7 @@ import Logging
 import MoveQueue
 import Ordering
 
-/// One worker on a connection of its own, which it opens anew whenever it is lost.
+/// One worker with its own connection. If the connection is lost, the worker opens a new one.
 struct Worker: Sendable {
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
@@ -18,7 +18,7 @@ struct Worker: Sendable {
         case drained, onlyHeldWork
     }
 
-    /// Nil: it was told to stop.
+    /// Runs until the worker ends by itself; nil if it was told to stop.
     func run() async -> End? {
         var tries = Tries(logger)
         defer { health.ends() }
@@ -43,7 +43,7 @@ struct Worker: Sendable {
 
     private var mustGoOn: Bool { !isStopping.isSet && !Task.isCancelled }
 
-    /// What failures teach, whatever the connection.
+    /// What the worker remembers of failures; it is kept when the connection is replaced.
     private struct Tries {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
         var share = BatchShare.atStart
@@ -56,7 +56,8 @@ struct Worker: Sendable {
             failedBatches = FailureLog(logger)
         }
 
-        /// Of several lists, it isn't known yet which is to blame: they are tried again at once, in smaller groups.
+        /// If several lists failed together, it isn't known yet which one is the cause. They are tried again at once, in smaller
+        /// groups.
         mutating func noteFailedBatch(_ failure: BatchFailure) {
             lostConnections.noteWork("connected again")
             latestFailure = .now
@@ -65,8 +66,8 @@ struct Worker: Sendable {
             failedBatches.note("nothing was decided; trying again", failure, level: .error, lists)
         }
 
-        /// That one batch was decided says nothing of those that failed: theirs are other lists perhaps. That nothing is
-        /// pending does, or that none has failed for long.
+        /// A decided batch does not end an outage, because it may contain other lists than the failed batches. An outage ends if
+        /// nothing is pending, or if no batch has failed for a while.
         mutating func noteBatch(_ progress: WorkerRound.Progress) {
             lostConnections.noteWork("connected again")
             switch progress {
@@ -76,11 +77,12 @@ struct Worker: Sendable {
         }
     }
 
-    /// After so long without a failed batch, those that failed before have most likely been tried again: a round of all lists
-    /// takes longer only where there are very many.
+    /// After so much time without a failed batch, the failed lists have most likely been tried again. A round through all lists
+    /// takes longer only with very many lists.
     private static let calm = Duration.seconds(60)
 
-    /// What a worker remembers lasts no longer than its connection: after a COMMIT without an answer, all is unknown.
+    /// What a worker remembers of the queue. It is forgotten with the connection, because after a COMMIT without an answer
+    /// nothing is certain.
     private struct Memory {
         var worker: QueueWorker
         var unavailable = UnavailableLists()
@@ -88,7 +90,7 @@ struct Worker: Sendable {
 
     /// Works until it is told to stop, or drained.
     ///
-    /// - Throws: the error that cost the connection.
+    /// - Throws: The error because of which the connection must be replaced.
     private func work(on connection: Connection, _ tries: inout Tries) async throws -> End? {
         var memory = Memory(worker: QueueWorker(try await configuration.queue.fitted(to: connection)))
         var beginsElsewhere = true
@@ -116,9 +118,9 @@ struct Worker: Sendable {
         return nil
     }
 
-    /// How long to wait after a batch that failed; nil: not at all, since the lists that are to blame are left out now.
+    /// How long to wait after a failed batch; nil if there is no need to wait, because the lists that failed are now postponed.
     ///
-    /// - Throws: the failure, where another connection may do better.
+    /// - Throws: The failure, if a new connection may help.
     private func pause(
         after failure: BatchFailure, _ tries: inout Tries, on connection: Connection
     ) async throws -> Duration? {
@@ -136,7 +138,7 @@ struct Worker: Sendable {
         return wasSmallest ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50))
     }
 
-    /// Lists that failed, where the others of their batch were decided.
+    /// Records lists that failed in a batch whose other lists were decided.
     private func note(_ failures: [BatchFailure], _ tries: inout Tries) {
         if !failures.isEmpty { metrics.failedBatch() }
         for failure in failures { tries.noteFailedBatch(failure) }
@@ -174,10 +176,10 @@ struct Worker: Sendable {
         return nil
     }
 
-    /// After a batch in which nothing could be decided, so that it costs little to come too early again.
+    /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
 
-    /// Tells of lists that somebody keeps locked.
+    /// Logs lists that another session keeps locked.
     private func reportLockHolders(
         of unavailable: [ListIdentifier], _ memory: inout Memory, on connection: Connection
     ) async throws {
@@ -186,7 +188,7 @@ struct Worker: Sendable {
         guard !lists.isEmpty else { return }
         let holders = try await ListLockHolder.find(lists, on: connection)
         for overdue in memory.unavailable.note(holders: holders, at: .now) {
-            // Of its own name are other workers and daemons; one that stands still keeps its transaction.
+            // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
             let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))
             logger.warning(
                 isAlike
@@ -194,7 +196,7 @@ struct Worker: Sendable {
                     a list is locked by one transaction of a Brocot session all the time; its requests wait. Does a daemon \
                     stand still? The server ends its transaction after --idle-timeout
                     """
-                    : "a list is locked by one transaction all the time; its requests wait. See pg_stat_activity for the pid",
+                    : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid",
                 metadata: [
                     "list": "\(overdue.list)", "pid": .stringConvertible(overdue.holder.process),
                     "application": "\(overdue.holder.application)",

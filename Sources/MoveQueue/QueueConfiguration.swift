@@ -1,18 +1,18 @@
 import LibPQ
 import Ordering
 
-/// How much one transaction of a worker takes on.
+/// The limits of a worker's transactions.
 package struct QueueConfiguration: Sendable {
-    /// About so many requests are decided in one transaction.
+    /// The approximate number of requests that one transaction decides.
     package var requestsPerBatch = 4_000
-    /// At most so many requests of one list are decided in one transaction.
+    /// The most requests of one list that one transaction decides.
     package var requestsPerList = 1_000
-    /// At most so many lists are claimed at once, 1 to 256: each takes a slot of the server's lock table.
+    /// The most lists that are claimed at once, 1 to 256. Each lock needs an entry in the server's lock table.
     package var listsPerBatch = 256
-    /// At most so many lists are locked at once, with those that changes of list lead to.
+    /// The most lists that are locked at once, including the other lists of changes of list.
     var locksPerBatch = 256
-    /// At most so many bytes of names and keys are read at once, not compressed, and at least 100 for each item. A single
-    /// request may have more.
+    /// The most bytes of names and keys that are read at once, in decompressed form, and counted as at least 100 bytes for each
+    /// item. A single request may have more.
     package var bytesPerBatch = 4 << 20
     package var rebalancing = RebalancingPolicy()
     /// Lists with no more rows than this for each row to look up are read whole; 0: none.
@@ -25,28 +25,28 @@ package struct QueueConfiguration: Sendable {
     /// is not the cause.
     var deadlockTimeout = Duration.seconds(1)
 
-    /// What becomes of a poisonous request of a table that says nothing about it.
+    /// What happens to poison messages of tables without another setting.
     package var poisonPolicy = PoisonPolicy.skip
-    /// What becomes of those of single tables, whatever these say about it.
+    /// What happens to poison messages of single tables. This takes precedence over the table's own setting.
     package var poisonPolicies: [ExactText: PoisonPolicy] = [:]
-    /// How often a worker finds out how far the queue is past, and five times as often as long as that gets on.
+    /// How often a worker checks how far the queue was read. While the floor rises, it checks five times as often.
     package var lookInterval = Duration.seconds(1)
-    /// How often the queue is read from its beginning: an id chosen by hand may be lower than what is past.
+    /// How often the queue is read from its beginning, because an id that was chosen by hand may be below the floor.
     package var fullReadInterval = Duration.seconds(60)
 
     package init() {}
 
-    /// How many changes of list are looked at to find the other lists to lock, for each list and direction.
+    /// The number of changes of list, for each list and direction, whose other lists are locked too.
     let partnersPerList = 16
 
-    /// Set in each transaction, since poolers share sessions.
+    /// The settings of each transaction. They are not set for the session, because poolers share sessions.
     var settings: [(String, String)] {
         [
             ("lock_timeout", milliseconds(max(.milliseconds(1), lockTimeout))),
-            // Else every error of ours would have a context, as those have that come from functions.
+            // Otherwise every error would have a context. A context shows that an error comes from within a function.
             ("log_parameter_max_length_on_error", "0"), ("statement_timeout", milliseconds(statementTimeout)),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
-            // Rows that a policy hides are an error, and not silently left out.
+            // If a policy hides rows, that is an error, instead of silently omitting the rows.
             ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }
@@ -64,19 +64,19 @@ package struct QueueConfiguration: Sendable {
         return fitted
     }
 
-    /// The same for smaller batches.
+    /// The same configuration with smaller batches.
     func reduced(to share: BatchShare) -> QueueConfiguration {
         var reduced = self
         reduced.requestsPerBatch = max(1, requestsPerBatch / share.divisor)
         reduced.listsPerBatch = max(1, listsPerBatch / share.divisor)
-        // One list and those that its changes of list lead to: with fewer, such a change might never be done.
+        // One list and the other lists of its changes of list. With fewer locks, such a change might never be applied.
         reduced.locksPerBatch = max(1 + 2 * partnersPerList, locksPerBatch / share.divisor)
         reduced.requestsPerList = max(1, requestsPerList / share.divisor)
         reduced.bytesPerBatch = max(1, bytesPerBatch / share.divisor)
         return reduced
     }
 
-    /// How long to wait for an answer: the server says sooner that a statement took too long.
+    /// How long to wait for an answer. It is longer than the server's own limit for a statement.
     package var answerTimeout: Duration { statementTimeout + idleTimeout / 2 }
 
     private var statementTimeout: Duration { idleTimeout * 2 }

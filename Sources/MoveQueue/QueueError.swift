@@ -1,18 +1,18 @@
 import LibPQ
 import Ordering
 
-/// Why a batch was rolled back: nothing was decided.
+/// Why a batch was rolled back. Nothing was decided.
 package enum QueueError: Error, Sendable {
     case database(PostgresError)
     case ordering(OrderingError)
-    /// Other than the decided requests would have left the queue, or entered the log.
+    /// The numbers of requests that were decided, deleted from the queue and written to the log differ.
     case countsDiffer(decided: Int, deleted: Int, logged: Int)
-    /// A request has what the queue's own constraints refuse.
+    /// A request contains values that the queue's own constraints should have refused.
     case unreadableRequest(id: Int64)
-    /// A trigger has changed the role, or made the transaction one that only reads.
+    /// A trigger has changed the role, or made the transaction read-only.
     case settingsChanged
 
-    /// What the database said, if it was the database.
+    /// The error of the database, if the database caused it.
     package var databaseError: PostgresError? {
         switch self {
         case .database(let error), .ordering(.database(let error)): error
@@ -20,13 +20,13 @@ package enum QueueError: Error, Sendable {
         }
     }
 
-    /// Whether the server is, or has become, one that only reads. The transaction's BEGIN says it in words of its own.
+    /// Whether the server is, or has become, read-only. The error of BEGIN has a different SQLSTATE from that of other statements.
     package var saysStandby: Bool {
         guard let databaseError, !databaseError.isFromFunction else { return false }
         return databaseError.sqlState == .readOnlyTransaction || databaseError.sqlState == .featureNotSupported
     }
 
-    /// Whether the server, or the way to it, lacks something that every list needs. A smaller batch may do with less.
+    /// Whether the server or the network lacks a resource that every list needs. A smaller batch may need less of it.
     package var mayPassWithSmallerBatch: Bool {
         guard let databaseError, !databaseError.isRaisedOnPurpose else { return false }
         guard databaseError.code == .server, !databaseError.isConnectionLost, let state = databaseError.sqlState
@@ -34,7 +34,7 @@ package enum QueueError: Error, Sendable {
         return ["53", "57", "58"].contains(state.classCode) && state != .queryCanceled
     }
 
-    /// The same in words for the log of requests.
+    /// The error as it is written to the log of requests.
     var refusal: Refusal {
         switch self {
         case .database(let error), .ordering(.database(let error)):
@@ -44,10 +44,10 @@ package enum QueueError: Error, Sendable {
         }
     }
 
-    /// The SQL standard's state for a trigger that does what it must not. PostgreSQL has no message for that.
+    /// The SQLSTATE of the SQL standard for a trigger that does something forbidden. PostgreSQL itself does not use it.
     private static let triggeredActionException = "09000"
 
-    /// Takes in what a transaction threw.
+    /// Converts an error that a transaction threw.
     init(_ error: any Error) {
         switch error {
         case let error as QueueError: self = error
@@ -67,10 +67,10 @@ package enum QueueError: Error, Sendable {
     }
 }
 
-/// A batch that failed: nothing was decided.
+/// A batch that failed. Nothing was decided.
 package struct BatchFailure: Error {
     package let error: QueueError
-    /// Among these lists is the one that is to blame; empty: it is none.
+    /// The lists that may contain the cause; empty if no list is the cause.
     package let lists: [ListIdentifier]
 
     init(_ error: QueueError, lists: [ListIdentifier] = []) {

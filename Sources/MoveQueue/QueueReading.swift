@@ -1,16 +1,16 @@
 import LibPQ
 import Ordering
 
-/// Looks at the queue from time to time, and remembers how far it is past.
+/// Reads the state of the queue at intervals, and remembers how far the queue was read.
 package struct QueueReading: Sendable {
     private(set) var progress = ReadProgress()
     private let configuration: QueueConfiguration
     private var lastLook = ContinuousClock.now
-    /// Later where there is so much to step over that it would take more than a hundredth of the time.
+    /// When the queue is next read from its beginning. It is later if such a reading takes more than a hundredth of the time.
     private var nextFullRead: ContinuousClock.Instant
-    /// Whether the latest look got on, or has to begin anew: then another one soon is worth it.
+    /// Whether the last look raised the floor, or has to begin again. Then the next look follows soon.
     private var getsOn = false
-    /// How far the floor may rise by the latest look, which found no request at all.
+    /// How far the floor may rise after the last look, which found no request.
     private var empty: ReadProgress.FloorRaise?
 
     package init(_ configuration: QueueConfiguration) {
@@ -18,12 +18,12 @@ package struct QueueReading: Sendable {
         nextFullRead = .now + configuration.fullReadInterval
     }
 
-    /// Whether it is time to look again.
+    /// Whether the next look is due.
     var isDue: Bool { .now - lastLook >= (getsOn ? configuration.lookInterval / 5 : configuration.lookInterval) }
 
     /// What a look shows.
     package struct Look: Sendable {
-        /// Whether anything is pending, in whatever list.
+        /// Whether a request is pending in any list.
         package let isPending: Bool
         /// Whether enqueuers notify: some daemon said that it sleeps.
         package let enqueuersNotify: Bool
@@ -42,7 +42,7 @@ package struct QueueReading: Sendable {
             lastID: try row.decode(1), locks: try row.decode(2), newestTransaction: try row.decode(3))
         var isPending = try row.decode(0, as: Bool.self)
         let floor = progress.floor
-        // A look that began after that one, and finds nothing either, is a reading of the queue.
+        // A later look that finds no request either counts as a reading of the queue.
         if let empty, !isPending, observation.lastID >= empty.id {
             progress.raise(to: empty.id, passingOver: empty.open, firstPending: [:])
         }
@@ -50,7 +50,7 @@ package struct QueueReading: Sendable {
         let risen = progress.floor
         let step = progress.observe(observation)
         let hasFallen = progress.floor < risen
-        // What was seen from a floor that fell is not all there is.
+        // If the floor fell, this look may have missed requests below it.
         if hasFallen { isPending = true }
         if let step {
             if isPending { try await readOn(step, on: connection) } else { empty = step }
@@ -63,20 +63,20 @@ package struct QueueReading: Sendable {
         return Look(isPending: isPending, enqueuersNotify: enqueuersNotify, isQuiet: isQuiet)
     }
 
-    /// A transaction that was passed over has ended.
+    /// Lowers the floor, because a transaction that was passed over has ended.
     mutating func fallBack() {
         progress.fallBack()
         empty = nil
     }
 
-    /// Begins again at the queue's beginning.
+    /// Begins again at the beginning of the queue.
     mutating func forget() {
         progress.forget()
         empty = nil
         nextFullRead = .now + configuration.fullReadInterval
     }
 
-    /// More requests than this are not read at once only to get on.
+    /// The most requests that are read at once to raise the floor.
     private static let longestStep = 2_000
 
     private mutating func readOn(_ step: ReadProgress.FloorRaise, on connection: Connection) async throws(PostgresError)
@@ -99,10 +99,9 @@ package struct QueueReading: Sendable {
 
 extension ReadProgress.Observation {
     /// - Parameters:
-    ///   - lastID: the last id that was handed out.
-    ///   - locks: for each writer, its name and the ids of its transaction and subtransactions, of 32 bits, with blanks
-    ///     between.
-    ///   - newestTransaction: an id of 64 bits that is less than 2^31 away from all of them.
+    ///   - lastID: The last id that was handed out.
+    ///   - locks: For each writer, its name and the 32-bit ids of its transaction and subtransactions, separated by blanks.
+    ///   - newestTransaction: A 64-bit transaction id that is less than 2^31 away from all of them.
     init(lastID: Int64, locks: [String], newestTransaction: Int64) {
         var writers: [String: Int64?] = [:]
         for lock in locks {
@@ -110,7 +109,7 @@ extension ReadProgress.Observation {
             let transactions = words.dropFirst().compactMap { UInt32($0) }.map { transaction in
                 newestTransaction + Int64(Int32(truncatingIfNeeded: Int64(transaction) - newestTransaction))
             }
-            // Subtransactions get theirs later.
+            // A subtransaction gets its id after its transaction, so the lowest id is the transaction's.
             writers[String(words[0])] = .some(transactions.min())
         }
         self.init(lastID: lastID, writers: writers)

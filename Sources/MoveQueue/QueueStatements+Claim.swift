@@ -1,13 +1,13 @@
 import LibPQ
 import Ordering
 
-/// Choosing lists, and locking them.
+/// Statements that choose lists and lock them.
 extension QueueStatements {
-    /// Lists with pending requests from a place on, in the order of a round, and those that their changes of list lead to;
-    /// then tries the lock of each, unless the list is held. `postponed` lists are left out.
+    /// Finds lists with pending requests from a place on, in the order of a round, and the other lists of their changes of list.
+    /// Then it tries to take the lock of each list, unless the list is held. `postponed` lists are left out.
     ///
-    /// The lists are chosen first and locked then, at most `locks` of them and in the order of their keys: beside a LIMIT,
-    /// the lock function might be called for rows that are cut away.
+    /// At most `locks` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
+    /// lock function might be called for rows that LIMIT removes.
     static func claim(
         from place: Place, lists: Int, readingAhead: Int, partners: Int, locks: Int,
         postponed: [ListIdentifier] = [], _ progress: ReadProgress
@@ -28,9 +28,9 @@ extension QueueStatements {
             """
     }
 
-    /// Leaves lists out of a search. They are looked up in a hashed subplan, which costs the same for any number.
+    /// Leaves lists out of a search, by a look-up in a hashed subplan, whose cost does not depend on their number.
     private struct Postponement {
-        /// Whether there is nothing to leave out: then no statement speaks of it.
+        /// Whether no list is left out; then the statement does not contain the condition.
         let isEmpty: Bool
 
         func relation(_ lists: [ListIdentifier]) -> SQL {
@@ -49,8 +49,8 @@ extension QueueStatements {
         }
     }
 
-    /// The first pending requests of all lists, and whether there are fewer than so many. Then they tell every list, and
-    /// nobody needs to step over what was deleted of the others.
+    /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
+    /// and the search need not step over deleted requests of other lists.
     private static func onlyFew(_ limit: Int, _ progress: ReadProgress) -> SQL {
         """
         oldest AS MATERIALIZED (
@@ -114,7 +114,7 @@ extension QueueStatements {
             """
     }
 
-    /// Without those that are postponed, and with the lists that have requests below the floor, each in its place.
+    /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.
     private static func numbered(
         _ place: Place, lists: Int, _ without: Postponement, _ progress: ReadProgress
     ) -> SQL {
@@ -141,7 +141,7 @@ extension QueueStatements {
         "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
     }
 
-    /// Whether the list of a row is still to come in the round.
+    /// The condition that the list of a row comes later in the round.
     private static func isDue(_ row: SQL, from place: Place) -> SQL {
         switch place {
         case .beginning: "true"
@@ -150,7 +150,7 @@ extension QueueStatements {
         }
     }
 
-    /// The same for given lists, and none is left out.
+    /// The same for given lists, without leaving any out.
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
@@ -160,7 +160,7 @@ extension QueueStatements {
         """
     }
 
-    /// Number 0 marks the lists that were added for their changes of list.
+    /// Tries the locks. The number 0 marks the lists that were added because of changes of list.
     private static func tryLocks(partners: Int, locks: Int, _ without: Postponement, _ progress: ReadProgress) -> SQL {
         """
         \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
@@ -187,7 +187,7 @@ extension QueueStatements {
         """
     }
 
-    /// The ready lists, and those that their earliest changes of list lead to or come from, once each.
+    /// The lists, and the other lists of their earliest changes of list, each list once.
     private static func withPartners(_ partners: Int, _ progress: ReadProgress) -> SQL {
         """
         , floored AS MATERIALIZED (

@@ -3,20 +3,20 @@ import Ordering
 
 /// Every statement on the queue and its log.
 enum QueueStatements {
-    /// The earliest requests of locked lists, and the time that is now, in one snapshot.
+    /// The earliest requests of locked lists, and the current time, in one snapshot.
     ///
-    /// At most `limit` for each list as target and as source are considered. Where they are more than `total`, or have more
-    /// bytes, lists share the room: see ``sharedRoom(total:bytes:first:)``. A row without a placement says that requests of
-    /// a list from that id on were left out.
+    /// At most `limit` requests of each list as target, and as source, are considered. If these are more than `total`, or have
+    /// more than `bytes`, the lists share the room: see ``sharedRoom(total:bytes:first:)``. A row without a placement means that
+    /// the requests of a list from that id on were left out.
     ///
-    /// `inOneGo` is for lists of one ordered table: all requests from the first of the lists to the last are visited, if
-    /// they are fewer than so many, those of other lists in between as well. That is much cheaper than a probe for each
-    /// list, where hardly any has a second request. 0: not tried.
+    /// `inOneGo` is for lists of one ordered table. If there are fewer than `inOneGo` requests from the first of the lists to the
+    /// last, including those of other lists in between, they are read in one scan. That is much cheaper than a probe for each
+    /// list if hardly any list has a second request. With 0 it is not tried.
     static func pending(
         in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, first: ListIdentifier? = nil, inOneGo: Int,
         _ progress: ReadProgress
     ) -> SQL {
-        // Those of other lists are left out before anything is counted: they would take the room of what is asked for.
+        // Requests of other lists are removed before anything is counted, because they would take the room of the wanted lists.
         let wholeStretch: SQL = """
             SELECT stretch.* FROM stretch
             WHERE (SELECT is_whole FROM extent) AND (
@@ -63,15 +63,15 @@ enum QueueStatements {
             """
     }
 
-    /// Whether there is room for all candidates, and if not, for which.
+    /// Whether there is room for all candidates and, if not, which ones are taken.
     ///
-    /// A list's requests are taken in their order, and of all lists first what has the fewest bytes, together with the
-    /// earlier ones of its list. So a list with little to do never waits for one with much. The requests of the list
-    /// `first` come before all others. At least one request is taken.
+    /// The requests of a list are taken in their order. Among the lists, requests come first that have the fewest bytes together
+    /// with the earlier requests of their list. So a list with little work never waits for a list with much. The requests of the
+    /// list `first` come before all others. At least one request is taken.
     ///
-    /// The bytes are those of all names and keys, not compressed, and at least 100 for each item. To know the size of
-    /// compressed items, the server has to decompress them. So a first bound goes by what they have at the most, since no
-    /// method of compression reaches 256 to 1, and only what is within 64 times the room is measured.
+    /// The bytes of names and keys count in decompressed form, and at least 100 for each item. To know the size of compressed
+    /// items, the server must decompress them. So a first bound uses the largest possible size, because no compression exceeds
+    /// 256 to 1. Only requests within 64 times the room are then measured exactly.
     private static func sharedRoom(total: Int, bytes: Int, first: ListIdentifier?) -> SQL {
         let isFirst =
             first.map { first -> SQL in
@@ -134,7 +134,7 @@ enum QueueStatements {
             """
     }
 
-    /// The requests from the first wanted list to the last, as target and as source, and whether these are all.
+    /// The requests from the first wanted list to the last, as target and as source, and whether these are all of them.
     private static func stretch(_ limit: Int) -> SQL {
         """
         , bounds AS MATERIALIZED (
@@ -151,7 +151,7 @@ enum QueueStatements {
         """
     }
 
-    /// Not NULL, since the planner must see that the index without such rows will do.
+    /// The condition includes IS NOT NULL, so that the planner can use the index that has no rows with NULL.
     private static func between(_ role: SQL, _ limit: Int) -> SQL {
         """
         SELECT request.*, request.ctid AS location
@@ -164,12 +164,11 @@ enum QueueStatements {
 
     /// Moves decided requests from the queue to the log, and counts both sides.
     ///
-    /// An id that was logged before, chosen by somebody who may, must not stop the queue: the newer outcome replaces
-    /// the older one.
+    /// A role may choose an id that was logged before. This must not stop the queue, so the newer outcome replaces the older one.
     ///
-    /// The rows are deleted where they were read, and only then joined with the decisions, both by ``finishSettings``:
-    /// vacuum often finds the queue empty, and a planner that takes it for empty would rather read all of it each time.
-    /// A row that somebody changed since stands elsewhere, and so is missed in the counts.
+    /// The rows are deleted by the places at which they were read, and only then joined with the decisions. ``finishSettings``
+    /// makes sure of both: vacuum often finds the queue empty, and a planner that takes it for empty would prefer to read all of
+    /// it. A row that another session has changed is at another place, so the counts show that it is missing.
     static func finish(_ decided: DecidedRequests, at time: Timestamp) -> SQL {
         """
         WITH decided AS (
@@ -239,7 +238,7 @@ enum QueueStatements {
     /// For the trial of each list's writes: a trigger that waits for a lock holds up all lists.
     static let trialSettings: SQL = "SET LOCAL lock_timeout = '20ms'"
 
-    /// How a table wants its poisonous requests treated; no row or NULL: as the daemon is told.
+    /// The table's setting for poison messages. No row or NULL means that the daemon's setting applies.
     static func poisonPolicy(of table: String) -> SQL {
         "SELECT registered.on_poison FROM brocot.ordered_tables AS registered WHERE registered.name = \(table)"
     }
@@ -256,12 +255,11 @@ enum QueueStatements {
             """
     }
 
-    /// For LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
+    /// A query for LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
     /// list beyond its floor, as target (`list`) or as source (`from_list`).
     ///
-    /// It is written so that no other index than the one by that column serves it. With equal lists and an order by id
-    /// alone, that of the primary key would do as well, and costs the same as long as the queue is empty, which is when
-    /// plans may be made.
+    /// The query is written so that only the index on that column serves it. With a comparison for equality and an order by id
+    /// alone, the primary key would serve too. It has the same cost while the queue is empty, and plans may be made at that time.
     static func earliest(
         _ columns: SQL, by role: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
     ) -> SQL {

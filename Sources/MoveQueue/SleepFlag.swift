@@ -1,9 +1,9 @@
 import LibPQ
 
-/// The flag by which daemons tell enqueuers whether to notify.
+/// The flag with which daemons say whether INSERTs of requests must notify them.
 ///
-/// NOTIFY takes a lock of the whole cluster at commit. So the trigger on `brocot.move_requests` notifies only while the
-/// flag says that a daemon sleeps. All daemons share the flag, and everybody sees a change at once.
+/// NOTIFY takes a lock on the whole cluster at commit. So the trigger on `brocot.move_requests` notifies only while the flag is
+/// set, that is while a daemon sleeps. All daemons share the flag, and all sessions see a change at once.
 package enum SleepFlag {
     /// The channel on which enqueuers notify.
     package static let channel = "brocot_move_requests"
@@ -26,29 +26,29 @@ package enum SleepFlag {
         try await connection.execute(script: statement(false) + "; SELECT pg_catalog.pg_notify('\(channel)', '')")
     }
 
-    /// Has the session notified from now on.
+    /// Makes the session receive notifications.
     ///
     /// - Throws: what the server or the connection says.
     package static func listen(on connection: Connection) async throws(PostgresError) {
         try await connection.execute("LISTEN brocot_move_requests" as SQL)
     }
 
-    /// Has the session notified no more.
+    /// Ends the session's notifications.
     ///
     /// - Throws: what the server or the connection says.
     package static func unlisten(on connection: Connection) async throws(PostgresError) {
         try await connection.execute("UNLISTEN brocot_move_requests" as SQL)
     }
 
-    /// Notifies every session that listens, to see whether notifications arrive.
+    /// Notifies every session that listens, to test whether notifications arrive.
     ///
     /// - Throws: what the server or the connection says.
     package static func notify(_ payload: String, on connection: Connection) async throws(PostgresError) {
         _ = try await connection.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
     }
 
-    // Nobody relies on the flag after a crash, so the statement waits for no disk and no standby. The role may be one whose
-    // transactions only read unless they say otherwise.
+    // The flag need not survive a crash, so the statement does not wait for a disk or a standby. READ WRITE is explicit because
+    // the transactions of the role may be read-only by default.
     private static func statement(_ isAsleep: Bool) -> String {
         """
         SET TRANSACTION READ WRITE;

@@ -1,14 +1,14 @@
-/// What became of a move.
+/// The outcome of a move.
 public enum MoveOutcome: Equatable, Sendable {
-    /// Done. `rebalancedRows` other items got a new rank to make room: nearly always 0.
+    /// The move was applied. `rebalancedRows` is the number of other items that got new ranks to make room, nearly always 0.
     case applied(rebalancedRows: Int)
-    /// Refused; nothing was changed.
+    /// The move was rejected, and nothing was changed.
     case rejected(Rejection)
 }
 
-/// Why a move was refused.
+/// Why a move was rejected.
 public struct Rejection: Error, Equatable, Sendable {
-    /// The rule that was broken. The raw value stands in `brocot.move_log.error_code`.
+    /// The rule that was broken. The raw value is the value of `brocot.move_log.error_code`.
     public enum Code: String, Sendable, CaseIterable {
         /// The table is not registered in `brocot.ordered_tables`.
         case unknownOrderedTable = "unknown_ordered_table"
@@ -16,13 +16,13 @@ public struct Rejection: Error, Equatable, Sendable {
         case invalidKey = "invalid_key"
         /// The anchor is one of the moved items.
         case anchorIsMoved = "anchor_is_moved"
-        /// The anchor is not in the list, or has no place in it.
+        /// The anchor is not in the list, or has no rank.
         case anchorNotFound = "anchor_not_found"
-        /// An item is not where the move looks for it.
+        /// An item is not in the expected list.
         case itemNotFound = "item_not_found"
-        /// An item that changes lists is in the target list already.
+        /// An item that changes lists is already in the target list.
         case itemExists = "item_exists"
-        /// The database refused it; see the SQLSTATE.
+        /// The database refused the move; see the SQLSTATE.
         case failed
         /// An operator cancelled the request: `brocot.cancel`.
         case cancelled
@@ -30,9 +30,9 @@ public struct Rejection: Error, Equatable, Sendable {
 
     /// The rule that was broken.
     public let code: Code
-    /// What happened, for people.
+    /// What happened, as text for people.
     public let message: String
-    /// With `failed`: the SQLSTATE with which the database refused the move.
+    /// The SQLSTATE with which the database refused the move, if the code is `failed`; otherwise nil.
     public let sqlState: String?
 
     package init(_ code: Code, _ message: String, sqlState: String? = nil) {

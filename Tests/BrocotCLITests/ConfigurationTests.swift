@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "says what is to become of refused requests, by default and for single tables, whatever their names",
+        "has a policy for poison messages, by default and for single tables with any names",
         arguments: [
             (
                 ["--on-poison", "hold", "--on-poison", "public.cards=skip"], [:], "hold, public.cards=skip",
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "is refused with 2 where the file is wrong, with what is wrong in it",
+        "is refused with 2 if the file is invalid, with the reason",
         arguments: [
             (#"{"wokers": 3}"#, #"contains "wokers", which is not a setting"#),
             (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "is from 1 to 256, and not 0"),

@@ -23,7 +23,8 @@ import Testing
         #expect(try log[1].decode(1, as: String.self) == "23514")
     }
 
-    @Test("with --on-poison hold keeps it and what follows, says so, and drains with 7") func holds() async throws {
+    @Test("with --on-poison hold keeps the request and the following ones, logs it, and ends --drain with 7")
+    func holds() async throws {
         let connection = try await prepare()
         let result = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold")
         #expect(result.exitCode == 7)
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "goes by --on-poison for the table, else by what the table says, else by --on-poison",
+        "uses --on-poison for the table, else the table's own setting, else --on-poison for all tables",
         arguments: [
             (["--on-poison", "skip"], nil, 0), (["--on-poison", "skip"], "hold", 7),
             (["--on-poison", "hold"], "skip", 0),
@@ -52,7 +53,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.held_lists").count == (exitCode == 0 ? 0 : 1))
     }
 
-    @Test("says so where --on-poison names a table that is not registered") func unknownTable() async throws {
+    @Test("warns if --on-poison names a table that is not registered") func unknownTable() async throws {
         let result = try await BrocotProcess.run(
             "daemon", "--drain", "--on-poison", "public.crads=hold", "--on-poison", "items=hold")
         #expect(result.exitCode == 0)

@@ -10,7 +10,7 @@ import Testing
 
 /// How daemons tell enqueuers whether one of them sleeps.
 @Suite("A daemon", .database, .timeLimit(.minutes(10))) struct DaemonSleepTests {
-    @Test("that sleeps has enqueuers notify, and one that stops leaves none who do")
+    @Test("that sleeps is notified by INSERTs, and after it stops INSERTs don't notify")
     func sleepsAndStops() async throws {
         let exitCode = try await run { daemon in
             try await Self.wait(untilADaemonSleeps: true)

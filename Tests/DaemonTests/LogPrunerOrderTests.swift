@@ -38,7 +38,7 @@ struct LogPrunerOrderTests {
         #expect(try left.decode(0, as: Int.self) == 5_100)
     }
 
-    @Test("and who keeps the lock for it in one transaction is named at the second check")
+    @Test("and a session that keeps the lock in one transaction is named at the second check")
     func lockHolder() async throws {
         let connection = try await TestDatabase.current.connect()
         let holder = try await TestDatabase.current.connect()

@@ -75,7 +75,7 @@ import Testing
 
     // MARK: What a batch of the next lists reports
 
-    @Test("goes on behind the last list that it found, and from the beginning after the last one")
+    @Test("continues after the last list that was found, and from the beginning after the last list of all")
     func goesOn() throws {
         var round = WorkerRound(QueueConfiguration())
         let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: The list for which there was no room
 
-    @Test("serves a list alone for which the latest batch had no room, and then goes on")
+    @Test("decides a list alone for which the last batch had no room, and then continues")
     func crowdedOut() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)

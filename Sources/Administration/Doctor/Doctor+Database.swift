@@ -1,6 +1,6 @@
 import LibPQ
 
-/// The checks that need Brocot's schema, and those of what the whole server does.
+/// The checks that need Brocot's schema, and the checks of activity on the whole server.
 extension Doctor {
     func privileges(_ connection: Connection) async -> CheckResult {
         await attempt("privileges", connection) { [role] connection throws(PostgresError) in
@@ -15,7 +15,7 @@ extension Doctor {
         }
     }
 
-    /// What others were given, and what is missing: by hand without all of it, or since a table was registered.
+    /// Finds roles that lack rights, because rights were given by hand or a table was registered later.
     func grants(_ connection: Connection) async -> CheckResult {
         await attempt("grants", connection) { connection throws(PostgresError) in
             let incomplete = try AccessGrants.incomplete(on: connection)
@@ -37,7 +37,7 @@ extension Doctor {
         }
     }
 
-    /// More dead rows than this, in a queue that is vacuumed after 2,000, say that it isn't.
+    /// The queue should be vacuumed after 2,000 dead rows. More dead rows than this mean that it isn't.
     private static let tooManyDeadRows = 200_000
 
     func vacuum(_ connection: Connection) async -> CheckResult {
@@ -95,7 +95,7 @@ extension Doctor {
         }
     }
 
-    /// A daemon that runs leaves nothing this old, in seconds.
+    /// The age in seconds that no request reaches while a daemon runs.
     private static let longWait = 60
 
     func waiting(_ connection: Connection) async -> CheckResult {
@@ -105,7 +105,7 @@ extension Doctor {
             guard age > Self.longWait else { return .ok("queue", "\(pending) requests pending") }
             return .warning(
                 "queue", "\(pending) requests pending, the oldest for \(age) s",
-                advice: "Is a daemon running? Its log tells what it lacks; brocot status shows which lists wait.")
+                advice: "Is a daemon running? Its log says what is missing; brocot status shows which lists wait.")
         }
     }
 

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// What `brocot doctor` asks the server.
+/// The SQL statements of `brocot doctor`.
 enum DoctorStatements {
     static let session: SQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('server_version')"
 
@@ -8,18 +8,18 @@ enum DoctorStatements {
     static func unlisten(_ channel: String) -> SQL { "UNLISTEN \(identifier: channel)" }
     static func notify(_ channel: String) -> SQL { "SELECT pg_catalog.pg_notify(\(channel), '')" }
 
-    /// The settings that keep the server from vacuuming, by name.
+    /// The names of the settings that switch autovacuum off.
     static let vacuumSettings: SQL = """
         SELECT name FROM pg_catalog.pg_settings
         WHERE name IN ('autovacuum', 'track_counts') AND setting = 'off' ORDER BY name
         """
 
-    /// In milliseconds; 0: none. As for the present role in the present database.
+    /// `idle_session_timeout` in milliseconds for the current role and database; 0 means none.
     static let idleSessionTimeout: SQL = """
         SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'idle_session_timeout'
         """
 
-    /// How many locks the server's shared table has room for.
+    /// The number of locks for which the server's lock table has room.
     static let lockTableSize: SQL = """
         SELECT pg_catalog.current_setting('max_locks_per_transaction')::bigint
             * (pg_catalog.current_setting('max_connections')::bigint
@@ -28,12 +28,12 @@ enum DoctorStatements {
 
     static let user: SQL = "SELECT current_user::text"
 
-    /// Whether the present role sees what other roles' sessions do.
+    /// Whether the current role may see the sessions of other roles.
     static let seesAllSessions: SQL = """
         SELECT pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
         """
 
-    /// The tables of the queue: whether each may be vacuumed by itself, and its dead rows and when it last was.
+    /// The tables of the queue: whether autovacuum is on for each, its number of dead rows, and when it was last vacuumed.
     static let vacuumedTables: SQL = """
         SELECT relation.relname,
             coalesce((
@@ -48,8 +48,8 @@ enum DoctorStatements {
         ORDER BY relation.relname
         """
 
-    /// Transactions that have kept vacuum from dead rows for so long, the oldest first: sessions of whatever database,
-    /// prepared transactions, standbys with feedback and the slots of such.
+    /// Transactions that have kept vacuum from removing dead rows for at least this time, the oldest first: sessions of any
+    /// database, prepared transactions, standbys with feedback, and the slots of such standbys.
     static func horizonHolders(seconds: Int, transactions: Int) -> SQL {
         """
         SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
@@ -78,14 +78,14 @@ enum DoctorStatements {
         """
     }
 
-    /// The columns that a registered table has to have.
+    /// The columns that a registered table must have.
     private static let wantedColumns: SQL = """
         unnest(registered.list_columns || ARRAY[
             registered.item_column, registered.rank_column || '_num', registered.rank_column || '_den',
             registered.rank_column]) AS wanted (name)
         """
 
-    /// Registered tables that are not there, and `table.column` for registered columns that are not.
+    /// Registered tables that don't exist, and `table.column` for registered columns that don't exist.
     static let missingTables: SQL = """
         SELECT registered.name || coalesce('.' || missing.name, '')
         FROM brocot.ordered_tables AS registered
@@ -104,7 +104,7 @@ enum DoctorStatements {
         ORDER BY 1
         """
 
-    /// A registered table as its keys are compared.
+    /// A registered table with its key columns.
     struct KeyedTable {
         let name: String
         let table: SQL
@@ -112,7 +112,7 @@ enum DoctorStatements {
         let keyColumns: [SQL]
         let rankColumn: String
 
-        /// From the columns of ``DoctorStatements/keyedTables``.
+        /// Reads the columns of ``DoctorStatements/keyedTables``.
         init(_ row: Row) throws(PostgresError) {
             name = try row.decode(0)
             table = "\(identifier: try row.decode(1)).\(identifier: try row.decode(2))"
@@ -121,7 +121,7 @@ enum DoctorStatements {
         }
     }
 
-    /// Registered tables that are there, with all their columns.
+    /// Registered tables that exist and have all their columns.
     static let keyedTables: SQL = """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.list_columns,
             registered.item_column, registered.rank_column
@@ -136,7 +136,7 @@ enum DoctorStatements {
         ORDER BY registered.name
         """
 
-    /// Those of ``keyedTables`` without a unique index on the item column alone, or on list and item columns.
+    /// The ``keyedTables`` without a unique index on the item column, or on the list columns and the item column.
     static let tablesWithoutUniqueKey: SQL = """
         SELECT keyed.* FROM (\(keyedTables)) AS keyed
         WHERE NOT EXISTS (
@@ -149,7 +149,7 @@ enum DoctorStatements {
                         AND part.attname <> ALL (keyed.list_columns || keyed.item_column)))
         """
 
-    /// The last key of one item of which there are several rows.
+    /// The last key of an item that has several rows.
     static func duplicate(in keyed: KeyedTable) -> SQL {
         let keys = keyed.keyColumns.joined(separator: ", ")
         let areKeys: [SQL] = keyed.keyColumns.map { "\($0) IS NOT NULL" }
@@ -161,10 +161,10 @@ enum DoctorStatements {
             """
     }
 
-    /// So many rows of a table are looked at.
+    /// The number of rows of a table that are checked.
     static let sampledRows = 10_000
 
-    /// How many of the first rows have a rank that is not that of their fraction.
+    /// How many of these rows have a rank that differs from their fraction.
     static func wrongRanks(in keyed: KeyedTable) -> SQL {
         """
         SELECT count(*)
@@ -178,8 +178,8 @@ enum DoctorStatements {
         """
     }
 
-    /// The session that keeps the lock under which daemons delete old rows of the log. A daemon has it for moments only, and
-    /// how long another role's session has had it may not be shown.
+    /// The session that keeps the retention lock. A daemon has this lock only for moments. PostgreSQL does not show how long a
+    /// session has had a lock.
     static let retentionLockHolder: SQL = """
         SELECT holder.pid, session.usename::text
         FROM pg_catalog.pg_locks AS holder

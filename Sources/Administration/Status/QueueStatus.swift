@@ -1,25 +1,25 @@
 import LibPQ
 
-/// What is going on in a queue: what `brocot status` prints.
+/// The status of the queue, as `brocot status` prints it.
 package struct QueueStatus: Sendable, Encodable {
     /// Requests of one list.
     package struct PendingList: Sendable, Encodable {
         package let table: String
         package let list: String
         package let pending: Int
-        /// Whether there are more: only the first 1,000 are counted.
+        /// Whether the list has more requests: only the first 1,000 are counted.
         package let pendingIsMinimum: Bool
         package let oldestAgeSeconds: Double
     }
 
-    /// What was decided in a period that ends now.
+    /// The requests that were decided in a period that ends now.
     package struct Throughput: Sendable, Encodable {
         /// `minute` or `hour`.
         package let period: String
         package let applied: Int
         package let rejected: Int
         package let rebalancedRows: Int
-        /// Whether there may be more: only so many log rows are read.
+        /// Whether there may be more requests: the number of log rows that are read is limited.
         package let isMinimum: Bool
     }
 
@@ -53,18 +53,18 @@ package struct QueueStatus: Sendable, Encodable {
     }
 
     package let pending: Int
-    /// Whether `pending` is the server's estimate: beyond 10,000 nobody counts.
+    /// Whether `pending` is an estimate of the server, which is used beyond 10,000.
     package let pendingIsEstimate: Bool
-    /// nil where nothing is pending.
+    /// The age of the oldest pending request; nil if nothing is pending.
     package let oldestAgeSeconds: Double?
-    /// Whether a daemon waits to be notified of requests. Not while all work, nor where notifications don't arrive; but
-    /// also after one was killed asleep, until another works or stops.
+    /// Whether the flag is set that a daemon sleeps and must be notified. It is not set while all daemons work, or if
+    /// notifications don't arrive. After a daemon was killed while it slept, the flag stays set until another works or stops.
     package let aDaemonSleeps: Bool
     /// The daemons that are connected.
     package let daemons: [LiveDaemon]
-    /// Lists with pending requests, those that wait longest first.
+    /// The lists with pending requests, the longest waiting first.
     package let lists: [PendingList]
-    /// Whether there are more lists: these are then the first ones by name.
+    /// Whether there are more lists. These are then the first lists by name.
     package let listsAreIncomplete: Bool
     package let throughput: [Throughput]
     package let rejections: [Rejections]
@@ -73,10 +73,10 @@ package struct QueueStatus: Sendable, Encodable {
 }
 
 extension QueueStatus {
-    /// No more lists than this are looked up.
+    /// The most lists that are read.
     package static let mostLists = 1_000
 
-    /// Reads it all at one moment, within bounds that do not depend on how many requests are pending.
+    /// Reads the status in one snapshot. The amount of work does not depend on the number of pending requests.
     package static func read(on connection: isolated Connection) throws(PostgresError) -> QueueStatus {
         try connection.transaction(.repeatableReadOnly, settings: [("statement_timeout", "30s")]) {
             connection throws(PostgresError) in

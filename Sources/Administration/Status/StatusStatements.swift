@@ -7,8 +7,8 @@ enum StatusStatements {
         FROM brocot.queue_status
         """
 
-    /// The sessions of daemons in this database, by the name that they give themselves. Any client can choose that name: only
-    /// a role that may delete requests counts. Everybody may see names; when a session began, only `pg_read_all_stats`.
+    /// The sessions of daemons in this database, by their `application_name`. Any client can choose that name, so only sessions of
+    /// roles that may delete requests count. Every role may see the names; only `pg_read_all_stats` may see when a session began.
     static let liveDaemons: SQL = """
         SELECT coalesce(substring(activity.application_name FROM '^brocot daemon ([^ ,]+)'), 'unknown'),
             activity.usename::text, activity.pid, activity.backend_start
@@ -18,7 +18,7 @@ enum StatusStatements {
         ORDER BY activity.backend_start, activity.pid
         """
 
-    /// Not sorted, so that no more lists are looked up than asked for.
+    /// The lists, not sorted, so that no more lists are read than requested.
     static func lists(limit: Int) -> SQL {
         """
         SELECT ordered_table, list, pending, pending_is_minimum, (extract(epoch FROM oldest_age) * 1000)::bigint

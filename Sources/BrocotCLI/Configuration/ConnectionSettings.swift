@@ -2,7 +2,7 @@ import FoundationEssentials
 import LibPQ
 import Logging
 
-/// Where the database is, with where that comes from.
+/// The settings of the connection, with their sources.
 struct ConnectionSettings {
     let databaseURL: Setting<String?>
 
@@ -11,9 +11,9 @@ struct ConnectionSettings {
         databaseURL = try reader.text("database_url", wanted: "a URL") { $0 }
     }
 
-    /// Where to connect; where nobody says, it is left to libpq. Warns of a password that others can read.
+    /// Where to connect. Without a setting, libpq decides. Warns of a password that others can read.
     ///
-    /// - Throws: `PostgresError` `invalidParameters`, without repeating what may be a password.
+    /// - Throws: `PostgresError` `invalidParameters`; its message repeats nothing that may be a password.
     func parameters(logger: Logger) throws(PostgresError) -> ConnectionParameters {
         let parameters = try parameters()
         if case .option = databaseURL.source, parameters["password"] != nil {

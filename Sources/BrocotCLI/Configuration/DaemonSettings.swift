@@ -5,20 +5,19 @@ import Logging
 import MoveQueue
 import Supervision
 
-/// All that a daemon can be told, with where each value comes from.
+/// All settings of a daemon, with their sources.
 struct DaemonSettings {
-    /// Each worker is a connection; a server rarely accepts more.
+    /// The possible numbers of workers. Each worker has a connection, and servers rarely accept more.
     static let workerCounts = 1...256
 
-    /// The keys of a file of settings, which are also those of the environment (`BROCOT_WORKERS`) and of options
-    /// (`--workers`).
+    /// The keys in a file. The names of variables (`BROCOT_WORKERS`) and options (`--workers`) are made from them.
     static let keys = [
         "database_url", "workers", "connect_wait", "idle_timeout", "poll_interval", "on_poison", "log_retention",
         "http", "stall_after",
         "log_format", "log_level",
     ]
 
-    /// Variables of the environment whose names begin as settings do and are none: most likely misspelt.
+    /// Variables of the environment whose names begin like settings but are unknown, most likely because they are misspelt.
     static func unknownVariables(in environment: [String: String]) -> [String] {
         let prefix = "BROCOT_"
         let known = Set(keys.map { prefix + $0.uppercased() } + ["BROCOT_CONFIG", "BROCOT_POSTGRES_BIN"])
@@ -55,7 +54,7 @@ struct DaemonSettings {
         log = try LogSettings(reader)
     }
 
-    /// How the daemon works, but for what only a single run is told.
+    /// The daemon's configuration, without the options of a single run.
     func configuration(_ parameters: ConnectionParameters) -> DaemonConfiguration {
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.version = BrocotCommand.version
@@ -68,7 +67,7 @@ struct DaemonSettings {
         return configuration
     }
 
-    /// Each setting with its value and source. Of the URL only what is no secret.
+    /// Each setting with its value and source. Secrets in the URL are left out.
     func table(_ parameters: ConnectionParameters) -> ColumnText {
         func row<Value>(_ setting: Setting<Value>, _ value: String) -> [String] {
             [setting.key, value, "\(setting.source)"]

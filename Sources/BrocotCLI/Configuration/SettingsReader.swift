@@ -1,16 +1,16 @@
 import Configuration
 import Synchronization
 
-/// Finds settings in options, the environment and a file, in this order.
+/// Reads settings from options, the environment and a file, in this order.
 struct SettingsReader {
     private let reader: ConfigReader
     private let recorder = AccessRecorder()
-    /// As many as the reader has providers, in their order.
+    /// The source of each of the reader's providers, in their order.
     private let sources: [@Sendable (_ key: String) -> SettingSource]
 
-    /// `options` are those that were given, by their keys.
+    /// `options` contains the given options, by their keys.
     init(options: [String: ConfigValue], environment: [String: String], file: ConfigurationFile?) {
-        // An empty variable is one that is not set, as it is for libpq.
+        // An empty variable counts as not set, as in libpq.
         let variables = environment.filter { !$0.value.isEmpty }
         var providers: [any ConfigProvider] = [
             InMemoryProvider(values: Self.absolute(options)),
@@ -58,7 +58,7 @@ struct SettingsReader {
         throw CommandFailure(.usage, "\(setting.place) is \(bounds), and not \(value). See --help.")
     }
 
-    /// A text that is read as something else; nil where nobody gives it.
+    /// A value that is made from a text; nil if no source has it.
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
     func text<Value>(
@@ -73,7 +73,7 @@ struct SettingsReader {
         return setting
     }
 
-    /// Where the value came from that was read last.
+    /// The source of the value that was read last.
     private func source(of key: String, wanted: String) throws -> SettingSource {
         let results = recorder.lastResults
         for (number, result) in results.enumerated() {
@@ -89,7 +89,7 @@ struct SettingsReader {
     }
 }
 
-/// Keeps what each provider had for the setting that was read last.
+/// Keeps the results of all providers for the setting that was read last.
 private final class AccessRecorder: AccessReporter {
     private let results = Mutex<[AccessEvent.ProviderResult]>([])
 

@@ -1,8 +1,8 @@
 import Ordering
 
-/// What one transaction of a worker did.
+/// The results of one transaction of a worker.
 package struct BatchReport: Sendable {
-    /// A move that could only be applied by giving other items new ranks.
+    /// A move for which other items got new ranks.
     package struct Rebalance: Sendable {
         package let request: Int64
         package let list: ListIdentifier
@@ -20,48 +20,48 @@ package struct BatchReport: Sendable {
     /// Enough for a person to read; `brocot.move_log` has all of them.
     private static let mostRejections = 100
 
-    /// Lists with pending requests that were found.
+    /// The number of lists with pending requests that were found.
     package var found = 0
-    /// The last list found, in the order of a round.
+    /// The last list that was found, in the order of a round.
     package var lastFound: ListIdentifier?
-    /// Lists whose locks were got.
+    /// The number of lists whose locks were taken.
     package var locked = 0
-    /// Lists that were worked on, since their locks were got.
+    /// The lists that were worked on, because their locks were taken.
     package var worked: [ListIdentifier] = []
-    /// Lists whose locks somebody else has.
+    /// Lists whose locks another session has.
     package var unavailable: [ListIdentifier] = []
-    /// Lists that can't go on, or hardly, as long as somebody else has rows of theirs, or another list that they need.
+    /// Lists that make no or little progress because another session has locked their rows, or another list that they need.
     package var obstructed: Set<ListIdentifier> = []
-    /// Lists that failed, one each, for a reason that is no request's fault.
+    /// Lists that failed, although no request is the cause; one failure for each.
     package var failures: [BatchFailure] = []
-    /// Lists among which some failed together, and there was no time to find out which.
+    /// Lists of which some failed together; there was no time to find out which.
     package var untried: Set<ListIdentifier> = []
-    /// Lists, and requests of other lists, that were found and wait for a person.
+    /// The number of lists, and of requests of other lists, that were found and wait for a person.
     package var held = 0
-    /// Lists that wait for a person from now on.
+    /// Lists that wait for a person since this batch.
     package var newlyHeld: [HeldList] = []
     package var applied = 0
     package var rejected = 0
     /// The first requests that were rejected, no more than ``mostRejections``.
     package var rejections: [Rejected] = []
-    /// Requests that had to wait for a list that somebody else has locked, or for the next transaction.
+    /// The number of requests that wait for a list that another session has locked, or for the next transaction.
     package var heldBack = 0
-    /// Whether any of the requests that were read changes the list of items.
+    /// Whether one of the requests that were read is a change of list.
     package var hasChangesOfList = false
-    /// A locked list for which there was no room in the batch, any of them; nil: there was room for some of each.
+    /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
     var crowdedOut: ListIdentifier?
     package var rebalances: [Rebalance] = []
-    /// Whether a transaction has ended that the reading of the queue had passed over. Then nothing was decided.
+    /// Whether a transaction that the reading of the queue had passed over has ended. Then nothing was decided.
     package var hasLostProgress = false
 
-    /// Whether all that was found waits for a person.
+    /// Whether all requests that were found wait for a person.
     package var isAllHeld: Bool {
         held > 0 && decided == 0 && heldBack == 0 && unavailable.isEmpty && newlyHeld.isEmpty
     }
 
     package var decided: Int { applied + rejected }
 
-    /// Whether requests have an outcome, or lists wait for a person, that hadn't and didn't before.
+    /// Whether the batch gave a request its outcome, or made a list wait for a person.
     package var hasDecisions: Bool { decided > 0 || !newlyHeld.isEmpty }
 
     mutating func note(_ claim: ListClaim) {

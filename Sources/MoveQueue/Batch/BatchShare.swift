@@ -1,18 +1,18 @@
-/// How much of a usual batch is taken on: less after each failure, since it may be that the batch takes longer than the
-/// server's time-outs allow, and more again after each success. Pure.
+/// The part of a usual batch that a worker takes. It becomes smaller after each failure, because the batch may take longer than
+/// the server's time-outs allow, and larger again after each success. Pure.
 package struct BatchShare: Equatable, Sendable {
     private static let largestDivisor = 1 << 12
 
-    /// 1: all of it.
+    /// The usual size is divided by this number; 1 means a whole batch.
     package private(set) var divisor = 1
 
-    /// Whether it can't be less: a single list, or a single request.
+    /// Whether the part can't become smaller.
     package var isSmallest: Bool { divisor == Self.largestDivisor }
 
     package init() {}
 
-    /// For a process that has just started. The one before it may have been killed for its memory, and the first batches
-    /// shall be decided even so.
+    /// The part after the start of a process. The process before may have been killed for its memory, so the first batches are
+    /// small.
     package static var atStart: BatchShare {
         var share = BatchShare()
         share.divisor = 1 << 4

@@ -1,18 +1,18 @@
 import LibPQ
 import Ordering
 
-/// Claims lists, applies their pending requests, and logs the outcomes: one transaction, which is the claim.
+/// Claims lists by their locks, applies their pending requests, and logs the outcomes, in one transaction.
 ///
-/// Nothing outside the transaction says that a request is being worked on. A crash rolls everything back.
+/// Nothing outside the transaction records that a worker has claimed a request. A crash rolls everything back.
 package struct QueueTransaction: Sendable {
-    /// Which lists a transaction looks at.
+    /// The lists that a transaction tries to claim.
     package enum Scope: Sendable {
-        /// The next lists that have requests, `readingAhead` so many requests in one go; perhaps with those that their
-        /// changes of list lead to or come from, without which such changes have to wait.
+        /// The next lists with requests. `readingAhead` requests are read in one scan to find them. With `withPartners`, the
+        /// other lists of their changes of list are claimed too; without these lists, such changes have to wait.
         case next(from: Place, lists: Int, readingAhead: Int, withPartners: Bool)
         case lists([ListIdentifier])
 
-        /// The list whose requests come before those of all others; nil: all lists are equal.
+        /// The list whose requests come before those of all others; nil if all lists are equal.
         var first: ListIdentifier? {
             guard case .lists(let lists) = self, lists.count == 1 else { return nil }
             return lists[0]
@@ -22,16 +22,16 @@ package struct QueueTransaction: Sendable {
     private let configuration: QueueConfiguration
     private let sizes: KnownListSizes
 
-    /// `sizes` is what earlier transactions learned of lists.
+    /// `sizes` contains the sizes of lists in earlier transactions.
     package init(_ configuration: QueueConfiguration, sizes: KnownListSizes) {
         self.configuration = configuration
         self.sizes = sizes
     }
 
-    /// Decides a batch of requests. If the batch fails for a reason that may lie in its requests, they are tried again in
-    /// parts, down to single ones, so that a bad one harms only itself. `postponed` lists are left out.
+    /// Decides a batch of requests. If the batch fails and one of its requests may be the cause, the requests are tried again in
+    /// parts, down to single requests, so that a bad request affects only itself. `postponed` lists are left out.
     ///
-    /// - Throws: ``BatchFailure``; then nothing was decided, unless it says that the outcome of COMMIT is unknown.
+    /// - Throws: ``BatchFailure``. Then nothing was decided, unless the outcome of COMMIT is unknown.
     func run(
         _ scope: Scope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
@@ -63,7 +63,7 @@ package struct QueueTransaction: Sendable {
         }
     }
 
-    /// One way to try it.
+    /// One attempt to decide a batch.
     private struct Attempt {
         let scope: Scope
         let isInParts: Bool
@@ -151,13 +151,15 @@ package struct QueueTransaction: Sendable {
         return claim
     }
 
-    /// Whether what was read is all there was. Asked afterwards: who is open now has been open then.
+    /// Whether all visible requests were read. This is checked after reading: a transaction that is open now was also open when
+    /// the requests were read.
     private func holds(_ progress: ReadProgress, on connection: isolated Connection) throws -> Bool {
         guard !progress.open.isEmpty else { return true }
         return try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
     }
 
-    /// For lists that follow one another in the queue's index, each with hardly more than one request.
+    /// The limit for reading the requests of all lists in one scan; 0 if each list is read separately. One scan serves lists
+    /// that are neighbours in the queue's index and have hardly more than one request each.
     private func rowsInOneGo(_ scope: Scope, _ claim: ListClaim) -> Int {
         guard case .next(_, let lists, let readingAhead, withPartners: false) = scope, readingAhead > 1,
             claim.found == lists, claim.locked.count >= Self.fewestListsInOneGo,
@@ -218,7 +220,7 @@ package struct QueueTransaction: Sendable {
 }
 
 extension PendingRequest {
-    /// From the columns of ``QueueStatements/pending(in:limit:total:bytes:first:inOneGo:_:)``.
+    /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:first:inOneGo:_:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
         location = try row.decode(9, as: String.self)

@@ -8,16 +8,16 @@ import Ordering
 /// once, until it is known which fail. Those are tried in groups as well, since a batch tells them apart.
 package struct PostponedLists: Sendable {
     private struct Entry {
-        /// How often it was postponed since it was worked on last.
+        /// How often the list was postponed since it was last worked on.
         var times = 0
         var due: ContinuousClock.Instant
-        /// With how many others at most it is tried, itself included.
+        /// The most lists that are tried together with this one, itself included.
         var groupSize: Int
     }
 
-    /// So many lists are kept in mind: they are named in each search for other lists.
+    /// The most lists that are remembered. Each search for other lists contains all of their names.
     package static let capacity = 10_000
-    /// As many as a batch has at most.
+    /// The most lists that are tried together, the same number as in any batch.
     static let largestGroup = 256
     /// Of those that fail. All others wait as long as it takes to try them.
     static let largestFailingGroup = 32
@@ -26,7 +26,7 @@ package struct PostponedLists: Sendable {
     private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
 
     private var entries: [ListIdentifier: Entry] = [:]
-    /// Not after the time at which the first is due; nil: there is none.
+    /// A time not later than that at which the first list is due; nil if no list is postponed.
     private var earliest: ContinuousClock.Instant?
 
     package init() {}
@@ -38,10 +38,11 @@ package struct PostponedLists: Sendable {
 
     package func contains(_ list: ListIdentifier) -> Bool { entries[list] != nil }
 
-    /// When the first of them is to be tried again.
+    /// When the first list is due.
     package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
 
-    /// Takes in that somebody else keeps these lists. Those of one call come due together, since they may belong together.
+    /// Records that another session has these lists. The lists of one call become due together, because items may move between
+    /// them.
     package mutating func noteTaken(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
         let jitter = Double.random(in: 0.5...1)
         for list in lists {
@@ -51,7 +52,7 @@ package struct PostponedLists: Sendable {
         }
     }
 
-    /// Takes in that a batch with these lists failed. One list alone is to blame; of several, it isn't known which is.
+    /// Records that a batch with these lists failed. A single list is the cause; of several lists, the cause is not known.
     package mutating func noteFailure(of lists: [ListIdentifier], at now: ContinuousClock.Instant) {
         guard lists.count == 1 else { return noteSuspicion(of: lists, at: now) }
         let times = entries[lists[0]]?.times ?? 0
@@ -60,7 +61,7 @@ package struct PostponedLists: Sendable {
         set(lists[0], Entry(times: times + 1, due: due, groupSize: Self.largestFailingGroup))
     }
 
-    /// Takes in that some of these lists failed, perhaps only one, and others were not even tried.
+    /// Records that one or more of these lists failed, and that others were not tried.
     package mutating func noteSuspicion(of lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
         for list in lists {
             let times = entries[list]?.times ?? 0
@@ -68,20 +69,20 @@ package struct PostponedLists: Sendable {
         }
     }
 
-    /// Lists that were worked on, or of which nothing is pending any more.
+    /// Forgets lists that were worked on, or that have no pending request any more.
     package mutating func forget(_ lists: some Collection<ListIdentifier>) {
         guard !entries.isEmpty else { return }
         for list in lists { entries[list] = nil }
         if entries.isEmpty { earliest = nil }
     }
 
-    /// How often this list failed, or was taken, in a row.
+    /// How often in a row this list failed or was unavailable.
     package func times(of list: ListIdentifier) -> Int { entries[list]?.times ?? 0 }
 
-    /// The lists that are to be tried next, together; empty: none is due.
+    /// The lists to try next, together; empty if none is due.
     ///
-    /// Those that failed least often come first. Else a list that is only suspected would wait behind thousands that fail
-    /// again and again.
+    /// The lists that failed least often come first. Otherwise a list that is only suspected would wait behind thousands of lists
+    /// that fail again and again.
     package mutating func next(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let earliest, earliest <= now else { return [] }
         let due = entries.filter { $0.value.due <= now }

@@ -1,23 +1,24 @@
 import Ordering
 
-/// A worker's way round the lists with pending requests. Pure: it takes in what happened, and says what to do next.
+/// A worker's round through the lists with pending requests. It is a pure state machine: it receives events and returns the next
+/// action.
 ///
-/// Workers do not know of each other. Each begins at a random list and goes on from there, so that two workers rarely
-/// meet. Where they meet, the locks of the lists keep them apart.
+/// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
+/// they meet, the locks of the lists keep them apart.
 ///
-/// A round consists of turns, each of which ends with a ``Progress``. ``beginTurn(isReadingDue:at:)`` gives the first action
-/// of a turn. Each action is answered by one event, which gives the next action, until the action is ``Action/end(_:)``.
+/// A round consists of turns, and each turn ends with a ``Progress``. ``beginTurn(isReadingDue:at:)`` returns the first action of
+/// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
     package enum Action: Sendable {
-        /// Find out how far the queue was read. The answer is ``noteReading()``.
+        /// Find out how far the queue was read. The next event is ``noteReading()``.
         case read
-        /// Decide a batch. The answer is ``note(_:at:)``, or ``noteFailure(of:at:)``.
+        /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:at:)``.
         case decide(Batch)
         /// The turn is over.
         case end(Progress)
     }
 
-    /// What one transaction takes on.
+    /// The task of one transaction.
     package struct Batch: Sendable {
         let scope: QueueTransaction.Scope
         /// Lists to leave out.
@@ -30,7 +31,7 @@ package struct WorkerRound: Sendable {
         case reading
         case retrying([ListIdentifier])
         case servingCrowdedOut
-        /// The next lists of the round, so many of them.
+        /// The batch is for the next lists of the round.
         case advancing(lists: Int, withPartners: Bool)
     }
 
@@ -74,12 +75,12 @@ package struct WorkerRound: Sendable {
 
     // MARK: Events
 
-    /// From now on, batches are only a part of what they usually are.
+    /// Makes the next batches a part of their usual size.
     package mutating func take(_ share: BatchShare) {
         configuration = fullConfiguration.reduced(to: share)
     }
 
-    /// The round goes on at this list.
+    /// Continues the round at this list.
     package mutating func go(to list: ListIdentifier) {
         place = .at(list)
         findings = nil
@@ -92,7 +93,7 @@ package struct WorkerRound: Sendable {
             let lists = postponed.next(at: now)
             if !lists.isEmpty { return retry(lists) }
         }
-        // A worker that was just woken has something more urgent to do than to read.
+        // A worker that was just woken decides requests first, which is more urgent.
         isWoken = wasIdle
         let reads = isReadingDue && (!isWoken || wasWokenInVain)
         (wasIdle, wasWokenInVain) = (false, false)
@@ -107,7 +108,7 @@ package struct WorkerRound: Sendable {
         return serveCrowdedOut()
     }
 
-    /// A batch was decided as far as the report says.
+    /// A batch was decided, with the results of the report.
     package mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
         for failure in report.failures { postponed.noteFailure(of: failure.lists, at: now) }
         postponed.noteSuspicion(of: report.untried, at: now)
@@ -122,7 +123,8 @@ package struct WorkerRound: Sendable {
         }
     }
 
-    /// A batch failed, and nothing was decided: the turn is over. These lists may be to blame; none, if there are none.
+    /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
+    /// cause.
     package mutating func noteFailure(of lists: [ListIdentifier], at now: ContinuousClock.Instant) {
         postponed.noteFailure(of: lists, at: now)
         state = .betweenTurns
@@ -133,7 +135,7 @@ package struct WorkerRound: Sendable {
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
         let times = postponed.times(of: lists[0])
         var share = BatchShare()
-        // What takes one list too long may go in smaller steps.
+        // If one list alone takes too long, smaller steps may succeed.
         if lists.count == 1 { for _ in 0..<times { share.noteFailure() } }
         var reduced = configuration.reduced(to: share)
         reduced.requestsPerList = max(1, configuration.requestsPerList >> times)
@@ -154,7 +156,7 @@ package struct WorkerRound: Sendable {
 
     // MARK: The list for which there was no room
 
-    /// Has requests of that list decided alone: together with others, it might find no room again.
+    /// Decides requests of that list alone: together with other lists, there might be no room for it again.
     private mutating func serveCrowdedOut() -> Action {
         guard let list = crowdedOut else { return advance() }
         crowdedOut = nil
@@ -165,8 +167,8 @@ package struct WorkerRound: Sendable {
     // MARK: The next lists of the round
 
     private mutating func advance() -> Action {
-        // A small batch, such as the first ones, has fewer requests of each list, and not only one list: a round would
-        // take long.
+        // A small batch, such as the first ones, has fewer requests of each list instead of a single list. Otherwise a round
+        // would take long.
         let depth = min(depth, max(1, Double(configuration.requestsPerList) / 2))
         let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
         state = .advancing(lists: lists, withPartners: seesChangesOfList)
@@ -179,7 +181,7 @@ package struct WorkerRound: Sendable {
     private mutating func noteAdvance(
         _ report: BatchReport, lists: Int, withPartners: Bool, at now: ContinuousClock.Instant
     ) -> Action {
-        // The same lists again, from where the queue was read to.
+        // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
         crowdedOut = report.crowdedOut
         noteDepth(report)
@@ -187,7 +189,7 @@ package struct WorkerRound: Sendable {
         seesHeldLists = report.held > 0
         postponed.noteTaken(report.unavailable, at: now)
         if seesChangesOfList, !withPartners {
-            // The same lists again, with those that their changes of list need.
+            // The same lists are tried again, with the other lists of their changes of list.
             return report.hasDecisions ? end(.decided(report)) : advance()
         }
         postponed.noteTaken(report.obstructed, at: now)
@@ -203,13 +205,13 @@ package struct WorkerRound: Sendable {
             return
         }
         let found = Double(report.decided + report.heldBack) / Double(report.locked)
-        // Where bytes are what bounds a batch, more lists make it no larger, and those with little to do come sooner.
+        // If the bytes limit a batch, more lists don't make it larger, and lists with little work come sooner.
         depth = max(1, report.crowdedOut == nil ? (depth + found) / 2 : found)
     }
 
-    /// Goes on to the next lists. At the end of a whole round that found nothing, nothing is pending.
+    /// Continues with the next lists. If a whole round has found nothing, nothing is pending.
     ///
-    /// - Returns: nil if nothing was found among these lists, and others are to be looked at.
+    /// - Returns: The end of the turn; nil if these lists had no requests, and the next lists must be searched.
     private mutating func goOn(_ report: BatchReport, lists: Int) -> Progress? {
         let isWaiting = report.found > 0 && !report.isAllHeld
         findings?.held += report.held
