@@ -10,13 +10,13 @@ import MoveQueue
 
 /// Notices new requests while the workers wait, and wakes the workers.
 ///
-/// Enqueuers notify only when some daemon says that it sleeps, because a notification costs them a lock on the whole
-/// cluster. A notification is a hint: whoever inserted before this daemon said so, and committed after, rang nobody. So
-/// the queue is looked at as well, soon after falling asleep and then less and less often, down to once in 1.5 s, or as seldom as
-/// the operator says where notifications are proven to arrive. All daemons share one flag: who finds at such a look that another one, which works or stops, has lowered it, falls asleep
-/// anew.
+/// INSERTs notify only while the flag is set that a daemon sleeps, because a notification needs a lock on the whole cluster. A
+/// notification is only a hint: a transaction that inserted before the flag was set, and commits afterwards, notifies nobody. So
+/// the listener also polls the queue, soon after it set the flag and then less and less often, down to once in 1.5 s, or as
+/// rarely as the operator wants if notifications are proven to arrive. All daemons share the flag. If a poll shows that another
+/// daemon, which works or stops, has cleared the flag, the listener sets it again.
 ///
-/// Where the server refuses to tell, such as for want of a right, the workers are woken as often to look themselves.
+/// If the server refuses the poll, for example because of a missing right, the workers are woken as often instead.
 final class NotificationListener: Sendable {
     let idleWorkers: IdleWorkers
     private let parameters: ConnectionParameters
@@ -88,7 +88,7 @@ final class NotificationListener: Sendable {
         interruption.wakeUp()
     }
 
-    /// Where notifications may not arrive, nothing longer than usual is safe.
+    /// The interval that is safe if notifications may not arrive: at most the usual one.
     private func usualPoll(_ wanted: Duration?) -> Duration {
         min(wanted ?? SleepSchedule.usualPoll, SleepSchedule.usualPoll)
     }

@@ -1,30 +1,30 @@
-/// When a listener does what: decides by the clock, by whether all workers wait, and by what it saw of the queue. Pure.
+/// Decides what a listener does next, from the time, from whether all workers wait, and from the last look at the queue. Pure.
 struct SleepSchedule {
     enum Action: Equatable {
-        /// Say that the daemon sleeps; then look once more.
+        /// Set the flag that the daemon sleeps; then read the queue once more.
         case fallAsleep
-        /// Say that it sleeps no more, so that enqueuers need not notify.
+        /// Clear the flag, so that INSERTs notify no longer.
         case wakeUp
-        /// Look into the queue.
+        /// Read the queue.
         case poll
         case wait(Duration)
-        /// Wait until somebody notifies, however long it takes.
+        /// Wait for a notification without a limit.
         case rest
     }
 
-    /// Workers that are busy for less than this leave the daemon asleep for enqueuers: they notify, which costs little
-    /// as long as there is little to do.
+    /// If workers are busy for less than this, the flag stays set and INSERTs notify, which costs little while there is little
+    /// to do.
     static let longestNap = Duration.milliseconds(100)
     static let firstPoll = Duration.milliseconds(5)
     /// With what samples the gauges and prunes the log, an idle daemon sends less than one query a second.
     static let usualPoll = Duration.milliseconds(1_500)
-    /// Who works says so again this often, since a daemon that is killed asleep leaves enqueuers notifying in vain.
+    /// How often a working daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmation = Duration.seconds(300)
-    /// After so many looks at a quiet queue in a row, whoever asks for a move notifies: a transaction that read, before the
-    /// daemon said so, that none sleeps, was still open at the first of these looks, or is seen by the second.
+    /// After so many consecutive looks at a quiet queue, every INSERT notifies: a transaction that read the flag before it was set
+    /// was still open at the first of these looks, or the second look sees its request.
     private static let looksBeforeRest = 2
 
-    /// How long an idle daemon waits between two looks at the most; nil: it does not look again until it is notified.
+    /// The longest time between two looks of an idle daemon; nil means that it does not look again until it is notified.
     private let longestPoll: Duration?
     /// The last value that was written to the flag. Nil at first, because an earlier daemon may have left the flag set.
     private var said: (isAsleep: Bool, at: ContinuousClock.Instant)?
@@ -32,15 +32,15 @@ struct SleepSchedule {
     private var pollInterval = firstPoll
     private var nextPoll: ContinuousClock.Instant?
     private var quietLooks = 0
-    /// Whether a request was decided since the daemon was idle the last time.
+    /// Whether a request was decided since the daemon was last idle.
     private var hasWorked = false
 
     init(longestPoll: Duration? = usualPoll) {
         self.longestPoll = longestPoll
     }
 
-    /// Whether it relies on notifications for longer than usually. Then nobody may be told that this daemon does not sleep:
-    /// should it be killed at work, another one that rests would not be notified.
+    /// Whether the daemon relies on notifications for longer than usual. Then it must not clear the flag: if it were killed while
+    /// it works, another daemon that rests would not be notified.
     private var reliesOnNotifications: Bool { longestPoll.map { $0 > Self.usualPoll } ?? true }
 
     mutating func next(areAllWaiting: Bool, at now: ContinuousClock.Instant) -> Action {
@@ -53,17 +53,17 @@ struct SleepSchedule {
         quietLooks = 0
     }
 
-    /// - Parameter isQuiet: whether nothing is pending, no transaction that may ask for moves is open, and enqueuers notify.
+    /// - Parameter isQuiet: Whether nothing is pending, no transaction that may insert requests is open, and INSERTs notify.
     mutating func noteLook(isQuiet: Bool) {
         quietLooks = isQuiet ? quietLooks + 1 : 0
     }
 
-    /// Requests were decided. More of them may follow soon.
+    /// Records that requests were decided. More requests may follow soon.
     mutating func noteWork() {
         hasWorked = true
     }
 
-    /// Somebody notified.
+    /// Records that a notification arrived.
     mutating func noteNotification(at now: ContinuousClock.Instant) {
         startPolling(at: now)
     }
@@ -76,7 +76,7 @@ struct SleepSchedule {
             startPolling(at: now)
             return .fallAsleep
         }
-        // A worker that only found requests which wait for a person is no reason to look again soon.
+        // If a worker found only requests that wait for a person, the next look need not follow soon.
         if wasBusy, hasWorked { startPolling(at: now) }
         hasWorked = false
         let mayRest = quietLooks >= Self.looksBeforeRest && pollInterval >= Self.usualPoll
@@ -89,7 +89,7 @@ struct SleepSchedule {
         return .wait(due - now)
     }
 
-    /// What is longer than usual is safe only where everybody notifies.
+    /// The interval to the next look. Longer intervals than usual are safe only if every INSERT notifies.
     private var longestInterval: Duration {
         guard let longestPoll, quietLooks >= Self.looksBeforeRest || longestPoll < Self.usualPoll else {
             return Self.usualPoll

@@ -64,14 +64,15 @@ extension QueueStatements {
         """
     }
 
-    /// The lists with requests beyond the floor, in descending order; at the beginning of a round, unless there are only few.
+    /// The lists with requests beyond the floor, in descending order. At the beginning of a round this is skipped if only few
+    /// requests are pending.
     ///
-    /// The last entries of the queue's index are read in one go, so many as `readingAhead` says, which finds lists with one
-    /// request each. From there on it is skipped through backwards, one probe for each list. So each list is entered at its
-    /// newest request, while what was deleted of it stands before: it isn't stepped over unless nothing of the list is
-    /// pending. Of a table whose lists all wait only the first one is found.
+    /// The last `readingAhead` entries of the queue's index are read in one scan, which finds lists with one request each. Then
+    /// the statement skips through the index in descending order, with one probe for each list. So it enters each list at its
+    /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
+    /// table whose lists all wait, only the first list is found.
     ///
-    /// `number` counts all of them, and `fresh` those that are not postponed.
+    /// `number` counts all lists, and `fresh` the lists that are not postponed.
     private static func skip(
         from place: Place, lists: Int, readingAhead: Int, _ without: Postponement, _ progress: ReadProgress
     ) -> SQL {

@@ -1,11 +1,11 @@
 import LibPQ
 import Ordering
 
-/// Applies the requests of a batch, together or apart. The transaction holds the locks of their lists.
+/// Applies the requests of a batch, together or separately. The transaction has the locks of their lists.
 struct RequestApplication {
-    /// For so long a transaction looks for the requests that are to blame: all other lists wait meanwhile.
+    /// The longest time that a transaction searches for the requests that cause an error. All its other lists wait meanwhile.
     private static let longestSearch = Duration.milliseconds(100)
-    /// A single request that fails is tried so often before that counts as its outcome.
+    /// How often a single failing request is tried before the failure becomes its outcome.
     private static let attemptsAlone = 3
 
     private let configuration: QueueConfiguration
@@ -18,7 +18,7 @@ struct RequestApplication {
             rowLocks: rowLocks)
     }
 
-    /// Applies requests together, but those of lists of which somebody else has rows locked.
+    /// Applies requests together, except those of lists with rows that another session has locked.
     func apply(
         _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
     ) throws(QueueError) {
@@ -29,7 +29,7 @@ struct RequestApplication {
         }
     }
 
-    /// Applies the requests of the lists that the database lets write together, and judges those of the others alone, as
+    /// Applies the requests of all lists that can be written together. The requests of the other lists are tried separately, as
     /// long as there is time.
     func applyApart(
         _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
@@ -57,7 +57,7 @@ struct RequestApplication {
         try rejectIfRefusedAgain(alone, search, &decisions, on: connection)
     }
 
-    /// Tries requests again that were refused alone, once. What was refused each time is rejected.
+    /// Tries requests again that were refused once when they were tried alone. A request that is refused each time is rejected.
     private func rejectIfRefusedAgain(
         _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
         on connection: isolated Connection
@@ -80,13 +80,13 @@ struct RequestApplication {
         }
     }
 
-    /// What a search for the requests that are to blame goes by.
+    /// The parameters of a search for the requests that cause an error.
     private struct Search {
         let settings: [String]
         let deadline: ContinuousClock.Instant
     }
 
-    /// Finds the lists that the database does not let write. Nil: they are not to be found in this way.
+    /// Finds the lists that can't be written; nil if they can't be found in this way.
     private func tryOut(
         _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
         on connection: isolated Connection
@@ -129,8 +129,8 @@ struct RequestApplication {
         }
     }
 
-    /// Applies requests under a savepoint; if that fails, first the earlier half of them and then the later one, as long
-    /// as there is time.
+    /// Applies requests under a savepoint. If that fails, applies the earlier half and then the later half, as long as there is
+    /// time.
     private func applyInParts(
         _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
         on connection: isolated Connection
@@ -166,7 +166,7 @@ struct RequestApplication {
         }
     }
 
-    /// What a trigger of the user's might change, so that our own statements fail.
+    /// The settings that a user's trigger might change so that Brocot's own statements fail.
     private func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
         do throws(PostgresError) {
             let row = try connection.query(QueueStatements.transactionSettings).single()

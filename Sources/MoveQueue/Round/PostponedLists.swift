@@ -1,11 +1,11 @@
 import LibPQ
 import Ordering
 
-/// Lists that a worker leaves out of its usual batches for a growing time, so that the others don't wait for them. Pure.
+/// Lists that a worker leaves out of its usual batches for a growing time, so that other lists don't wait for them. Pure.
 ///
-/// Either somebody else keeps them, by the list's lock or by locks on its rows, or a batch with them failed. They are tried
-/// in batches of their own. Where several fail together, it may be the fault of one: then half as many are tried at
-/// once, until it is known which fail. Those are tried in groups as well, since a batch tells them apart.
+/// A list is postponed if another session has its lock or has locked its rows, or if a batch with it failed. Postponed lists are
+/// tried in separate batches. If several lists fail together, one of them may be the cause: half as many are tried together
+/// next, until it is known which ones fail. Failing lists are tried in groups too, because a batch can tell them apart.
 package struct PostponedLists: Sendable {
     private struct Entry {
         /// How often the list was postponed since it was last worked on.
