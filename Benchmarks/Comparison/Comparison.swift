@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What Brocot costs, each as a ratio to a peer or a limit that is measured in the same run.
+/// Measures what Brocot costs, as ratios to alternatives or limits that are measured in the same run.
 @main
 struct Comparison: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

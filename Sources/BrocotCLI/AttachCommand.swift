@@ -7,7 +7,7 @@ import Ordering
 struct AttachCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attach",
-        abstract: "Give the rows of a table of yours an order that people can change.",
+        abstract: "Give the rows of your table an order that people can change.",
         discussion: """
             EXAMPLES:
               brocot attach public.tasks --item id --list project_id --order-by 'position, created_at'
@@ -40,7 +40,7 @@ struct AttachCommand: AsyncParsableCommand {
             """)
     var list: [String] = []
 
-    @Option(help: "The order of the rows that are there, as after ORDER BY. (default: by the item column)")
+    @Option(help: "The order of the existing rows, as after ORDER BY. (default: by the item column)")
     var orderBy: String?
 
     @Option(
@@ -57,7 +57,7 @@ struct AttachCommand: AsyncParsableCommand {
             """)
     var ownsRows = false
 
-    @Option(help: "Where rows are placed that are inserted: first, last or none.")
+    @Option(help: "Where inserted rows are placed: first, last or none.")
     var arrive: OrderDefinition.Arrival = .last
 
     @Flag(
@@ -70,7 +70,7 @@ struct AttachCommand: AsyncParsableCommand {
     @Flag(help: "Print what would be done, and change nothing.")
     var dryRun = false
 
-    @Flag(help: "Print the SQL for a migration tool of your own. The same command then places the rows that are there.")
+    @Flag(help: "Print the SQL for your own migration tool. The same command then places the existing rows.")
     var sql = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -124,7 +124,7 @@ struct AttachCommand: AsyncParsableCommand {
         }
         guard plan.fills else {
             return Stream.error.tell(
-                plan.steps.isEmpty ? "Nothing to do." : "Mended \(definition.names.orderedTable.printable).")
+                plan.steps.isEmpty ? "Nothing to do." : "Repaired \(definition.names.orderedTable.printable).")
         }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         let bar = ProgressBar(title: "placing rows")

@@ -6,7 +6,7 @@ import Ordering
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Show how much room a list has, or what is wrong with attached tables; mend them.",
+        abstract: "Show how much room a list has, or find and repair faults of attached tables.",
         discussion: """
             EXAMPLES:
               brocot check groceries
@@ -29,7 +29,7 @@ struct CheckCommand: AsyncParsableCommand {
             Exit status: 0 all is right, or was repaired · 7 something needs repair
             """)
 
-    @Argument(help: "The list. None: what is wrong with attached tables.")
+    @Argument(help: "The list. Without it, attached tables are checked.")
     var list: String?
 
     @Option(
@@ -39,7 +39,7 @@ struct CheckCommand: AsyncParsableCommand {
             """)
     var table: String?
 
-    @Flag(help: "Mend what is wrong with attached tables.")
+    @Flag(help: "Repair the faults of attached tables.")
     var repair = false
 
     @Flag(help: "With --repair: have all rows of lists placed that are not placed.")
@@ -105,7 +105,9 @@ struct CheckCommand: AsyncParsableCommand {
         guard !needsRepair else {
             throw CommandFailure(
                 .needsRepair,
-                repair ? "What no command can mend is left." : "Mend it as the tables' owner: brocot check --repair")
+                repair
+                    ? "Some faults can't be repaired by a command."
+                    : "Repair them as the tables' owner: brocot check --repair")
         }
     }
 

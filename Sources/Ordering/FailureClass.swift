@@ -1,17 +1,17 @@
 import LibPQ
 
-/// Whose fault an error is that the database reports while requests are applied.
+/// The cause of an error that the database reports while requests are applied.
 package enum FailureClass: Equatable, Sendable {
-    /// The request's: it would fail again. What data or a function of the user's, such as a trigger's, caused.
+    /// The request: its data, or a user's function such as a trigger, caused the error, and it would fail again.
     case request(sqlState: String)
-    /// Something else wrote the same rows, or a trigger did not write them as asked: they are read again.
+    /// Another session wrote the same rows, or a trigger did not write them as requested. The rows are read again.
     case staleRows
-    /// The server's, the network's or the operator's: it decides nothing, and passes.
+    /// The server, the network or the operator. The error decides no request, and is temporary.
     case environment
 
-    /// Classes of SQLSTATE that decide no request where our own statements meet them: connection, feature, transaction state,
-    /// statement name, authorization, rollback, syntax or access rule, resources, prerequisite state, operator intervention,
-    /// system, internal.
+    /// Classes of SQLSTATE that decide no request if one of Brocot's own statements causes them: connection, feature,
+    /// transaction state, statement name, authorization, rollback, syntax or access rule, resources, prerequisite state,
+    /// operator intervention, system, internal.
     private static let environmental: Set<String> = [
         "08", "0A", "25", "26", "28", "40", "42", "53", "55", "57", "58", "XX",
     ]
@@ -48,8 +48,8 @@ extension PostgresError {
             && (schema == "brocot" || constraint?.hasPrefix(OrderNames.indexPrefix) == true)
     }
 
-    /// Whether a function was under way: the server names it in the context. A foreign key's own query stands there alone,
-    /// and is none.
+    /// Whether the error comes from within a function: the server then names the function in the error's context. A context
+    /// that contains only the query of a foreign key does not count.
     package var isFromFunction: Bool {
         guard let context else { return false }
         return !context.contains(/^[^\n]*(SELECT 1 FROM|DELETE FROM|UPDATE) ONLY [^\n]*$/)

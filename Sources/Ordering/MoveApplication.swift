@@ -1,9 +1,9 @@
 import LibPQ
 
-/// Applies moves to the database, generic over ordered tables. The caller has begun a transaction and holds the locks
-/// of every list that the moves touch.
+/// Applies moves to the database, for any ordered table. The caller must have begun a transaction and taken the locks of all
+/// lists of the moves.
 package struct MoveApplication: Sendable {
-    /// Each round reads more of some list than was known before; only a defect could need so many.
+    /// The most rounds of reading. Each round reads new rows, so only a defect could need more.
     private static let mostRounds = 10_000
 
     private let policy: RebalancingPolicy
@@ -11,20 +11,20 @@ package struct MoveApplication: Sendable {
     private let sizes: KnownListSizes?
     private let rowLocks: RowLocks
 
-    /// What becomes of rows that somebody else has locked.
+    /// What happens if another session has locked rows that must be written.
     package enum RowLocks: Sendable {
-        /// They are waited for.
+        /// The statement waits for the rows.
         case waitedFor
-        /// Their lists are told, and nothing is written: in tables of the user's, or in all.
+        /// Nothing is written, and the error names the rows' lists. This applies to users' tables, or to all tables.
         case refused, refusedAlsoInOwnTable
     }
 
     /// - Parameters:
-    ///   - policy: how ranks are rebalanced.
-    ///   - rowsPerLookup: a list is read from its beginning if it seems to have no more rows than this for
-    ///     each row that would have to be looked up; 0: never.
-    ///   - sizes: what is known of lists from earlier transactions, which must have ``plannerSettings``; nil: nothing.
-    ///   - rowLocks: what becomes of rows that somebody else has locked.
+    ///   - policy: How ranks are rebalanced.
+    ///   - rowsPerLookup: A list is read from its beginning if it seems to have at most so many rows for each row that would
+    ///     be looked up. With 0, it never is.
+    ///   - sizes: The sizes of lists in earlier transactions; nil if unknown. The transaction must have ``plannerSettings``.
+    ///   - rowLocks: What happens if another session has locked rows.
     package init(
         policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil,
         rowLocks: RowLocks = .waitedFor
@@ -37,14 +37,14 @@ package struct MoveApplication: Sendable {
         self.sizes = sizes
     }
 
-    /// What the transaction should SET LOCAL, so that reading and writing goes along the indexes in any case.
+    /// The settings that the transaction should SET LOCAL, so that statements always use the indexes.
     package static var plannerSettings: [(String, String)] { OrderingStatements.plannerSettings }
 
     /// Applies the moves one after the other, and writes their net effect.
     ///
-    /// - Returns: one outcome for each move, in their order, and the neighbours that were given new ranks by the
-    ///   index of the move that needed it.
-    /// - Throws: ``OrderingError``; then nothing is decided, and the transaction or savepoint must be rolled back.
+    /// - Returns: One outcome for each move, in their order, and the neighbours that got new ranks, by the index of the move for
+    ///   which they got them.
+    /// - Throws: ``OrderingError``. Then nothing is decided, and the caller must roll back the transaction or savepoint.
     package func apply(
         _ moves: [Move], on connection: isolated Connection
     ) throws(OrderingError) -> (outcomes: [MoveOutcome], windows: [Int: RewrittenWindow]) {

@@ -1,7 +1,7 @@
-/// The names of what `brocot attach` makes for one order of a table.
+/// The names of the objects that `brocot attach` creates for one order of a table.
 package struct OrderNames: Hashable, Sendable {
     package static let usualRankColumn = "rank"
-    /// PostgreSQL cuts longer names, in bytes.
+    /// The longest name in bytes; PostgreSQL truncates longer names.
     package static let lengthLimit = 63
 
     package let schema: String
@@ -15,7 +15,7 @@ package struct OrderNames: Hashable, Sendable {
         self.rank = rank
     }
 
-    /// What move requests call the order.
+    /// The name of the order in requests.
     package var orderedTable: String {
         rank == Self.usualRankColumn ? "\(schema).\(table)" : "\(schema).\(table).\(rank)"
     }
@@ -23,7 +23,7 @@ package struct OrderNames: Hashable, Sendable {
     package var numerator: String { "\(rank)_num" }
     package var denominator: String { "\(rank)_den" }
 
-    /// The CHECK that the rank columns agree.
+    /// The CHECK that makes sure that the rank columns agree.
     package var constraint: String { Self.bounded("brocot_\(rank)_is_valid") }
 
     /// The unique index on list and rank of the table itself, or of one of its partitions.
@@ -32,7 +32,7 @@ package struct OrderNames: Hashable, Sendable {
     /// What the names of all these indexes begin with.
     static let indexPrefix = "brocot_"
 
-    // Triggers fire in the order of their names, and these come after the table's own.
+    // Triggers fire in the order of their names. These names come after those of the user's triggers.
     package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }
     package var changeTrigger: String { Self.bounded("zzz_brocot_\(rank)_change") }
     package var keepTrigger: String { Self.bounded("zzz_brocot_\(rank)_keep") }
@@ -46,7 +46,8 @@ package struct OrderNames: Hashable, Sendable {
     package var placeFunction: String { Self.bounded("place_\(orderedTable)") }
     package var functions: [String] { [arriveFunction, keepFunction, placeFunction] }
 
-    /// A name that is too long ends in a hash of its whole (FNV-1a), so that names with the same beginning differ.
+    /// Shortens a name that is too long. It then ends with a hash of the whole name (FNV-1a), so that long names with the same
+    /// beginning differ.
     static func bounded(_ name: String) -> String {
         guard name.utf8.count > lengthLimit else { return name }
         let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

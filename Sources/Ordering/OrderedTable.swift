@@ -1,22 +1,22 @@
-/// A table whose rows carry a rank in three columns: the sort key, and the exact fraction.
+/// A table whose rows have a rank in three columns: the sort key, and numerator and denominator of the exact fraction.
 package struct OrderedTable: Hashable, Sendable {
-    /// What move requests call it: `items`, else `schema.table`.
+    /// The name in requests, such as `items` or `schema.table`.
     package let name: String
     package let schema: String
     package let table: String
-    /// The columns that together say which list a row is in. None: the whole table is one list.
+    /// The columns that together name the list of a row. Without any, the whole table is one list.
     package let listColumns: [KeyColumn]
     /// The column that identifies a row within its list.
     package let itemColumn: KeyColumn
     /// The columns of the unique index by which rows have to be looked up, in its order; nil: any index that begins with the
     /// item, or with list and item, will do.
     let lookUpColumns: [String]?
-    /// Whether placing a missing item inserts a row and removing an item deletes its row. Else removing sets the rank to
-    /// NULL.
+    /// Whether placing a missing item inserts a row, and removing an item deletes its row. Otherwise removing an item sets its
+    /// rank to NULL.
     package let ownsRows: Bool
-    /// The column of the sort key; the columns of the fraction are named after it.
+    /// The column of the sort key. The columns of the fraction have this name with `_num` and `_den`.
     package let rankColumn: String
-    /// The end at which rows that arrive are placed.
+    /// The end of the list at which new rows are placed.
     package let arrivalEnd: ArrivalEnd
     /// The condition on rows that count for positions, as the server prints it where no schema but `pg_catalog` is searched;
     /// nil: all rows count.
@@ -27,7 +27,7 @@ package struct OrderedTable: Hashable, Sendable {
         case first, last
     }
 
-    /// The names of what belongs to the order.
+    /// The names of the objects of this order.
     package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }
 
     /// Whether this is `brocot.items`: each of its rows has a rank and nothing else, its key on ranks is deferrable, and no
@@ -51,7 +51,7 @@ package struct OrderedTable: Hashable, Sendable {
         self.ownsRows = ownsRows
     }
 
-    /// The first key of the move that names no value of the table's key types, as a rejection.
+    /// A rejection for the first key of the move that is not a canonical text of the table's key types.
     func rejectionOfKeys(in move: Move) -> Rejection? {
         for list in move.lists {
             if let rejection = rejection(ofList: list.list) { return rejection }
@@ -63,7 +63,7 @@ package struct OrderedTable: Hashable, Sendable {
         return nil
     }
 
-    /// A list's key that names no values of the table's list columns, as a rejection.
+    /// A rejection, if the list's key is not a canonical text of the table's list columns.
     package func rejection(ofList key: String) -> Rejection? {
         guard let values = listValues(of: key) else {
             let form =
@@ -78,7 +78,7 @@ package struct OrderedTable: Hashable, Sendable {
         return nil
     }
 
-    /// The text of each list column that a list's key is made of; nil where the key doesn't have the form of one.
+    /// The text of each list column in a list's key; nil if the key doesn't have the right form.
     package func listValues(of key: String) -> [String]? {
         switch listColumns.count {
         case 0: return key.isEmpty ? [] : nil

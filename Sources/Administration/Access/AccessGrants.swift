@@ -1,8 +1,8 @@
 import LibPQ
 
-/// Gives roles what they need.
+/// Gives roles the rights that they need.
 package enum AccessGrants {
-    /// The statements that give it, in the order in which they are run, without semicolons. They depend on the ordered
+    /// The statements that give the rights, in the order in which they are run, without semicolons. They depend on the ordered
     /// tables that are registered now.
     package static func statements(
         _ role: AccessRole, to names: [String], on connection: isolated Connection
@@ -10,7 +10,7 @@ package enum AccessGrants {
         try rights(of: role, on: connection).map { $0.grant(to: names) }
     }
 
-    /// Those of the names that no role of the server has.
+    /// The names for which the server has no role.
     package static func unknownRoles(
         _ names: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
@@ -19,10 +19,10 @@ package enum AccessGrants {
         return unknown
     }
 
-    /// Runs the statements in one transaction. Nothing is granted where one is refused.
+    /// Runs the statements in one transaction. If one is refused, nothing is granted.
     ///
-    /// - Returns: What the roles lack all the same, since the present role had no right to give it; then nothing was
-    ///   granted either.
+    /// - Returns: The rights that the roles would still lack, because the current role may not grant them. If there are any,
+    ///   nothing is granted.
     package static func grant(
         _ role: AccessRole, to names: [String], on connection: isolated Connection
     ) throws -> [String] {
@@ -31,7 +31,7 @@ package enum AccessGrants {
                 for statement in try statements(role, to: names, on: connection) {
                     try connection.execute(script: statement)
                 }
-                // Where somebody has none of what they want to grant, the server only warns.
+                // If the current role has none of the rights that it grants, the server only warns.
                 for name in names {
                     let missing = try missing(role, for: name, on: connection)
                     if !missing.isEmpty { throw Incomplete(missing: missing) }
@@ -43,8 +43,8 @@ package enum AccessGrants {
         }
     }
 
-    /// What a role lacks, such as `SELECT on brocot.items`; nil: the present role. Rights that it has through another
-    /// role, or as a superuser, count.
+    /// The rights that a role lacks, such as `SELECT on brocot.items`; nil means the current role. Rights that the role has
+    /// through another role, or as a superuser, count.
     package static func missing(
         _ role: AccessRole, for name: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
@@ -62,16 +62,15 @@ package enum AccessGrants {
         return missing
     }
 
-    /// A role that was granted something, and lacks what belongs to it.
+    /// A role that has a part of the rights of its kind, and the rights that it lacks.
     package struct Incompleteness: Sendable {
         package let role: AccessRole
         package let name: String
         package let missing: [String]
     }
 
-    /// The roles that can do in schema `brocot` what a kind of role does, and not all of it: rights were given by hand,
-    /// or a table was registered since. Whoever reads items need not read more, but for the tables of the user's own.
-    /// Superusers and owners need no grant.
+    /// The roles that have some of the rights of their kind, but not all: rights were given by hand, or a table was registered
+    /// later. A role that reads items needs no further rights except on the users' tables. Superusers and owners need no grant.
     package static func incomplete(on connection: isolated Connection) throws(PostgresError) -> [Incompleteness] {
         let tables = try ownTables(on: connection)
         var incomplete: [Incompleteness] = []

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// The statements about who may do what.
+/// The SQL statements about rights.
 enum AccessStatements {
     /// The registered tables of the user's own, as far as they exist, each with the columns that the condition of visibility
     /// names. Where a word of it is also the name of another column, that one is listed too.
@@ -22,8 +22,8 @@ enum AccessStatements {
         ORDER BY registered.name
         """
 
-    /// Roles that were given what tells a kind of role from the others, with the strongest kind of each: who may delete
-    /// requests is a daemon, who may insert them a requester, and who may only read items a reader.
+    /// The roles with the characteristic right of a kind, each with its strongest kind: a role that may delete requests is a
+    /// daemon, a role that may insert them is a requester, and a role that may only read items is a reader.
     static let grantees: SQL = """
         WITH given AS (
             SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner
@@ -53,8 +53,8 @@ enum AccessStatements {
         LIMIT 100
         """
 
-    /// The tables whose policies apply to the present role: Brocot's own and, if asked for, registered ones. The daemon asks
-    /// it outside of a transaction that could see to the `search_path` first; so operators and types are qualified.
+    /// The tables whose policies apply to the current role: Brocot's own tables and, if requested, the registered ones. The
+    /// daemon runs it outside of a transaction, so it can't set the `search_path` first, and operators and types are qualified.
     static func restrictedTables(withRegistered: Bool) -> SQL {
         """
         SELECT pg_catalog.format('%I.%I', namespace.nspname, relation.relname) AS name
@@ -71,7 +71,7 @@ enum AccessStatements {
         """
     }
 
-    /// Those of the names that no role has.
+    /// The names for which there is no role.
     static func unknownRoles(_ names: [String]) -> SQL {
         """
         SELECT wanted.name FROM unnest(\(names)) AS wanted (name)
@@ -80,7 +80,7 @@ enum AccessStatements {
         """
     }
 
-    /// The numbers of the claims that a role can't make, in their order. nil stands for the present role.
+    /// The numbers of the claims that are false for a role, in their order; nil means the current role.
     static func refusals(_ claims: [AccessClaim], for role: String?) -> SQL {
         """
         WITH claim AS (
@@ -109,14 +109,14 @@ enum AccessStatements {
     }
 }
 
-/// One question to the server: may somebody do this?
+/// One privilege on one object, which the server can confirm or deny for a role.
 struct AccessClaim: Sendable {
     let kind: String
     let object: String
     let privilege: String
     let column: String?
 
-    /// Every privilege of the rights, one column at a time.
+    /// One claim for each privilege of the rights, and for each of its columns.
     static func all(of rights: [AccessRight]) -> [AccessClaim] {
         rights.flatMap { right in
             let kind =

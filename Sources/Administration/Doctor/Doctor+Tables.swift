@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The checks of ordered tables: that each can be one, and that what only Brocot should write is right.
+/// The checks of ordered tables: that each table can be ordered, and that the columns which only Brocot should write are correct.
 extension Doctor {
     func tables(_ connection: Connection) async -> CheckResult {
         await attempt("tables", connection) { connection throws(PostgresError) in
@@ -16,7 +16,7 @@ extension Doctor {
         }
     }
 
-    /// Keys are compared as text, so a type has to write equal values alike.
+    /// Keys are compared as text, so equal values of a type must have the same text.
     func keys(_ connection: Connection) async -> CheckResult {
         await attempt("keys", connection) { connection throws(PostgresError) in
             var faults: [String] = []
@@ -76,7 +76,7 @@ extension Doctor {
         }
     }
 
-    /// Two rows of one item: Brocot would have to give both the same place.
+    /// Finds several rows for one item: Brocot would have to give them the same place.
     func duplicates(_ connection: Connection) async -> CheckResult {
         await attempt("duplicates", connection) { connection throws(PostgresError) in
             var (found, possible): ([String], [String]) = ([], [])
@@ -104,7 +104,7 @@ extension Doctor {
         }
     }
 
-    /// Nil where there is none, or the table is too large to look through it within the time.
+    /// A key with several rows; nil if there is none, or the table is too large to be searched in time.
     private func repeatedItem(
         of table: DoctorStatements.KeyedTable, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
@@ -119,7 +119,7 @@ extension Doctor {
         }
     }
 
-    /// The sort key beside the exact fraction: where nothing writes it, `ORDER BY rank` is not the order.
+    /// Compares the sort key with the exact fraction: if they differ, `ORDER BY rank` gives a wrong order.
     func ranks(_ connection: Connection) async -> CheckResult {
         await attempt("ranks", connection) { connection throws(PostgresError) in
             var wrong: [String] = []

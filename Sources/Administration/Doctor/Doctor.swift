@@ -2,14 +2,14 @@ import LibPQ
 import Logging
 import Migrations
 
-/// Looks for what keeps Brocot from working, or from working well.
+/// Finds problems that keep Brocot from working, or from working well.
 package struct Doctor: Sendable {
     package let parameters: ConnectionParameters
-    /// Whose rights the present role should have.
+    /// The kind of role whose rights the current role should have.
     package let role: AccessRole
-    /// From how many seconds on a transaction counts as old.
+    /// The age in seconds from which a transaction counts as old.
     package let oldTransaction: Int
-    /// So many transactions behind, a slot or standby keeps dead rows that matter.
+    /// A replication slot or standby that is so many transactions behind counts as a problem.
     package let farBehind: Int
     package let logger: Logger
 
@@ -24,7 +24,7 @@ package struct Doctor: Sendable {
         self.logger = logger
     }
 
-    /// Checks everything that can be checked: what depends on something that fails is left out.
+    /// Runs all checks, except those that depend on a failed one.
     package func examine() async -> [CheckResult] {
         do throws(PostgresError) {
             let connection = try await Connection.connect(parameters, logger: logger)
@@ -53,7 +53,7 @@ package struct Doctor: Sendable {
 
     private typealias Check = (Connection) async -> CheckResult
 
-    /// Readers and movers have no rights on the queue, and only a daemon has to see every row.
+    /// The checks for the role. Readers and movers have no rights on the queue, and only a daemon must see every row.
     private var checksOfSchema: [Check] {
         switch role {
         case .reader, .mover: [privileges, tables]
@@ -66,7 +66,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// Runs the queries of one check in a transaction. What the server refuses is no reason to leave out the others.
+    /// Runs the queries of one check in a transaction. If the server refuses one, the other checks still run.
     func attempt(
         _ check: String, _ connection: Connection,
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> CheckResult
@@ -110,7 +110,7 @@ package struct Doctor: Sendable {
     private func pooler(_ connection: Connection) async -> CheckResult {
         await attempt("pooler", connection) { connection throws(PostgresError) in
             let process = try connection.query(DoctorStatements.session).single().decode(0, as: Int32.self)
-            // A pooler makes up the process that a client could cancel.
+            // A pooler sends clients an invented process identifier.
             return process == connection.backendProcessIdentifier
                 ? .ok("pooler", "none: this is the server itself")
                 : .ok("pooler", "there is one in between; whether it matters shows under notify")

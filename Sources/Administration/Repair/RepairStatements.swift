@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The statements that find rows whose rank is wrong, and mend them.
+/// The statements that find rows with a wrong rank, and repair them.
 struct RepairStatements {
     private let definition: OrderDefinition
     private let names: OrderNames
@@ -25,7 +25,7 @@ struct RepairStatements {
 
     var settings: [(String, String)] { [("brocot.writing", names.orderedTable), ("statement_timeout", "0")] }
 
-    /// The pair in lowest terms, where it can be a rank. The denominator is looked at before it divides.
+    /// The fraction in lowest terms, if it can be a rank. The denominator is checked before the division.
     private var corrected: SQL {
         """
         CASE WHEN \(den) >= 1 AND \(den) < 4611686018427387904
@@ -44,7 +44,7 @@ struct RepairStatements {
         lists.map { column -> SQL in "stored.\(identifier: column.name) IS NOT NULL AND " }.joined(separator: "")
     }
 
-    /// Each row that has a rank, with what it should have (NULLs: none) and whether it is the first with that.
+    /// Each row with a rank, the rank that it should have (NULLs mean none), and whether it is the first row with that rank.
     private func judged(_ list: [String]?) -> SQL {
         let isWanted: SQL =
             list.map { list in
@@ -79,7 +79,7 @@ struct RepairStatements {
         "SELECT count(*) FROM \(table) AS stored WHERE \(isInList)\(rank) IS NULL"
     }
 
-    /// The lists of damaged rows, as the texts of their columns and as their key. A NULL in a list column: no list.
+    /// The lists of damaged rows, as the texts of their columns and as their key. Rows with NULL in a list column are in no list.
     var damagedLists: SQL {
         """
         SELECT DISTINCT damaged.list, brocot.list_key(VARIADIC damaged.list) FROM (\(damaged(nil))) AS damaged
@@ -91,8 +91,8 @@ struct RepairStatements {
         "SELECT pg_advisory_xact_lock(brocot.list_lock_key(\(orderedTable), \(list)))"
     }
 
-    /// Writes the corrected ranks of a list's damaged rows, all of whose ranks are taken away first: else a row would meet
-    /// one that has yet to be corrected. Of rows with equal ranks, the first keeps it.
+    /// Removes the ranks of a list's damaged rows, and then writes the corrected ranks: otherwise a corrected rank could be equal
+    /// to one that is not corrected yet. Of several rows with equal ranks, the first keeps its rank.
     func repair(_ list: [String]) -> [SQL] {
         let isSame: SQL = """
             \(text(item)) = damaged.item AND \(listTexts) = damaged.list
@@ -128,7 +128,7 @@ struct RepairStatements {
         """
     }
 
-    /// Rows in no list have no rank.
+    /// Removes the ranks of rows that are in no list.
     var forgetRanksOutsideLists: SQL {
         let isOutside = lists.map { column -> SQL in "stored.\(identifier: column.name) IS NULL" }.joined(
             separator: " OR ")
@@ -140,7 +140,7 @@ struct RepairStatements {
             """
     }
 
-    /// As the triggers do for rows that arrive, in the order of their keys.
+    /// Requests places for rows without a rank, in the order of their keys, like the triggers for new rows.
     var requestArrivals: SQL {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)

@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// What is wrong with an attached table.
+/// The faults of an attached table.
 package struct TableFindings: Hashable, Sendable {
     /// Why it can't be ordered as it is registered: nobody but a person can mend that.
     package let refusal: String?

@@ -2,7 +2,7 @@ import LibPQ
 import Logging
 import Ordering
 
-/// Finds what is wrong with attached tables, and mends it.
+/// Finds the faults of attached tables, and repairs them.
 package struct TableRepair: Sendable {
     private let attacher: Attacher
     private let connection: Connection
@@ -12,7 +12,7 @@ package struct TableRepair: Sendable {
         attacher = Attacher(connection: connection, logger: logger)
     }
 
-    /// The attached tables, or the one of this name.
+    /// The orders of all attached tables, or the order with this name.
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
         try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in

@@ -1,4 +1,4 @@
-/// A list that some move of a batch reads or writes, with what is known of its rows.
+/// A list that a move of the batch reads or writes, and its known rows.
 struct BatchList: Sendable {
     typealias Index = ElementIndex<BatchList>
 
@@ -7,7 +7,7 @@ struct BatchList: Sendable {
     let ownsRows: Bool
     /// Whether each row of the list has a rank.
     private let hasOnlyPlacedRows: Bool
-    /// The end at which rows that arrive are placed.
+    /// The end of the list at which new rows are placed.
     let arrivalEnd: OrderedTable.ArrivalEnd
     var neighbourhood: Neighbourhood
 
@@ -26,7 +26,7 @@ struct BatchList: Sendable {
     /// Whether it is known if and where the list has an item.
     func knows(_ key: String) -> Bool { neighbourhood.member(key) != nil || isWhole }
 
-    /// The member with this key, which may be absent; nil where it must be looked up.
+    /// The member with this key, which may be absent; nil if the key must be looked up.
     mutating func member(_ key: String) -> ListMember.Index? {
         if let known = neighbourhood.member(key) { return known }
         return isWhole ? neighbourhood.addAbsent(key) : nil

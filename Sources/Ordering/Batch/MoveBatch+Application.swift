@@ -2,11 +2,11 @@ import SternBrocot
 
 /// The application of one move.
 extension MoveBatch {
-    /// What a move led to.
+    /// The result of trying to apply a move.
     enum Application {
         case applied(rebalancedRows: Int, window: RewrittenWindow?)
         case rejected(Rejection)
-        /// Nothing was changed: this must be read first.
+        /// Nothing was changed: these needs must be read first.
         case needs([ListNeed])
     }
 
@@ -57,7 +57,7 @@ extension MoveBatch {
         return settle(targets, of: move, placement, sources: sources)
     }
 
-    /// Puts members of the move's list where a placement says, if there is room.
+    /// Puts members of the move's list at the place of a placement, if there is room.
     private mutating func settle(
         _ targets: [ListMember.Index], of move: BatchMove, _ placement: Placement, sources: [ListMember.Index]
     ) -> Application {
@@ -77,7 +77,7 @@ extension MoveBatch {
         return .applied(rebalancedRows: rebalanced, window: RewrittenWindow(window))
     }
 
-    /// The members with these keys, or the needs for those that are not known.
+    /// The members with these keys, or the needs for unknown keys.
     private mutating func members(
         _ keys: [String], in list: BatchList.Index, neighbours: Int = 0
     ) -> (found: [ListMember.Index], needs: [ListNeed]) {
@@ -93,7 +93,7 @@ extension MoveBatch {
         return (found, needs)
     }
 
-    /// Lets items leave the list that they come from.
+    /// Removes items from the list that they leave.
     private mutating func leave(
         _ source: BatchList.Index, _ leaving: [ListMember.Index], to targets: [ListMember.Index],
         in list: BatchList.Index
@@ -130,7 +130,7 @@ extension MoveBatch {
         return nil
     }
 
-    /// The first of the items that the list doesn't have, as a rejection.
+    /// A rejection for the first of the items that the list doesn't contain.
     private func firstAbsent(of items: [ListMember.Index], in list: BatchList) -> Rejection? {
         let members = list.neighbourhood.members
         return items.first { members[$0].current == .absent }.map {
@@ -142,13 +142,13 @@ extension MoveBatch {
 
     private enum Room {
         case needs([Need])
-        /// The items stand there, in this order.
+        /// The items are already at this place, in this order.
         case alreadyThere
         case window(RankWindow, index: Int)
         case full
     }
 
-    /// Where members go that were taken out, and which ranks they and their neighbours get.
+    /// The gap for members that were taken out, and the new ranks of these members and their neighbours.
     private func room(
         for count: Int, before: [Presence], _ placement: Placement, in neighbourhood: Neighbourhood
     ) -> Room {

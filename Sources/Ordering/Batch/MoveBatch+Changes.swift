@@ -65,7 +65,7 @@ extension MoveBatch {
             guard member.stored != member.current else { return changes }
             (storedList, stored) = (here, member.stored)
         case .list(let origin):
-            // Another list's row with the same key may have taken the place of the one that is stored here.
+            // A row of another list with the same key may have replaced the row that is stored in this list.
             let source = lists[origin]
             stored = source.neighbourhood.member(member.key).map { source.neighbourhood.members[$0].stored }
             storedList = source.identifier.list

@@ -1,10 +1,11 @@
 import SternBrocot
 
-/// Applies moves, one after the other, to what is known of their lists.
+/// Applies moves, one after the other, to the known rows of their lists.
 ///
-/// A batch does no I/O. ``advance()`` applies what it can and says which rows must be read; ``learn(_:for:)`` takes in what
-/// was read; and so on, until nothing more must be read. Then each move has an outcome, and ``changes(in:)`` has the net
-/// effect on each row. A list that waits for rows holds up only the moves that touch it.
+/// A batch does no I/O. ``advance()`` applies as many moves as it can and returns the rows that must be read.
+/// ``learn(_:for:)`` adds rows that were read. The caller repeats this until nothing more must be read. Then each move has
+/// an outcome, and ``changes(in:)`` returns the net effect on each row. A list that waits for rows delays only the moves
+/// that use this list.
 package struct MoveBatch: Sendable {
     private(set) var moves: [BatchMove]
     var lists: [BatchList]
@@ -14,11 +15,11 @@ package struct MoveBatch: Sendable {
     /// The moves without an outcome, in their order.
     private(set) var pending: [BatchMove.Index]
     private var isStarted = false
-    /// What is left of the reading that comes before the first move is applied.
+    /// The remaining runs that are read before the first move is applied.
     private var firstRuns: FirstRuns
 
     /// - Parameters:
-    ///   - moves: The moves, in the order in which they shall be applied.
+    ///   - moves: The moves, in the order in which they are applied.
     ///   - tables: The ordered tables by name. Moves in other tables are rejected.
     ///   - policy: How ranks are rebalanced.
     ///   - reading: How much is read at once.
@@ -47,17 +48,17 @@ package struct MoveBatch: Sendable {
         pending = self.moves.elementIndices.filter { [moves = self.moves] in moves[$0].outcome == nil }
     }
 
-    /// The outcome of each move, in their order; nil as long as the move isn't decided.
+    /// The outcome of each move, in the order of the moves; nil until the move is decided.
     package var outcomes: [MoveOutcome?] { moves.map(\.outcome) }
 
-    /// The neighbours that were given new ranks, by the offset of the move that needed it.
+    /// The neighbours that got new ranks, by the offset of the move for which they got them.
     package var windows: [Int: RewrittenWindow] {
         var windows: [Int: RewrittenWindow] = [:]
         for (offset, move) in moves.enumerated() { windows[offset] = move.window }
         return windows
     }
 
-    /// What can be refused without a look at the rows.
+    /// The rejection of a move that can be rejected without reading rows.
     private static func rejectionWithoutData(of move: Move, tables: [ExactText: OrderedTable]) -> Rejection? {
         guard let table = tables[ExactText(move.list.orderedTable)] else {
             return .unknownOrderedTable(move.list.orderedTable)
@@ -69,9 +70,9 @@ package struct MoveBatch: Sendable {
         return nil
     }
 
-    /// Applies moves as far as the known rows allow.
+    /// Applies as many moves as the known rows allow.
     ///
-    /// - Returns: What must be read to go on; empty when every move has an outcome.
+    /// - Returns: What must be read next; empty when every move has an outcome.
     package mutating func advance() -> [ListNeed] {
         if !isStarted {
             isStarted = true
@@ -102,17 +103,17 @@ package struct MoveBatch: Sendable {
         }
         pending = waiting
         for list in waitingLists { lists[list].neighbourhood.lengthenRuns() }
-        // What the moves behind will need in any case is read at the same time.
+        // The rows that later moves will need in any case are read at the same time.
         for need in needsOfPendingMoves() where asked.insert(need).inserted { needs.append(need) }
         return needs
     }
 
-    /// Takes in what was read.
+    /// Adds what was read.
     ///
     /// - Parameters:
-    ///   - finding: The answer, of the kind that the need has.
-    ///   - need: One that ``advance()`` returned.
-    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` where the answer contradicts an earlier one.
+    ///   - finding: The rows or the number, of the same kind as the need.
+    ///   - need: A need that ``advance()`` returned.
+    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if the result contradicts an earlier one.
     package mutating func learn(_ finding: ReadResult, for need: ListNeed) throws(OrderingError) {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
         firstRuns.note(finding)

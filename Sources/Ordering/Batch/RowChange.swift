@@ -3,13 +3,13 @@ import SternBrocot
 /// The net effect of a batch on one row.
 package struct RowChange: Equatable, Sendable {
     package let key: String
-    /// The list in which the row is stored; nil: there is no row yet.
+    /// The list in which the row is stored; nil if the row must be inserted.
     package let storedList: String?
-    /// The list that the row shall be in; nil: the row shall be gone.
+    /// The list of the row after the change; nil if the row must be deleted.
     package let list: String?
-    /// The rank that the row shall have; nil: none.
+    /// The rank of the row after the change; nil means no rank.
     package let rank: Rank?
-    /// The rank with which the row is stored; nil: none.
+    /// The rank with which the row is stored; nil means no rank.
     package var storedRank: Rank?
 
     /// Whether the row is stored in another list than it shall be in.

@@ -1,6 +1,6 @@
 import SternBrocot
 
-/// An item that was looked up in a list. It may be absent.
+/// An item that was looked up in a list. The list may not contain it.
 struct ListMember: Sendable {
     typealias Index = ElementIndex<ListMember>
 
@@ -9,7 +9,7 @@ struct ListMember: Sendable {
     let stored: Presence
     /// Whether the stored row counts for positions.
     private let isStoredVisible: Bool
-    /// Whether and where the moves applied so far put it.
+    /// Whether and where the item is in the list after the moves applied so far.
     var current: Presence
     /// Whether the item counts for positions. It takes this along to other lists.
     var isVisible: Bool

@@ -15,7 +15,7 @@ package enum Need: Hashable, Sendable {
         case down, up
     }
 
-    /// How many rows from the beginning of the list are asked for; nil: others are.
+    /// The number of rows of a run from the beginning of the list; nil for other needs.
     var rowsFromBeginning: Int? {
         guard case .run(from: nil, .up, let count) = self else { return nil }
         return count

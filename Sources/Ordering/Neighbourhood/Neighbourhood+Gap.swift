@@ -1,10 +1,10 @@
 import SternBrocot
 
 extension Neighbourhood {
-    /// More rows than any table can have, so that all positions beyond it mean the end. Sums of two such don't overflow.
+    /// A number larger than any table. Larger positions mean the end. The sum of two such numbers does not overflow.
     private static let beyondAnyList = 1 << 48
 
-    /// The gap that a placement names. Its anchor must be placed, and the items that move must be taken out.
+    /// The gap of a placement. Its anchor must have a rank, and the moved items must have been taken out.
     func gap(_ placement: Placement) -> LocatedGap {
         switch placement {
         case .first: gap(at: .down)
@@ -21,7 +21,7 @@ extension Neighbourhood {
         return rank
     }
 
-    /// The gap directly before the first member, or after the last.
+    /// The gap before the first member, or after the last member.
     func gap(at end: Need.Direction) -> LocatedGap {
         switch end {
         case .down:
@@ -33,7 +33,7 @@ extension Neighbourhood {
         }
     }
 
-    /// The gap directly beside a placed member.
+    /// The gap directly below or above a placed member.
     func gap(_ side: Need.Direction, of rank: Rank) -> LocatedGap {
         guard let interval = coverage.interval(containing: rank) else {
             preconditionFailure("every known rank is covered")
@@ -113,8 +113,8 @@ extension Neighbourhood {
 
     // MARK: Gaps in intervals
 
-    /// The gap before `index`, if the interval reaches to both of its neighbours; else the runs that make it so, with so
-    /// many rows more than it takes, or as many as runs have at the least.
+    /// The gap before `index`, if the interval contains both of its neighbours. Otherwise the runs that must be read, with
+    /// `margin` additional rows, or with the least number of rows of a run.
     private func gap(_ index: Int, in interval: RankInterval, margin: Int? = nil) -> LocatedGap {
         func length(missing: Int) -> Int { margin.map { missing + $0 } ?? max(missing, runLength) }
         var needs: [Need] = []
@@ -136,14 +136,14 @@ extension Neighbourhood {
 
     // MARK: Making room
 
-    /// The gap before `index`, which must have been located.
+    /// The gap before `index`, which must have been located before.
     func coveredGap(_ index: Int) -> CoveredGap {
         let interval = index == 0 ? coverage.fromBeginning : coverage.interval(containing: order.ranks[index - 1])
         guard let interval else { preconditionFailure("a located gap is covered") }
         return CoveredGap(neighbourhood: self, index: index, interval: interval)
     }
 
-    /// The runs after which so many neighbours of a gap are known, or the end of the list.
+    /// The runs that must be read so that so many neighbours of a gap are known, or the end of the list.
     func needs(below: Int, above: Int, of gap: CoveredGap) -> [Need] {
         var needs: [Need] = []
         if let lower = gap.interval.lower {

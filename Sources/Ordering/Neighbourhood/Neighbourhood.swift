@@ -1,11 +1,11 @@
 import SternBrocot
 
-/// The known part of one list: its rows as they are stored, and the order that the moves applied so far give them.
+/// The known part of one list: its rows as they are stored, and their order after the moves applied so far.
 ///
-/// Stored and current ranks share one scale. Rows that are not known are where they are stored, outside `coverage`; so
-/// within a covered interval the known members are all there are.
+/// Stored and current ranks can be compared. Unknown rows are where they are stored, outside of `coverage`. So within a
+/// covered interval the known members are all members.
 struct Neighbourhood: Sendable {
-    /// From so many items on, they are taken out of the order in one pass over all of it.
+    /// If at least so many items are taken out, this is done in one pass over the whole order.
     private static let fewestRemovedInOnePass = 17
 
     let reading: ReadingPolicy
@@ -13,12 +13,12 @@ struct Neighbourhood: Sendable {
     private var memberByKey: [ExactText: ListMember.Index] = [:]
     /// The members that have a rank now.
     private(set) var order = RankOrder()
-    /// Where all stored rows are known.
+    /// The intervals in which all stored rows are known.
     private(set) var coverage = Coverage()
     private(set) var positions = PositionIndex()
     /// The ranks of the members that have one and count for no position.
     private(set) var hidden = SortedRanks()
-    /// The members that were given another presence at some time.
+    /// The members whose presence was changed at least once.
     private(set) var touched: Set<ListMember.Index> = []
     private var doublings = 0
 
@@ -26,10 +26,10 @@ struct Neighbourhood: Sendable {
 
     // MARK: Reading
 
-    /// The member with this key, if it was looked up; it may turn out to be absent.
+    /// The member with this key, if it was looked up. It may be absent.
     func member(_ key: String) -> ListMember.Index? { memberByKey[ExactText(key)] }
 
-    /// How many rows a run asks for at the least.
+    /// The least number of rows of a run.
     var runLength: Int { reading.shortestRun << min(doublings, reading.mostDoublings) }
 
     /// Whether every placed row is known.
@@ -37,9 +37,9 @@ struct Neighbourhood: Sendable {
 
     // MARK: Learning
 
-    /// Takes in what the database answered.
+    /// Adds what was read.
     ///
-    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` where it contradicts what was read before under the same lock.
+    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if it contradicts what was read before under the same lock.
     mutating func learn(_ finding: ReadResult, for need: Need) throws(OrderingError) {
         switch (need, finding) {
         case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let isVisible, let below, let above)):
@@ -63,14 +63,14 @@ struct Neighbourhood: Sendable {
         }
     }
 
-    /// Lets the next runs be twice as long: a move waits for rows.
+    /// Doubles the length of the next runs, because a move waits for rows.
     mutating func lengthenRuns() { doublings += 1 }
 
     private mutating func learnRun(
         _ rows: some Collection<StoredRow>, from start: Rank?, _ direction: Need.Direction, wanted: Int
     ) throws(OrderingError) {
         for row in rows { try learn(row) }
-        // Fewer rows than wanted: the list ends there.
+        // If there are fewer rows than requested, the list ends there.
         var end: Rank?
         if rows.count >= wanted { end = rows.reversed().first?.rank ?? start }
         let interval =
@@ -110,7 +110,7 @@ struct Neighbourhood: Sendable {
 
     // MARK: Changing
 
-    /// Takes members out of the order, for now or for good, and returns what they were.
+    /// Takes members out of the order, temporarily or finally, and returns their presences.
     mutating func takeOut(_ taken: [ListMember.Index]) -> [Presence] {
         let presences = taken.map { members[$0].current }
         let placed = taken.filter { members[$0].current.rank != nil }
@@ -131,7 +131,7 @@ struct Neighbourhood: Sendable {
         }
     }
 
-    /// Says that members, which were taken out, are in the list no more, or without a place.
+    /// Sets the presence of members that were taken out, to absent or unplaced.
     mutating func setPresence(of taken: [ListMember.Index], to presence: Presence) {
         for index in taken {
             setPresence(of: index, to: presence)
@@ -145,10 +145,9 @@ struct Neighbourhood: Sendable {
         members[index].isVisible = isVisible
     }
 
-    /// Puts members, which were taken out, into the gap before `index` of the order, and gives its neighbours their new
-    /// ranks.
+    /// Puts members that were taken out into the gap before `index` of the order, and gives the neighbours their new ranks.
     ///
-    /// - Returns: How many neighbours got another rank.
+    /// - Returns: The number of neighbours whose rank changed.
     mutating func place(_ taken: [ListMember.Index], in window: RankWindow, at index: Int) -> Int {
         let start = index - window.below
         var rebalanced = 0

@@ -19,22 +19,22 @@ import SternBrocot
 /// let position = 500 + index.shift(before: 500)       // 499
 /// ```
 ///
-/// So the row with rank 500 stands at position 499 now, and position 500 is one row further up.
+/// So the row with rank 500 is now at position 499, and position 500 is one row further up.
 struct PositionIndex: Sendable {
     /// A rank whose stored position was read. A nil rank is the end of the list.
     struct Entry: Equatable, Sendable {
         let rank: Rank?
-        /// How many placed rows are stored before it.
+        /// The number of placed rows that are stored before the rank.
         let storedPosition: Int
     }
 
-    /// In the order of their positions.
+    /// The known positions, in ascending order.
     private var entries: [Entry] = []
-    /// The stored ranks of items that are elsewhere now.
+    /// The stored ranks of items that now have another rank, or none.
     private var vacated = SortedRanks()
-    /// The ranks that items have now, and are not stored with.
+    /// The current ranks of items that are stored with another rank, or none.
     private var occupied = SortedRanks()
-    /// The list is known to have no more stored rows than this; nil: its length was not read.
+    /// An upper limit of the number of stored rows; nil if it was not read.
     private(set) var storedLengthLimit: Int?
 
     /// Adds a stored position that was read.
@@ -42,17 +42,17 @@ struct PositionIndex: Sendable {
         entries.insert(Entry(rank: rank, storedPosition: storedPosition), at: firstEntry(from: storedPosition))
     }
 
-    /// Notes that no row is stored at this position.
+    /// Records that no row is stored at this position.
     mutating func limitStoredLength(to position: Int) {
         storedLengthLimit = min(storedLengthLimit ?? .max, position)
     }
 
-    /// Notes that an item gets another rank.
+    /// Records that an item gets another rank.
     ///
     /// - Parameters:
-    ///   - before: The rank that it had until now; nil: none.
-    ///   - after: The rank that it has from now on; nil: none.
-    ///   - stored: The rank that it is stored with; nil: none.
+    ///   - before: The item's rank until now; nil means none.
+    ///   - after: The item's new rank; nil means none.
+    ///   - stored: The rank with which the item is stored; nil means none.
     mutating func replace(_ before: Rank?, with after: Rank?, stored: Rank?) {
         guard before != after else { return }
         if before == stored {
@@ -67,13 +67,14 @@ struct PositionIndex: Sendable {
         }
     }
 
-    /// How many more items stand before a rank now than are stored before it. A nil rank is the end of the list.
+    /// The number of items before a rank now, minus the number of items that are stored before it. A nil rank means the end of
+    /// the list.
     func shift(before rank: Rank?) -> Int {
         guard let rank else { return occupied.count - vacated.count }
         return occupied.countBefore(rank) - vacated.countBefore(rank)
     }
 
-    /// The rank whose stored position is nearest to this one; nil where none was read.
+    /// The known position that is nearest to this stored position; nil if none was read.
     func nearest(toStored position: Int) -> Entry? {
         let next = firstEntry(from: position)
         return entries[max(0, next - 1)..<min(next + 1, entries.count)]

@@ -1,4 +1,4 @@
-/// What the database answers to a need.
+/// What was read for a need.
 package enum ReadResult: Sendable {
     /// The row itself, and whether it counts for positions; `below` and `above` are its neighbours, nearest first, up to as
     /// many as were asked for.

@@ -1,12 +1,12 @@
 import SternBrocot
 
-/// Ranks in ascending order, among which one may occur more than once for a while.
+/// Ranks in ascending order. A rank may temporarily occur more than once.
 struct SortedRanks: Sendable {
     private var ranks: ContiguousArray<Rank> = []
 
     var count: Int { ranks.count }
 
-    /// How many are less than `rank`.
+    /// The number of ranks below `rank`.
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
     /// How many are less than `rank` or equal to it, where none occurs twice.
@@ -17,7 +17,7 @@ struct SortedRanks: Sendable {
 
     mutating func insert(_ rank: Rank) { ranks.insert(rank, at: countBefore(rank)) }
 
-    /// Removes one of those that equal `rank`, which must be there.
+    /// Removes one occurrence of `rank`, which must exist.
     mutating func remove(_ rank: Rank) {
         let index = countBefore(rank)
         precondition(index < ranks.count && ranks[index] == rank, "\(rank) was inserted before")
@@ -26,7 +26,7 @@ struct SortedRanks: Sendable {
 }
 
 extension ContiguousArray<Rank> {
-    /// How many of the ranks, which are in ascending order, are less than `rank`.
+    /// The number of ranks below `rank`, in an array of ranks in ascending order.
     func countBefore(_ rank: Rank) -> Int {
         if let last, last < rank { return count }
         var (low, high) = (0, count)

@@ -1,27 +1,27 @@
 import LibPQ
 import SternBrocot
 
-/// Reads and writes the rows of one ordered table. The caller holds the locks of the lists.
+/// Reads and writes the rows of one ordered table. The caller must have the locks of the lists.
 struct OrderedTableRepository {
     private let table: OrderedTable
     private let statements: OrderingStatements
     private let sizes: KnownListSizes?
 
-    /// From so many short lists on, they are read all at once. For fewer it doesn't pay to change settings.
+    /// The least number of short lists that are read at once. For fewer lists, changing the settings costs more than it gains.
     static let fewestListsAtOnce = 4
-    /// So many rows are read around each position that is looked for.
+    /// The number of rows that are read around each requested position.
     private static let rowsAroundPosition = 9
 
-    /// With `sizes`, short lists are read at once, which needs a transaction with ``OrderingStatements/plannerSettings``.
+    /// With `sizes`, short lists are read at once. The transaction must then have ``OrderingStatements/plannerSettings``.
     init(_ table: OrderedTable, sizes: KnownListSizes? = nil) {
         self.table = table
         self.sizes = sizes
         statements = OrderingStatements(table)
     }
 
-    /// The registered tables of these names, by name.
+    /// The registered tables with these names, by name.
     ///
-    /// - Throws: `missingColumn` where a table is registered and can't be found as it is registered.
+    /// - Throws: `missingColumn` if a registered table or one of its columns does not exist.
     static func tables(
         named names: [String], on connection: isolated Connection
     ) throws(OrderingError) -> [ExactText: OrderedTable] {
@@ -39,7 +39,7 @@ struct OrderedTableRepository {
 
     // MARK: Reading
 
-    /// Answers needs, in their order.
+    /// Reads the rows for needs, in their order.
     func find(
         _ needs: [ListNeed], on connection: isolated Connection
     ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
@@ -98,7 +98,7 @@ struct OrderedTableRepository {
         }
     }
 
-    /// Those of lists that seem to be short, in whole, at once.
+    /// Reads the lists that seem to be short as a whole, all at once.
     private func findRunsUp(
         _ needs: [ListNeed], on connection: isolated Connection
     ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
@@ -121,8 +121,8 @@ struct OrderedTableRepository {
         return found
     }
 
-    /// Runs from the beginning, of lists that seem to end before the runs do. If one has become long, little more is
-    /// read in vain than was asked for.
+    /// Reads runs from the beginning of lists that seem to be shorter than the runs. If one of the lists has become longer,
+    /// little more than the requested rows is read without use.
     private func findWhole(
         _ needs: [ListNeed], on connection: isolated Connection
     ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
@@ -214,10 +214,10 @@ struct OrderedTableRepository {
 
     // MARK: Writing
 
-    /// Locks the stored rows of changes, without waiting for anybody. So no deadlock can arise with an application that has
-    /// locked such a row and waits for the list.
+    /// Locks the stored rows of changes without waiting. So there is no deadlock with an application that has locked such a row
+    /// and waits for the list.
     ///
-    /// - Returns: the lists of the rows that somebody else has locked, or that have left their list since.
+    /// - Returns: The lists of rows that another session has locked, or that have left their list since they were read.
     func lockRows(
         of changes: [RowChange], on connection: isolated Connection
     ) throws(OrderingError) -> Set<ListIdentifier> {
