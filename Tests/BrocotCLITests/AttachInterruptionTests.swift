@@ -37,7 +37,7 @@ import Testing
         #expect(try await !connection.query("SELECT FROM brocot.rows_to_place").isEmpty)
         try await connection.execute(script: "COMMIT; INSERT INTO tasks VALUES (0, 0, -1000000)")
         let resumed = try await BrocotProcess.run(Self.arguments)
-        #expect(resumed.exitCode == 0 && resumed.errors.contains("going on with the"), "\(resumed.errors)")
+        #expect(resumed.exitCode == 0 && resumed.errors.contains("continuing with the"), "\(resumed.errors)")
         #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
         let orders = try await connection.query(
             """

@@ -12,9 +12,12 @@ struct ModelTests {
     private static let requests =
         (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 20_000) / 2
 
+    /// The seed of each case, to repeat a run.
+    private static let seed = ProcessInfo.processInfo.environment["BROCOT_MODEL_SEED"].flatMap(UInt64.init)
+
     @Test("in every kind of table", .database, arguments: ModelTable.allCases)
     func compare(table: ModelTable) async throws {
-        let seed = UInt64.random(in: 0..<1_000_000)
+        let seed = Self.seed ?? UInt64.random(in: 0..<1_000_000)
         print("seed \(seed), \(Self.requests) requests, \(table)")
         var generator = SeededGenerator(seed: seed)
         let fixture = try await QueueFixture()

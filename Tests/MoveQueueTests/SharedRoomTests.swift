@@ -94,4 +94,26 @@ struct SharedRoomTests {
         }
         #expect(report.decided == 1)
     }
+
+    @Test("changes among lists that all need each other are decided by every batch, however small")
+    func entangledLists() async throws {
+        let fixture = try await QueueFixture()
+        let lists = (0..<6).map { ListIdentifier("\($0)") }
+        // The older requests are the larger ones, so that the room goes to younger requests, which wait for them.
+        let changes = (0..<60).map { number in
+            Move(
+                list: lists[(number + 1) % 6], items: (1...(61 - number)).map(String.init),
+                action: .place(.last, from: lists[number % 6].list))
+        }
+        try await fixture.enqueue(changes)
+        var configuration = QueueConfiguration()
+        configuration.requestsPerBatch = 1
+        var worker = QueueWorker(configuration)
+        var turns = 0
+        while turns < 1_000, try await !pendingLists(fixture).isEmpty {
+            _ = try await worker.runBatch(on: fixture.connection)
+            turns += 1
+        }
+        #expect(turns <= 120)
+    }
 }

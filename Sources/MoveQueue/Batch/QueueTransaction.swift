@@ -198,6 +198,8 @@ package struct QueueTransaction: Sendable {
     private func crowdedOut(
         of lists: [ListIdentifier], _ cuts: [ListIdentifier: Int64], _ batch: ClosedBatch
     ) -> ListIdentifier? {
+        // Each request may wait for an older one that found no room. The oldest of these waits for none.
+        if batch.requests.isEmpty { return cuts.min { $0.value < $1.value }?.key }
         let served = Set(batch.requests.flatMap(\.move.lists))
         return lists.filter { cuts[$0] != nil && !served.contains($0) }.randomElement()
     }

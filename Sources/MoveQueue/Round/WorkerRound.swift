@@ -116,6 +116,7 @@ package struct WorkerRound: Sendable {
         case .retrying(let lists): return noteRetry(of: lists, report, at: now)
         case .servingCrowdedOut:
             postponed.noteTaken(report.obstructed.union(report.unavailable), at: now)
+            if !report.hasDecisions { crowdedOut = report.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .advancing(let lists, let withPartners):
             return noteAdvance(report, lists: lists, withPartners: withPartners, at: now)
@@ -151,6 +152,7 @@ package struct WorkerRound: Sendable {
         let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
         postponed.forget(lists.filter { !others.contains($0) })
         postponed.noteTaken(taken, at: now)
+        if !report.hasDecisions { crowdedOut = report.crowdedOut ?? crowdedOut }
         return end(report.hasDecisions ? .decided(report) : .contended(report))
     }
 
@@ -183,7 +185,7 @@ package struct WorkerRound: Sendable {
     ) -> Action {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
-        crowdedOut = report.crowdedOut
+        crowdedOut = report.crowdedOut ?? crowdedOut
         noteDepth(report)
         if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
         seesHeldLists = report.held > 0
