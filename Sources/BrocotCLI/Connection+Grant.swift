@@ -27,7 +27,8 @@ extension Connection {
         }
     }
 
-    private static func serverError(in error: any Error) -> PostgresError? {
+    /// The error of the database or the connection that another module's error contains; nil if it contains none.
+    static func serverError(in error: any Error) -> PostgresError? {
         switch error {
         case let error as PostgresError: error
         case MigrationError.database(let error), OrderingError.database(let error): error

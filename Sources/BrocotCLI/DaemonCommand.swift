@@ -160,12 +160,11 @@ struct DaemonCommand: AsyncParsableCommand {
                 let first = try await Connection.connect(
                     parameters, waitingAtMost: deadline - .now, logger: logger)
                 return try await checkSchema(on: first, naming: tables, logger: logger)
-            } catch MigrationError.database(let error) where error.isConnectionLost && .now < deadline {
+            } catch {
+                guard Connection.serverError(in: error)?.isConnectionLost == true, .now < deadline else { throw error }
                 logger.info("the server went away; trying again", metadata: ["error": "\(error)"])
                 // It may accept connections and end each at once.
                 try await Task.sleep(for: .milliseconds(500))
-            } catch {
-                throw error
             }
         }
     }
