@@ -41,7 +41,7 @@ test-ranks: dependencies ## Compare ranks chosen by SQL with the library's, in R
 	BROCOT_RANK_GAPS=$(RANK_GAPS) swift test --filter RankFunctionTests
 
 test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRACES is their folder
-	BROCOT_ALL_TRACES=1 swift test --filter TraceReplayTests
+	BROCOT_ALL_TRACES=1 swift test --filter 'TraceReplayTests|MoveNowTraceTests'
 
 FAULTS ?= 300
 FAULT_REQUESTS ?= 100000

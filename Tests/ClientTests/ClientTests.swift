@@ -22,7 +22,7 @@ struct ClientTests {
         "psycopg and SQLAlchemy insert, read, page and move rows of an attached table",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func psycopgAndSQLAlchemy() async throws {
-        try await runTests(of: "Python", count: 8)
+        try await runTests(of: "Python", count: 13)
     }
 
     /// Runs the tests of a folder with pytest, of which there are so many.
@@ -37,7 +37,9 @@ struct ClientTests {
             ]), workingDirectory: .init(project), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         let printed = result.standardOutput + result.standardError
         #expect(result.terminationStatus.isSuccess, "\(printed)")
-        #expect(printed.contains("\(count) passed"), "\(printed)")
+        // A test whose program is missing, such as Node.js, is skipped with the reason.
+        let run = printed.matches(of: /(\d+) (?:passed|skipped)/).compactMap { Int($0.1) }
+        #expect(run.reduce(0, +) == count, "\(printed)")
     }
 
     /// The `brocot` that was built with the tests.

@@ -18,6 +18,7 @@ struct FaultRunTests {
         let report = try await FaultRun.run(.init(seed: UInt64(seed), faults: faults, requests: requests))
         print(report.summary)
         #expect(report.injected.count >= faults)
+        #expect(report.writtenRows > 0)
         #expect(report.injected.missedBoundaries == [], "nothing broke there, seed \(seed)")
         if !report.violations.isEmpty || !report.slowDrain.isEmpty { print(report.daemonLogs.joined(separator: "\n")) }
         #expect(report.violations.prefix(20) == [], "seed \(seed)")

@@ -20,12 +20,12 @@ package struct RunRecord: Sendable {
     let lists: [ListIdentifier: [String]]
     let pendingCount: Int
 
-    /// Reads the database. Rows of the log with negative ids are nobody's.
+    /// Reads the database. Rows of the log with negative ids are nobody's, and `RowWriter` judges those of its own table.
     package static func read(_ asked: [AskedRequest], on connection: Connection) async throws -> RunRecord {
         let log = try await connection.query(
             """
             SELECT id, idempotency_key, ordered_table, list, items, placement, anchor, position, from_list, error_code
-            FROM brocot.move_log WHERE id > 0 ORDER BY applied_at, id
+            FROM brocot.move_log WHERE id > 0 AND ordered_table <> \(RowWriter.table) ORDER BY applied_at, id
             """)
         let outcomes = try log.map { row in
             Outcome(

@@ -22,7 +22,7 @@ extension FaultRun.Report {
         lines += serverMessages.map { "servers' logs: \($0.text): \($0.count)" }
         lines += slowDrain
         lines.append(
-            "\(injected.count) faults in \(duration), \(requests) requests, \(repetitions) statements sent again, "
+            "\(injected.count) faults in \(duration), \(requests) requests, \(writtenRows) rows by SQL, \(repetitions) statements sent again, "
                 + "drained \(drainDuration) after the last fault, \(violations.count) violations")
         return lines.joined(separator: "\n")
     }

@@ -28,6 +28,8 @@ package struct FaultRun: Sendable {
     package struct Report: Sendable {
         package var injected: [InjectedFault] = []
         package var requests = 0
+        /// Rows that were inserted by SQL.
+        package var writtenRows = 0
         /// How often an enqueuer had to send a statement again.
         package var repetitions = 0
         package var duration = Duration.zero
@@ -119,10 +121,12 @@ package struct FaultRun: Sendable {
         try await fillLog()
         for daemon in injector.daemons { try await daemon.start() }
         async let enqueuing = enqueue()
+        async let writing = writeRows()
         try await injectFaults()
         await coverBoundaries()
         progress.end()
         let enqueuers = try await enqueuing
+        let writer = try await writing
         var report = Report()
         let drainStart = ContinuousClock.now
         report.slowDrain = try await waitUntilDrained()
@@ -139,6 +143,8 @@ package struct FaultRun: Sendable {
             daemon.proxy.close()
         }
         report.violations += record.violations()
+        report.violations += try await writer.violations(on: servers.connect())
+        report.writtenRows = writer.rowCount
         let refusals = await servers.count(of: "permission denied")
         if refusals > 0 { report.violations.append("\(refusals) times a role lacked a right") }
         injector.enqueuerProxy.close()
@@ -242,6 +248,18 @@ package struct FaultRun: Sendable {
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...longestPause, using: &generator)))
         }
         return enqueuer
+    }
+
+    /// Rows come and go by SQL until nothing breaks any more.
+    private func writeRows() async throws -> RowWriter {
+        var writer = RowWriter(
+            url: servers.url(ports: injector.enqueuerProxy.ports, role: .requester, applicationName: "writer"),
+            seed: configuration.seed)
+        while !progress.isOver {
+            try await writer.write()
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return writer
     }
 
     /// Each list as often as it is to be chosen: the n-th an n-th as often as the first.

@@ -47,10 +47,12 @@ package actor ReplicatedServers {
         try await owner.execute(script: FaultTables.definition)
         // The copy has the passwords of the first.
         firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
+        let ownerURL = await clusters[0].url(database: Self.database)
+        try await RowWriter.createTable(by: owner, url: ownerURL)
         for role in GrantedRole.allCases {
-            try await role.create(
-                password: firstURL["password"] ?? "", owner: owner, url: await clusters[0].url(database: Self.database))
+            try await role.create(password: firstURL["password"] ?? "", owner: owner, url: ownerURL)
         }
+        try await RowWriter.grantTable(to: .requester, by: owner)
         await owner.close()
         await administrator.close()
         if SmallFilesystem.isPossible {

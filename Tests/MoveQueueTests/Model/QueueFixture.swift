@@ -3,6 +3,7 @@ import Logging
 import MoveQueue
 import Ordering
 import TestPostgres
+import Testing
 
 /// The queue of a test's database, as a program in any language would use it.
 struct QueueFixture {
@@ -54,7 +55,7 @@ struct QueueFixture {
         let deadline = ContinuousClock.now + .seconds(300)
         var failures: [BatchFailure] = []
         while true {
-            precondition(.now < deadline, "waited 300 s until a worker finds nothing pending; failed last: \(failures)")
+            try #require(.now < deadline, "waited 300 s until a worker finds nothing pending; failed last: \(failures)")
             let progress = try await worker.runBatch(on: connection)
             if !progress.failures.isEmpty { failures = progress.failures }
             switch progress {

@@ -1,0 +1,132 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+/// The same damage in every shape of an order that can be registered.
+@Suite("brocot check --repair repairs", .database, .timeLimit(.minutes(10))) struct RepairedShapeTests {
+    /// A table with five rows in one list, and its order.
+    struct Shape: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let script: String
+        let definition: OrderDefinition
+        /// The names of the rank column's index on the table itself, or on its only partition with rows.
+        var index: String { "brocot_\(indexed)_\(definition.names.rank)" }
+        var indexed = "tasks"
+    }
+
+    private static let rows = "INSERT INTO tasks (id, project_id) SELECT n, 1 FROM generate_series(1, 5) AS n;"
+
+    static let shapes = [
+        Shape(
+            testDescription: "a table that is one list",
+            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint); \(rows)",
+            definition: AttachFixture.definition(lists: [])),
+        Shape(
+            testDescription: "lists of two columns",
+            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, state text DEFAULT 'open'); \(rows)",
+            definition: AttachFixture.definition(lists: ["project_id", "state"])),
+        Shape(
+            testDescription: "a join table whose rows moves insert and delete",
+            script: "CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)); \(rows)",
+            definition: AttachFixture.definition(ownsRows: true)),
+        Shape(
+            testDescription: "a table with hidden rows",
+            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, hidden boolean); \(rows) UPDATE tasks SET hidden = id = 4",
+            definition: AttachFixture.definition(visible: "hidden IS NOT TRUE")),
+        Shape(
+            testDescription: "a second order of the same rows",
+            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint); \(rows)",
+            definition: AttachFixture.definition(rank: "other")),
+        Shape(
+            testDescription: "a table whose new rows come first",
+            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint); \(rows)",
+            definition: AttachFixture.definition(arrive: .first)),
+        Shape(
+            testDescription: "a table whose new rows are left without a place",
+            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint); \(rows)",
+            definition: AttachFixture.definition(arrive: .none)),
+        Shape(
+            testDescription: "a table whose new rows are placed at once",
+            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint); \(rows)",
+            definition: AttachFixture.definition(arriveNow: true)),
+        Shape(
+            testDescription: "a partitioned table",
+            script: """
+                CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+                CREATE TABLE tasks_of_1 PARTITION OF tasks FOR VALUES IN (1);
+                CREATE TABLE other_tasks PARTITION OF tasks DEFAULT; \(rows)
+                """, definition: AttachFixture.definition(), indexed: "tasks_of_1"),
+        Shape(
+            testDescription: "keys with hostile names",
+            script: """
+                CREATE TABLE tasks ("Id; --" bigint PRIMARY KEY, "a ""list" bigint);
+                INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 5) AS n;
+                """, definition: AttachFixture.definition(lists: ["a \"list"], item: "Id; --")),
+    ]
+
+    @Test("a wrong rank and leaves the order of the rows in", arguments: shapes) func ranks(shape: Shape) async throws {
+        let fixture = try await attached(shape)
+        let names = shape.definition.names
+        let item = quoteIdentifier(shape.definition.itemColumn)
+        try await damage(
+            fixture,
+            """
+            ALTER TABLE tasks DROP CONSTRAINT \(quoteIdentifier(names.constraint));
+            ALTER TABLE tasks DISABLE TRIGGER USER;
+            UPDATE tasks SET \(names.numerator) = 2 * \(names.numerator) , \(names.denominator) = 2 * \(names.denominator) WHERE \(item) = 3;
+            UPDATE tasks SET \(names.rank) = \(names.rank) + 0.125 WHERE \(item) = 2
+            """)
+        let found = try await repair(shape, fixture)
+        #expect(found.damagedRows == 2)
+        #expect(try await order(shape, fixture) == ["1", "2", "3", "4", "5"])
+    }
+
+    @Test("missing index, triggers and functions of", arguments: shapes) func structure(shape: Shape) async throws {
+        let fixture = try await attached(shape)
+        let names = shape.definition.names
+        try await damage(
+            fixture,
+            """
+            DROP INDEX \(quoteIdentifier(shape.index)) CASCADE;
+            DROP FUNCTION brocot.\(quoteIdentifier(names.keepFunction)) CASCADE
+            """)
+        let found = try await repair(shape, fixture)
+        #expect(!found.missing.isEmpty)
+        #expect(try await order(shape, fixture) == ["1", "2", "3", "4", "5"])
+        // What was made anew works: an UPDATE by others changes no rank.
+        try await fixture.connection.execute(
+            script: "UPDATE tasks SET \(names.rank) = 99, \(names.numerator) = 99, \(names.denominator) = 1")
+        #expect(try await order(shape, fixture) == ["1", "2", "3", "4", "5"])
+    }
+
+    private func attached(_ shape: Shape) async throws -> AttachFixture {
+        let fixture = try await AttachFixture(shape.script)
+        try await fixture.attach(shape.definition, orderBy: quoteIdentifier(shape.definition.itemColumn))
+        #expect(try await order(shape, fixture) == ["1", "2", "3", "4", "5"])
+        return fixture
+    }
+
+    private func damage(_ fixture: AttachFixture, _ script: String) async throws {
+        try await fixture.connection.execute(script: script)
+    }
+
+    /// Repairs what the registry has, and looks that nothing is left. Returns what was found.
+    private func repair(_ shape: Shape, _ fixture: AttachFixture) async throws -> TableFindings {
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = try #require(
+            try await repair.definitions(named: shape.definition.names.orderedTable).first)
+        let found = try await repair.findings(of: definition)
+        try await repair.repair(definition, found, placingRows: false)
+        let left = try await repair.findings(of: definition)
+        #expect(left.missing == [] && left.damagedRows == 0 && left.refusal == nil, "\(left.lines)")
+        return found
+    }
+
+    private func order(_ shape: Shape, _ fixture: AttachFixture) async throws -> [String] {
+        let (item, rank) = (quoteIdentifier(shape.definition.itemColumn), shape.definition.names.rank)
+        return try await fixture.texts("SELECT \(item) FROM tasks WHERE \(rank) IS NOT NULL ORDER BY \(rank)")
+    }
+}
