@@ -11,7 +11,8 @@ struct Bystanders: AsyncParsableCommand {
     @Option(help: "Workers of the daemon.") var workers = 2
 
     func run() async throws {
-        print("\(moves) moves in \(lists) healthy lists, \(workers) workers; milliseconds from the commit to the outcome")
+        print(
+            "\(moves) moves in \(lists) healthy lists, \(workers) workers; milliseconds from the commit to the outcome")
         try await measure("nothing", pending: 0, .none)
         try await measure("200 lists with a locked row", pending: 200, .lockedRows)
         try await measure("5,000 locked lists", pending: 5_000, .lockedLists)
@@ -40,7 +41,8 @@ struct Bystanders: AsyncParsableCommand {
             try await server.psql(
                 statement: """
                     INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
-                    SELECT 'hindered ' || l, 'i' || i, i, 1, i FROM generate_series(1, \(pending)) AS l, generate_series(1, 3) AS i
+                    SELECT 'hindered ' || l, 'i' || i, i, 1, i
+                    FROM generate_series(1, \(pending)) AS l, generate_series(1, 3) AS i
                     UNION ALL
                     SELECT 'healthy ' || l, 'i' || i, i, 1, i
                     FROM generate_series(0, \(healthyLists - 1)) AS l, generate_series(1, 100) AS i;
@@ -55,7 +57,8 @@ struct Bystanders: AsyncParsableCommand {
                     script: "BEGIN; SELECT FROM brocot.items WHERE list LIKE 'hindered %' AND item = 'i1' FOR UPDATE")
             case .lockedLists:
                 try await hindering.execute(
-                    script: "SELECT pg_advisory_lock(brocot.list_lock_key('brocot.items', list)) FROM brocot.move_requests")
+                    script:
+                        "SELECT pg_advisory_lock(brocot.list_lock_key('brocot.items', list)) FROM brocot.move_requests")
             case .trigger(let body):
                 try await hindering.execute(
                     script: """
@@ -68,7 +71,9 @@ struct Bystanders: AsyncParsableCommand {
             try await server.daemon("--workers", "\(workers)") { _ in
                 let latencies = try await Self.latencies(count, lists: healthyLists, on: server)
                 let (first, later) = (latencies.prefix(count / 10), latencies.dropFirst(count / 10))
-                print("beside \(name): \(Self.shown(latencies)); first tenth \(Self.shown(first)); later \(Self.shown(later))")
+                print(
+                    "beside \(name): \(Self.shown(latencies)); first tenth \(Self.shown(first)); later \(Self.shown(later))"
+                )
             }
             withExtendedLifetime(hindering) {}
         }

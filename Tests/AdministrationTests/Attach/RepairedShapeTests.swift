@@ -12,9 +12,7 @@ import Testing
         let testDescription: String
         let script: String
         let definition: OrderDefinition
-        /// The names of the rank column's index on the table itself, or on its only partition with rows.
-        var index: String { "brocot_\(indexed)_\(definition.names.rank)" }
-        var indexed = "tasks"
+        var index: String { definition.names.index(on: "tasks") }
     }
 
     private static let rows = "INSERT INTO tasks (id, project_id) SELECT n, 1 FROM generate_series(1, 5) AS n;"
@@ -34,7 +32,10 @@ import Testing
             definition: AttachFixture.definition(ownsRows: true)),
         Shape(
             testDescription: "a table with hidden rows",
-            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, hidden boolean); \(rows) UPDATE tasks SET hidden = id = 4",
+            script: """
+                CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, hidden boolean); \(rows)
+                UPDATE tasks SET hidden = id = 4
+                """,
             definition: AttachFixture.definition(visible: "hidden IS NOT TRUE")),
         Shape(
             testDescription: "a second order of the same rows",
@@ -58,7 +59,7 @@ import Testing
                 CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
                 CREATE TABLE tasks_of_1 PARTITION OF tasks FOR VALUES IN (1);
                 CREATE TABLE other_tasks PARTITION OF tasks DEFAULT; \(rows)
-                """, definition: AttachFixture.definition(), indexed: "tasks_of_1"),
+                """, definition: AttachFixture.definition()),
         Shape(
             testDescription: "keys with hostile names",
             script: """
@@ -76,7 +77,8 @@ import Testing
             """
             ALTER TABLE tasks DROP CONSTRAINT \(quoteIdentifier(names.constraint));
             ALTER TABLE tasks DISABLE TRIGGER USER;
-            UPDATE tasks SET \(names.numerator) = 2 * \(names.numerator) , \(names.denominator) = 2 * \(names.denominator) WHERE \(item) = 3;
+            UPDATE tasks SET \(names.numerator) = 2 * \(names.numerator), \(names.denominator) = 2 * \(names.denominator)
+            WHERE \(item) = 3;
             UPDATE tasks SET \(names.rank) = \(names.rank) + 0.125 WHERE \(item) = 2
             """)
         let found = try await repair(shape, fixture)

@@ -118,10 +118,12 @@ struct RowWriter {
         for board in Set(actual.keys).union(lists.keys).sorted() where actual[board] ?? [] != lists[board] ?? [] {
             found.append("list \(board) of \(Self.table) is \(actual[board] ?? []), not \(lists[board] ?? [])")
         }
-        let unplaced: Int = try await connection.query("SELECT count(*) FROM public.visits WHERE rank IS NULL")[0].decode(0)
+        let unplaced: Int = try await connection.query("SELECT count(*) FROM public.visits WHERE rank IS NULL")[0]
+            .decode(0)
         if unplaced > 0 { found.append("\(unplaced) rows of \(Self.table) have no rank") }
         let rejected: Int = try await connection.query(
-            "SELECT count(*) FROM brocot.move_log WHERE ordered_table = \(Self.table) AND outcome <> 'applied'")[0].decode(0)
+            "SELECT count(*) FROM brocot.move_log WHERE ordered_table = \(Self.table) AND outcome <> 'applied'")[0]
+            .decode(0)
         if rejected > 0 { found.append("\(rejected) requests of \(Self.table) were rejected") }
         return found
     }
