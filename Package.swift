@@ -142,7 +142,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ClientTests", dependencies: ["TestPostgres", subprocess],
-            exclude: ["Django", "Python", "requirements.txt"], swiftSettings: strict),
+            exclude: ["Django", "Python", "Ruby", "requirements.txt"], swiftSettings: strict),
         .testTarget(
             name: "SQLFunctionTests",
             dependencies: [

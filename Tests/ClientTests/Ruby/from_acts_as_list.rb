@@ -1,0 +1,105 @@
+# The guide docs/from-acts-as-list.md, run from its page: the application's code before and after, on ActiveRecord.
+# Prints how many checks passed.
+require "active_record"
+require "acts_as_list"
+require "shellwords"
+
+GUIDE = File.read(File.expand_path("../../../docs/from-acts-as-list.md", __dir__))
+URL = ENV.fetch("DATABASE_URL")
+
+class ApplicationRecord < ActiveRecord::Base
+  self.abstract_class = true
+end
+
+class TodoList < ApplicationRecord
+  has_many :todo_items
+end
+
+# The code blocks of one language, in the order of the page.
+def blocks(language)
+  GUIDE.scan(/^```#{language}\n(.*?)^```$/m).flatten
+end
+
+# The class as the guide has it, in place of the one before.
+def define_item(code)
+  Object.send(:remove_const, :TodoItem) if Object.const_defined?(:TodoItem)
+  TodoList.reset_column_information
+  Object.class_eval(code[/^class TodoItem.*?^end$/m])
+  TodoItem.reset_column_information
+  TodoList.has_many :todo_items
+end
+
+def execute(statements)
+  ActiveRecord::Base.connection.execute(statements)
+end
+
+def brocot(*arguments)
+  system({ "BROCOT_DATABASE_URL" => URL }, ENV.fetch("BROCOT"), *arguments, exception: true, out: File::NULL)
+end
+
+$passed = 0
+def check(what, found, expected)
+  abort "#{what}: #{found.inspect}, not #{expected.inspect}" unless found == expected
+  $passed += 1
+end
+
+def item(title)
+  TodoItem.find_by!(title: title)
+end
+
+# The first letters of a list's titles, in order.
+def shown(list, column)
+  TodoList.find(list).todo_items.order(column).map { |row| row.title[0] }.join
+end
+
+ActiveRecord::Base.establish_connection(URL)
+tables, rows = blocks("sql").first(2)
+before, after = blocks("ruby").first(2)
+execute(tables)
+execute(rows)
+
+# Before: what acts_as_list does with these rows.
+define_item(before)
+item("Clean").insert_at(2)
+check("insert_at", item("Clean").position, 2)
+item("Tell the post office").move_to_top
+check("move_to_top", shown(1, :position)[0], "T")
+
+# Attach, with the rows as the guide has them.
+execute("TRUNCATE todo_items, todo_lists RESTART IDENTITY")
+execute(rows)
+attach = blocks("sh").first.lines.map(&:strip).find { |line| line.start_with?("brocot attach") }
+brocot(*Shellwords.split(attach).drop(1))
+check("the order that was there", shown(1, :rank), "PBTC")
+
+# After: each row of the guide's table.
+define_item(after)
+drain = -> { brocot("daemon", "--drain") }
+item("Clean").move(at: 1)
+drain.call
+check("move(at:)", shown(1, :rank), "PCBT")
+item("Tell the post office").move(first: true)
+item("Pack books").move(last: true)
+drain.call
+check("move(first:) and move(last:)", shown(1, :rank), "TCBP")
+item("Book a van").move(before: item("Clean"))
+item("Tell the post office").move(after: item("Clean"))
+drain.call
+check("move(before:) and move(after:)", shown(1, :rank), "BCTP")
+TodoItem.create!(todo_list: TodoList.find(1), title: "Hand over the keys")
+item("Book a van").update(todo_list: TodoList.find(2))
+drain.call
+check("create! and update(todo_list:)", [shown(1, :rank), shown(2, :rank)], %w[CTPH PB])
+stale = item("Clean")
+item("Hand over the keys").move(first: true)
+drain.call
+stale.update!(title: "Clean everything")
+check("a stale row that is saved", shown(1, :rank), "HCTP")
+item("Tell the post office").destroy
+check("destroy", shown(1, :rank), "HCP")
+check(
+  "the position of an item",
+  TodoList.find(1).todo_items.where("rank < ?", item("Pack books").rank).count, 2)
+execute("ALTER TABLE todo_items DROP COLUMN position")
+
+puts "#{$passed} passed"
