@@ -165,7 +165,9 @@ let package = Package(
         .testTarget(
             name: "AttackTests",
             dependencies: [
-                "Administration", "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres",
+                "Administration", "Daemon", "LibPQ", "Migrations", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom",
+                "TestPostgres",
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -9,6 +9,8 @@ struct Memory: AsyncParsableCommand {
     @Option(help: "Requests of 10,000 items each.") var long = 200
     @Option(help: "Requests of 10,000 items with keys of 1,000 bytes each, the longest that there can be.")
     var longest = 24
+    @Option(help: "Workers of the daemon with the longest requests; give it several times to see what each one needs.")
+    var workers = [2]
     @Option(help: "Seconds to look at each.") var seconds = 20
 
     func run() async throws {
@@ -27,19 +29,21 @@ struct Memory: AsyncParsableCommand {
                     FROM generate_series(1, \(long)) AS n, generate_series(1, 10000) AS item GROUP BY n;
                     """)
             try await report(server, "\(long) requests of 10,000 items")
-            try await server.psql(
-                statement: """
-                    TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;
-                    INSERT INTO brocot.move_requests (list, items, placement)
-                    SELECT 'l' || n, array_agg(lpad(n || '.' || item, 1000, 'x') ORDER BY item), 'first'
-                    FROM generate_series(1, \(longest)) AS n, generate_series(1, 10000) AS item GROUP BY n;
-                    """)
-            try await report(server, "\(longest) requests of 10,000 items, 10 MB each")
+            for workers in workers {
+                try await server.psql(
+                    statement: """
+                        TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;
+                        INSERT INTO brocot.move_requests (list, items, placement)
+                        SELECT 'l' || n, array_agg(lpad(n || '.' || item, 1000, 'x') ORDER BY item), 'first'
+                        FROM generate_series(1, \(longest)) AS n, generate_series(1, 10000) AS item GROUP BY n;
+                        """)
+                try await report(server, "\(longest) requests of 10,000 items, 10 MB each, \(workers) workers", workers)
+            }
         }
     }
 
-    private func report(_ server: BenchmarkServer, _ what: String) async throws {
-        let memory = try await server.daemon { _ in
+    private func report(_ server: BenchmarkServer, _ what: String, _ workers: Int = 2) async throws {
+        let memory = try await server.daemon("--workers", "\(workers)") { _ in
             try await Task.sleep(for: .seconds(seconds))
         }
         let done = try await server.psql(statement: "SELECT count(*) FROM brocot.move_log")

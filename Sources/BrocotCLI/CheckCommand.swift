@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
 import LibPQ
+import Migrations
 import Ordering
 
 struct CheckCommand: AsyncParsableCommand {
@@ -64,6 +65,7 @@ struct CheckCommand: AsyncParsableCommand {
     private func check(_ list: String, of table: String) async throws {
         let connection = try await connection.connect()
         let finding = try await connection.advisingGrant(.requester) {
+            try await Migrator(connection: connection).refuseForeignObjectsAsSuperuser()
             let reader = CapacityReader(try await orderedTable(table, with: list, on: connection))
             return try await connection.run { connection throws(PostgresError) in
                 try reader.read(list, on: connection)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Migrations
 import Ordering
 
 struct ShowCommand: AsyncParsableCommand {
@@ -34,7 +35,8 @@ struct ShowCommand: AsyncParsableCommand {
     func run() async throws {
         let database = try await connection.connect()
         let items = try await database.advisingGrant(.reader) {
-            try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
+            try await Migrator(connection: database).refuseForeignObjectsAsSuperuser()
+            return try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
         }
         if json {
             let encoder = JSONEncoder()

@@ -30,7 +30,7 @@ struct LogPruner: Sendable {
     struct Progress {
         fileprivate var front = Int64.min
         fileprivate var sweep = Int64.min
-        fileprivate var lockHolder: RetentionLock?
+        fileprivate var lockHolder: LockHolder?
     }
 
     func run(keeping age: Duration) async {

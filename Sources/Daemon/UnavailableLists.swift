@@ -16,10 +16,13 @@ struct UnavailableLists {
 
     private struct Entry {
         var lastSeen: ContinuousClock.Instant
-        var holder: ListLockHolder?
+        var holder: LockHolder?
         var heldSince: ContinuousClock.Instant
         var reported: ContinuousClock.Instant?
     }
+
+    /// A list, who has its lock, and for how long at least.
+    typealias Overdue = (list: ListIdentifier, holder: LockHolder, duration: Duration)
 
     private var entries: [ListIdentifier: Entry] = [:]
     private var nextLook: ContinuousClock.Instant?
@@ -42,9 +45,9 @@ struct UnavailableLists {
 
     /// Records the holders, and returns those that must be reported, with the time since they were first seen.
     mutating func note(
-        holders: [ListIdentifier: ListLockHolder], at now: ContinuousClock.Instant
-    ) -> [(list: ListIdentifier, holder: ListLockHolder, duration: Duration)] {
-        var overdue: [(list: ListIdentifier, holder: ListLockHolder, duration: Duration)] = []
+        holders: [ListIdentifier: LockHolder], at now: ContinuousClock.Instant
+    ) -> [Overdue] {
+        var overdue: [Overdue] = []
         for (list, var entry) in entries {
             let holder = holders[list]
             // The holder that is found first has had the lock since the list was first unavailable.

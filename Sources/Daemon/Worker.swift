@@ -21,25 +21,32 @@ struct Worker: Sendable {
     /// Runs until the worker ends by itself; nil if it was told to stop.
     func run() async -> End? {
         var tries = Tries(logger)
+        var postponed = PostponedLists()
         defer { health.ends() }
         while mustGoOn {
             do {
                 health.turn()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 health.isConnected()
-                let end = try await work(on: connection, &tries)
+                let end = try await work(on: connection, &tries, &postponed)
                 await connection.close()
                 return end
             } catch {
                 guard mustGoOn else { return nil }
                 health.lostConnection("\(error)")
                 metrics.workerLostConnection()
-                tries.lostConnections.note("lost the connection; trying again", error)
-                try? await Task.sleep(for: tries.backoff.pause())
+                let lists = (error as? BatchFailure)?.lists ?? []
+                tries.lostConnections.note(
+                    "lost the connection; trying again", error, lists.count == 1 ? ["list": "\(lists[0])"] : [:])
+                // Lists that may have ended the session are left out now, so that the next batch need not wait.
+                try? await Task.sleep(for: lists.isEmpty ? tries.backoff.pause() : Self.pauseBesideSuspects)
             }
         }
         return nil
     }
+
+    /// The pause before another connection where a list may have ended the last one.
+    private static let pauseBesideSuspects = Duration.milliseconds(50)
 
     private var mustGoOn: Bool { !isStopping.isSet && !Task.isCancelled }
 
@@ -81,8 +88,8 @@ struct Worker: Sendable {
     /// takes longer only with very many lists.
     private static let calm = Duration.seconds(60)
 
-    /// What a worker remembers of the queue. It is forgotten with the connection, because after a COMMIT without an answer
-    /// nothing is certain.
+    /// What a worker remembers of the queue. Except for postponed lists, it is forgotten with the connection, because after a
+    /// COMMIT without an answer nothing is certain.
     private struct Memory {
         var worker: QueueWorker
         var unavailable = UnavailableLists()
@@ -91,8 +98,12 @@ struct Worker: Sendable {
     /// Works until it is told to stop, or drained.
     ///
     /// - Throws: The error because of which the connection must be replaced.
-    private func work(on connection: Connection, _ tries: inout Tries) async throws -> End? {
-        var memory = Memory(worker: QueueWorker(try await configuration.queue.fitted(to: connection)))
+    private func work(
+        on connection: Connection, _ tries: inout Tries, _ postponed: inout PostponedLists
+    ) async throws -> End? {
+        var memory = Memory(
+            worker: QueueWorker(try await configuration.queue.fitted(to: connection), postponed: postponed))
+        defer { postponed = memory.worker.postponed }
         var beginsElsewhere = true
         while mustGoOn {
             do {
@@ -186,23 +197,35 @@ struct Worker: Sendable {
         memory.unavailable.note(unavailable, at: .now)
         let lists = memory.unavailable.due(at: .now)
         guard !lists.isEmpty else { return }
-        let holders = try await ListLockHolder.find(lists, on: connection)
+        let holders = try await LockHolder.find(lists, on: connection)
         for overdue in memory.unavailable.note(holders: holders, at: .now) {
             // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
             let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))
-            logger.warning(
-                isAlike
-                    ? """
-                    a list is locked by one transaction of a Brocot session all the time; its requests wait. Does a daemon \
-                    stand still? The server ends its transaction after --idle-timeout
-                    """
-                    : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid",
-                metadata: [
-                    "list": "\(overdue.list)", "pid": .stringConvertible(overdue.holder.process),
-                    "application": "\(overdue.holder.application)",
-                    "seconds": .stringConvertible(overdue.duration.components.seconds),
-                ])
+            report(overdue, isAlike: isAlike)
         }
+    }
+
+    private func report(_ overdue: UnavailableLists.Overdue, isAlike: Bool) {
+        var metadata: Logger.Metadata = [
+            "list": "\(overdue.list)", "seconds": .stringConvertible(overdue.duration.components.seconds),
+        ]
+        let message: Logger.Message
+        switch overdue.holder.owner {
+        case .session(let process):
+            metadata["pid"] = .stringConvertible(process)
+            metadata["application"] = "\(overdue.holder.application)"
+            message =
+                isAlike
+                ? """
+                a list is locked by one transaction of a Brocot session all the time; its requests wait. Does a daemon \
+                stand still? The server ends its transaction after --idle-timeout
+                """
+                : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid"
+        case .prepared(let name):
+            metadata["prepared_transaction"] = name.map { "\($0)" }
+            message = "a prepared transaction keeps a list locked; its requests wait. See pg_prepared_xacts, and end it"
+        }
+        logger.warning(message, metadata: metadata)
     }
 
     private func note(_ report: BatchReport) {

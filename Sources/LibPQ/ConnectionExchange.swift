@@ -30,8 +30,11 @@ extension Connection {
         body: (OpaquePointer, ContinuousClock.Instant) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
         let pointer = try handle.live()
-        if interruptibility == .cancellable, !interruption.beginCancellableStatement() {
-            throw PostgresError(.cancelled, "the task was cancelled before the statement began")
+        if interruptibility == .cancellable {
+            try refuseOtherEncoding(pointer)
+            guard interruption.beginCancellableStatement() else {
+                throw PostgresError(.cancelled, "the task was cancelled before the statement began")
+            }
         }
         let start = ContinuousClock.now
         let outcome = Result { () throws(PostgresError) in try body(pointer, start) }
@@ -43,6 +46,19 @@ extension Connection {
             awaitCancellationRequest()
         }
         return try outcome.get()
+    }
+
+    /// Text in another encoding would name other rows. A function such as a user's trigger may have changed the setting. A
+    /// rollback restores it; the setting of a session without a transaction can't be trusted any more.
+    private func refuseOtherEncoding(_ pointer: OpaquePointer) throws(PostgresError) {
+        guard let encoding = PQparameterStatus(pointer, "client_encoding"), String(cString: encoding) != "UTF8" else { return }
+        let isOfSession = PQtransactionStatus(pointer) == PQTRANS_IDLE
+        if isOfSession { handle.close() }
+        throw PostgresError(
+            fields: .init(
+                code: isOfSession ? .connectionLost : .server,
+                message: "a function changed client_encoding, and text is read as UTF-8", sqlState: .triggeredActionException,
+                isConnectionLost: isOfSession))
     }
 
     /// Reads until the server is ready for the next statement.

@@ -57,10 +57,13 @@ extension Connection {
             text: text, parameters: parameters, key: key, name: prepared ? try prepare(text, key) : nil)
     }
 
-    /// The table was changed, or this is another session: the next execution parses the statement again.
+    /// The table was changed: the next execution parses the statement again. Where the session has lost prepared statements, or has
+    /// others of the same names, something else deallocates or prepares statements: the session keeps none from now on.
     func forgetIfStale(_ statement: OutgoingStatement, _ error: PostgresError) {
-        if error.sqlState == .featureNotSupported || error.sqlState == .invalidStatementName {
-            preparedStatements.names[statement.key] = nil
+        switch error.sqlState {
+        case .featureNotSupported?: preparedStatements.names[statement.key] = nil
+        case .invalidStatementName?: preparedStatements.keepNone()
+        default: break
         }
     }
 
@@ -80,8 +83,13 @@ extension Connection {
         guard preparedStatements.count < PreparedStatements.limit, try hasServerProcessOfItsOwn() else { return nil }
         preparedStatements.count += 1
         let name = "libpq_statement_\(preparedStatements.count)"
-        _ = try exchange { pointer in
-            PQsendPrepare(pointer, name, text, Int32(key.types.count), key.types.map(\.rawValue))
+        do throws(PostgresError) {
+            _ = try exchange { pointer in
+                PQsendPrepare(pointer, name, text, Int32(key.types.count), key.types.map(\.rawValue))
+            }
+        } catch {
+            if error.sqlState == .duplicatePreparedStatement { preparedStatements.keepNone() }
+            throw error
         }
         preparedStatements.names[key] = name
         return name
@@ -125,6 +133,10 @@ struct PreparedStatements {
     var areKept: Bool?
     /// How many statements were prepared in all, so that no name is used twice.
     var count = 0
+
+    mutating func keepNone() {
+        (names, areKept) = ([:], false)
+    }
 }
 
 func refuseNul(_ statement: String) throws(PostgresError) {

@@ -107,7 +107,7 @@ extension Connection {
             throw PostgresError(.protocolMisuse, "a transaction is under way; use a savepoint inside it")
         }
         var script = "BEGIN \(mode.clause)"
-        if mode.putsSystemCatalogFirst { script += "; SELECT \(SearchPath.putSystemCatalogFirst.text)" }
+        if mode.putsSystemCatalogFirst { script += "; SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text)" }
         for (name, value) in settings {
             // The name of an extension's setting has two parts.
             let quotedName = name.split(separator: ".").map { quoteIdentifier(String($0)) }.joined(separator: ".")

@@ -1,9 +1,16 @@
 internal import CLibPQ
 import Logging
 
-/// Writes the server's notices and warnings to the log.
+/// Writes the server's notices and warnings to the log. A function of the user's may raise any number of them.
 final class NoticeLogger {
+    /// The most notices that are logged in each interval.
+    private static let most = 50
+    private static let interval = Duration.seconds(60)
+
     private let logger: Logger
+    private var begun = ContinuousClock.now
+    private var logged = 0
+    private var keptBack = 0
 
     init(logger: Logger) {
         self.logger = logger
@@ -13,11 +20,25 @@ final class NoticeLogger {
         let level = Self.level(ofSeverity: diagnosticField(result, .severity))
         guard level >= logger.logLevel else { return }
         var metadata: Logger.Metadata = [:]
+        guard isAllowed(&metadata) else { return }
         metadata["sqlstate"] = diagnosticField(result, .sqlState).map { .string($0) }
         metadata["detail"] = diagnosticField(result, .detail).map { .string($0) }
         metadata["hint"] = diagnosticField(result, .hint).map { .string($0) }
         let message = diagnosticField(result, .message) ?? trimmed(String(cString: PQresultErrorMessage(result)))
         logger.log(level: level, "\(message)", metadata: metadata)
+    }
+
+    /// Counts a notice. The first one that is logged after others were kept back says how many.
+    private func isAllowed(_ metadata: inout Logger.Metadata) -> Bool {
+        if begun.duration(to: .now) >= Self.interval { (begun, logged) = (.now, 0) }
+        guard logged < Self.most else {
+            keptBack += 1
+            return false
+        }
+        logged += 1
+        if keptBack > 0 { metadata["kept_back"] = .stringConvertible(keptBack) }
+        keptBack = 0
+        return true
     }
 
     /// `severity` is the untranslated field, such as `WARNING`.

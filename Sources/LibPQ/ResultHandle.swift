@@ -28,8 +28,16 @@ final class ResultHandle: @unchecked Sendable {
     }
 }
 
+/// A message of the server may have hundreds of megabytes, where a function of the user's raised it. No more than its beginning is
+/// of use.
+private let longestDiagnosticField = 10_000
+
 func diagnosticField(_ result: OpaquePointer, _ field: DiagnosticField) -> String? {
-    PQresultErrorField(result, Int32(field.rawValue)).map { String(cString: $0) }
+    guard let text = PQresultErrorField(result, Int32(field.rawValue)) else { return nil }
+    let isShort = (0...longestDiagnosticField).contains { text[$0] == 0 }
+    guard !isShort else { return String(cString: text) }
+    let beginning = UnsafeBufferPointer(start: text, count: longestDiagnosticField)
+    return String(decoding: beginning.lazy.map(UInt8.init(bitPattern:)), as: UTF8.self) + "… (cut off)"
 }
 
 /// The error of a result. An error without a SQLSTATE comes from libpq itself and concerns the connection.
@@ -37,13 +45,16 @@ private func serverError(_ result: OpaquePointer) -> PostgresError {
     func field(_ field: DiagnosticField) -> String? { diagnosticField(result, field) }
     let sqlState = field(.sqlState).map(SQLState.init(rawValue:))
     let message = field(.message) ?? trimmed(String(cString: PQresultErrorMessage(result)))
+    // The server closes the connection after such an error, although libpq may not have noticed yet.
+    let endsSession = ["FATAL", "PANIC"].contains(field(.severity))
     return PostgresError(
         fields: .init(
-            code: sqlState == nil ? .protocolMisuse : .server, message: message, sqlState: sqlState,
+            code: sqlState == nil ? .protocolMisuse : endsSession ? .connectionLost : .server, message: message,
+            sqlState: sqlState,
             detail: field(.detail), hint: field(.hint), position: field(.position).flatMap { Int($0) },
             internalPosition: field(.internalPosition).flatMap { Int($0) }, internalQuery: field(.internalQuery),
             context: field(.context), schema: field(.schema), table: field(.table), column: field(.column),
-            constraint: field(.constraint), sourceFunction: field(.sourceFunction)))
+            constraint: field(.constraint), sourceFunction: field(.sourceFunction), isConnectionLost: endsSession))
 }
 
 /// Removes the line breaks and spaces at the end of libpq's messages.

@@ -26,6 +26,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 extension SQLState {
     package static let protocolViolation = SQLState(rawValue: "08P01")
     package static let featureNotSupported = SQLState(rawValue: "0A000")
+    /// The SQL standard's state for a trigger that does something forbidden. PostgreSQL itself does not use it.
+    package static let triggeredActionException = SQLState(rawValue: "09000")
     package static let characterNotInRepertoire = SQLState(rawValue: "22021")
     package static let invalidTextRepresentation = SQLState(rawValue: "22P02")
     package static let notNullViolation = SQLState(rawValue: "23502")
@@ -45,6 +47,7 @@ extension SQLState {
     package static let undefinedColumn = SQLState(rawValue: "42703")
     package static let undefinedFunction = SQLState(rawValue: "42883")
     package static let undefinedTable = SQLState(rawValue: "42P01")
+    package static let duplicatePreparedStatement = SQLState(rawValue: "42P05")
     package static let duplicateTable = SQLState(rawValue: "42P07")
     package static let invalidSchemaName = SQLState(rawValue: "3F000")
     package static let duplicateDatabase = SQLState(rawValue: "42P04")

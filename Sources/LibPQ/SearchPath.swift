@@ -10,8 +10,21 @@ package enum SearchPath {
     /// `pg_catalog` isn't moved to the front, because new objects are created in the schema that is named first. In its old
     /// place the path gets `""`, a schema that can't exist. The literals contain no backslash, because a setting can change
     /// the meaning of a backslash.
-    package static let putSystemCatalogFirst: SQL = """
-        pg_catalog.set_config('search_path', pg_catalog.regexp_replace(pg_catalog.current_setting('search_path'), \
-        '(?<=^|,)[[:space:]]*("pg_catalog"|pg_catalog)[[:space:]]*(?=,|$)', '""', 'gi'), true)
+    package static let putSystemCatalogFirst: SQL = "pg_catalog.set_config('search_path', \(without(["pg_catalog"])), true)"
+
+    /// The same, and temporary objects are searched last. Unless the path names `pg_temp`, the server looks for types and
+    /// tables there first: a user's trigger that creates a temporary table called `text` would change what `text` means in
+    /// the rest of the session.
+    static let putSystemCatalogFirstAndTemporaryLast: SQL = """
+        pg_catalog.set_config('search_path', pg_catalog.concat(\
+        pg_catalog.regexp_replace(\(without(["pg_catalog", "pg_temp"])), '^[[:space:]]*$', '""'), ', pg_temp'), true)
         """
+
+    private static func without(_ schemas: [String]) -> SQL {
+        let names = SQL(unsafeRaw: schemas.map { #""\#($0)"|\#($0)"# }.joined(separator: "|"))
+        return """
+            pg_catalog.regexp_replace(pg_catalog.current_setting('search_path'), \
+            '(?<=^|,)[[:space:]]*(\(names))[[:space:]]*(?=,|$)', '""', 'gi')
+            """
+    }
 }

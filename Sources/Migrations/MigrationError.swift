@@ -123,7 +123,7 @@ extension MigrationError: CustomStringConvertible {
                 "Schema brocot has objects of a role that the current role is not a member of:",
                 """
                 Their owner could run any statement with your rights. If you don't know the owner, drop these objects. If you trust \
-                the owner, migrate as that role, or grant it to the present one.
+                the owner, log in as that role, or grant it to the present one.
                 """
             )
         return "\(reason)\n\(list.joined(separator: "\n"))\n\(advice) Nothing was changed."
@@ -138,7 +138,7 @@ extension MigrationError: CustomStringConvertible {
             }
         return """
             A lock is held\(holder), and was not released within \(waited.formatted). Another migration may be \
-            running: see pg_stat_activity, and try again or raise --lock-timeout.
+            running: see pg_stat_activity and pg_prepared_xacts, and try again or raise --lock-timeout.
             """
     }
 }

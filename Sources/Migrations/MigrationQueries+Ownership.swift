@@ -3,13 +3,21 @@ internal import LibPQ
 /// Queries for the objects in schema `brocot` and their owners. They read only the system catalogs, so no code of the
 /// checked objects runs.
 extension MigrationQueries {
+    /// The other roles whose code the current role is ready to run.
+    enum Trust {
+        /// No other role, except superusers and roles that were granted to the current one. For migrations.
+        case nobody
+        /// The same for a superuser; another role trusts all owners, because only they can have given it its rights.
+        case ownersUnlessSuperuser
+    }
+
     /// The objects because of which the current role must not migrate, with their owners.
     ///
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
     /// the current role, a role that it is a member of, or a superuser. `pg_has_role` can't check that, because it is always
-    /// true for a superuser. A trigger on the history belongs to the owner of its function. Before the first migration the
+    /// true for a superuser. A trigger belongs to the owner of its function. Before the first migration the
     /// schema must be empty; its own owner does not matter then.
-    static func foreignObjects(isFirstRun: Bool) -> String {
+    static func foreignObjects(trusting trust: Trust = .nobody, isFirstRun: Bool) -> String {
         """
         WITH RECURSIVE granted AS (
             SELECT role.oid FROM pg_roles AS role WHERE role.rolname = current_user
@@ -49,7 +57,7 @@ extension MigrationQueries {
             UNION ALL
             SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
             FROM pg_trigger
-            JOIN pg_class ON pg_class.oid = tgrelid AND relname = 'schema_migrations'
+            JOIN pg_class ON pg_class.oid = tgrelid
             JOIN pg_proc ON pg_proc.oid = tgfoid
             WHERE NOT tgisinternal
         )
@@ -62,6 +70,7 @@ extension MigrationQueries {
         WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
             AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
                 AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
+            AND \(trust == .nobody ? "true" : "(SELECT rolsuper FROM pg_roles WHERE rolname = current_user)")
         ORDER BY object.catalog <> 'pg_namespace'::regclass, name
         """
     }
@@ -80,7 +89,7 @@ extension MigrationQueries {
             IF found IS NOT NULL THEN
                 RAISE EXCEPTION 'schema brocot is not only of this role: %', found
                     USING ERRCODE = 'object_not_in_prerequisite_state',
-                          HINT = 'Drop what is not yours. The schema of a role that you trust is migrated as that role.';
+                          HINT = 'Drop what is not yours. Log in as the role that owns the schema, or grant it to this one, if you trust it.';
             END IF;
         END
         $$;

@@ -28,11 +28,11 @@ enum MigrationQueries {
     /// Tries to take the lock without waiting, so that the program can report how long it has been waiting and for whom.
     static let tryLock: SQL = "SELECT pg_try_advisory_xact_lock(\(lockKey))"
 
-    /// The sessions that have the lock. `objsubid` 1 marks a lock with one bigint key; `classid` and `objid` are its halves.
+    /// The sessions that have the lock; a prepared transaction has none. `objsubid` 1 marks a lock with one bigint key; `classid` and `objid` are its halves.
     static let lockHolders: SQL = """
         SELECT l.pid
         FROM pg_locks AS l
-        WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+        WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted AND l.pid IS NOT NULL
             AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
             AND l.classid::bigint = \(lockKey >> 32) AND l.objid::bigint = \(lockKey & 0xFFFF_FFFF)
         """

@@ -17,29 +17,45 @@ package struct Migrator: Sendable {
         self.lockTimeout = lockTimeout
     }
 
-    /// Compares the set with the database. It only reads.
+    /// Compares the set with the database. It only reads. A superuser reads nothing if the schema has objects of owners whom it
+    /// does not trust: even reading a table can run code of its owner.
     ///
-    /// - Throws: ``MigrationError/database(_:)``.
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
     package func status() async throws(MigrationError) -> MigrationStatus {
-        try await status { _ in }
+        try await status(trusting: .ownersUnlessSuperuser)
     }
 
-    /// The same as ``status()``, but checks first that the owners of the schema's objects are trusted: even reading a table
-    /// can run code of its owner.
+    /// The same as ``status()``, but no role trusts other owners.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
     func trustedStatus() async throws(MigrationError) -> MigrationStatus {
-        try await status { connection throws in try Self.refuseForeignObjects(on: connection) }
+        try await status(trusting: .nobody)
+    }
+
+    /// Makes sure that what this connection does next runs no code with the rights of a superuser that belongs to another role.
+    ///
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
+    package func refuseForeignObjectsAsSuperuser() async throws(MigrationError) {
+        do {
+            try await connection.run { connection throws in
+                try connection.transaction(.repeatableReadOnly, settings: [("search_path", "pg_catalog")]) {
+                    connection throws in
+                    try Self.refuseForeignObjects(trusting: .ownersUnlessSuperuser, on: connection)
+                }
+            }
+        } catch {
+            throw MigrationError(caught: error)
+        }
     }
 
     private func status(
-        after check: @escaping @Sendable (isolated Connection) throws -> Void
+        trusting trust: MigrationQueries.Trust
     ) async throws(MigrationError) -> MigrationStatus {
         do {
             return try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly, settings: [("search_path", "pg_catalog")]) {
                     connection throws in
-                    try check(connection)
+                    try Self.refuseForeignObjects(trusting: trust, on: connection)
                     return try Self.readStatus(of: connection, set)
                 }
             }
@@ -136,7 +152,7 @@ package struct Migrator: Sendable {
                     }
                     // The schema is created before its owner is checked, so that no other role can create it in between.
                     try connection.execute(script: MigrationQueries.createSchema)
-                    try Self.refuseForeignObjects(on: connection)
+                    try Self.refuseForeignObjects(trusting: .nobody, on: connection)
                     let status = try Self.readStatus(of: connection, set)
                     guard try status.isBehind() else { return .nothingPending }
                     willApply(status.pending[0])
@@ -152,7 +168,7 @@ package struct Migrator: Sendable {
         _ migration: Migration, of status: MigrationStatus, on connection: isolated Connection
     ) throws -> AppliedMigration {
         if status.state == .missing {
-            try Self.refuseForeignObjects(on: connection, isFirstRun: true)
+            try Self.refuseForeignObjects(trusting: .nobody, isFirstRun: true, on: connection)
             try connection.execute(script: MigrationQueries.createHistory)
         }
         try migration.run(on: connection)
@@ -160,8 +176,11 @@ package struct Migrator: Sendable {
         return try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single())
     }
 
-    private static func refuseForeignObjects(on connection: isolated Connection, isFirstRun: Bool = false) throws {
-        let objects = try connection.query(SQL(unsafeRaw: MigrationQueries.foreignObjects(isFirstRun: isFirstRun)))
+    private static func refuseForeignObjects(
+        trusting trust: MigrationQueries.Trust, isFirstRun: Bool = false, on connection: isolated Connection
+    ) throws {
+        let statement = MigrationQueries.foreignObjects(trusting: trust, isFirstRun: isFirstRun)
+        let objects = try connection.query(SQL(unsafeRaw: statement))
             .map { row throws(PostgresError) in ForeignObject(name: try row.decode(0), owner: try row.decode(1)) }
         if !objects.isEmpty { throw MigrationError.foreignObjects(objects, isFirstRun: isFirstRun) }
     }

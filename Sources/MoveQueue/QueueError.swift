@@ -9,7 +9,7 @@ package enum QueueError: Error, Sendable {
     case countsDiffer(decided: Int, deleted: Int, logged: Int)
     /// A request contains values that the queue's own constraints should have refused.
     case unreadableRequest(id: Int64)
-    /// A trigger has changed the role, or made the transaction read-only.
+    /// A trigger has changed the role or the client's encoding, or made the transaction read-only.
     case settingsChanged
 
     /// The error of the database, if the database caused it.
@@ -34,18 +34,17 @@ package enum QueueError: Error, Sendable {
         return ["53", "57", "58"].contains(state.classCode) && state != .queryCanceled
     }
 
+    package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
+
     /// The error as it is written to the log of requests.
     var refusal: Refusal {
         switch self {
         case .database(let error), .ordering(.database(let error)):
             Refusal(message: error.message, sqlState: error.sqlState?.rawValue)
         case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged:
-            Refusal(message: "\(self)", sqlState: Self.triggeredActionException)
+            Refusal(message: "\(self)", sqlState: SQLState.triggeredActionException.rawValue)
         }
     }
-
-    /// The SQLSTATE of the SQL standard for a trigger that does something forbidden. PostgreSQL itself does not use it.
-    private static let triggeredActionException = "09000"
 
     /// Converts an error that a transaction threw.
     init(_ error: any Error) {
@@ -94,7 +93,7 @@ extension QueueError: CustomStringConvertible {
         case .unreadableRequest(let id):
             "request \(id) can't be read: the constraints of brocot.move_requests were changed; restore them"
         case .settingsChanged:
-            "a trigger changes the role, or makes the transaction read-only"
+            "a trigger changes the role or client_encoding, or makes the transaction read-only"
         }
     }
 }

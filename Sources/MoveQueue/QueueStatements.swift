@@ -226,14 +226,18 @@ enum QueueStatements {
         SELECT setting::pg_catalog.int8 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout'
         """
 
-    /// The role, and whether the transaction only reads.
-    static let transactionSettings: SQL =
-        "SELECT pg_catalog.current_setting('role'), pg_catalog.current_setting('transaction_read_only')"
+    /// Settings that a trigger must not change: the role, whether the transaction only reads, and how text is encoded.
+    static let transactionSettings: SQL = "SELECT \(settings)"
 
     /// Whether they are still these.
-    static func areTransactionSettings(_ settings: [String]) -> SQL {
-        "SELECT ARRAY[pg_catalog.current_setting('role'), pg_catalog.current_setting('transaction_read_only')] = \(settings)"
+    static func areTransactionSettings(_ values: [String]) -> SQL {
+        "SELECT \(settings) = \(values)"
     }
+
+    private static let settings: SQL = """
+        ARRAY[pg_catalog.current_setting('role'), pg_catalog.current_setting('transaction_read_only'),
+            pg_catalog.current_setting('client_encoding')]
+        """
 
     /// For the trial of each list's writes: a trigger that waits for a lock holds up all lists.
     static let trialSettings: SQL = "SET LOCAL lock_timeout = '20ms'"

@@ -8,11 +8,17 @@ package struct QueueWorker: Sendable {
     private var round: WorkerRound
     private(set) var reading: QueueReading
 
-    package init(_ configuration: QueueConfiguration = QueueConfiguration()) {
+    /// `postponed` are the lists that an earlier worker left out.
+    package init(
+        _ configuration: QueueConfiguration = QueueConfiguration(), postponed: PostponedLists = PostponedLists()
+    ) {
         self.configuration = configuration
-        round = WorkerRound(configuration)
+        round = WorkerRound(configuration, postponed: postponed)
         reading = QueueReading(configuration)
     }
+
+    /// The lists that are left out for a while. That is worth knowing also on another connection: one of them may have ended this one.
+    package var postponed: PostponedLists { round.postponed }
 
     /// Makes the next batches a part of their usual size.
     package mutating func take(_ share: BatchShare) { round.take(share) }
@@ -81,7 +87,7 @@ package struct QueueWorker: Sendable {
                 try transaction.run(batch.scope, progress, postponed: batch.postponed, on: connection)
             }
         } catch {
-            round.noteFailure(of: error.lists, at: .now)
+            round.noteFailure(of: error.lists, isCostly: error.error.isConnectionLost, at: .now)
             throw error
         }
     }

@@ -1,40 +1,23 @@
 import LibPQ
 
-/// The session that has the retention lock. This lock lets one daemon at a time delete old rows of the log. Any role of the
-/// database can take it.
-package struct RetentionLock: Hashable, Sendable {
-    /// The process id of the session that has the lock.
-    package let process: Int32
-    /// The virtual transaction id, as `pg_locks` shows it.
-    package let transaction: String
-    /// The session's `application_name`. Empty if the role may not read it.
-    package let application: String
-
-    package init(process: Int32, transaction: String, application: String) {
-        self.process = process
-        self.transaction = transaction
-        self.application = application
-    }
-
+/// The lock that lets one daemon at a time delete old rows of the log. Any role of the database can take it.
+package enum RetentionLock {
     /// The lock's 64-bit key.
     static let key: SQL = "pg_catalog.hashtextextended('brocot.move_log retention', 0)"
 
-    /// - Returns: The session; nil if no session has the lock.
+    /// - Returns: Who has the lock; nil if nobody has it.
     /// - Throws: An error of the server or the connection.
-    package static func find(on connection: Connection) async throws(PostgresError) -> RetentionLock? {
+    package static func find(on connection: Connection) async throws(PostgresError) -> LockHolder? {
         let rows = try await connection.run { connection throws(PostgresError) in
             try connection.transaction { connection throws(PostgresError) in try connection.query(statement) }
         }
         guard let row = rows.first else { return nil }
-        return RetentionLock(
-            process: try row.decode(0), transaction: try row.decode(1),
-            application: try row.decode(2, as: String?.self) ?? "")
+        return try LockHolder(row, from: 0)
     }
 
     private static let statement: SQL = """
-        SELECT holder.pid, holder.virtualtransaction, session.application_name
+        SELECT \(LockHolder.columns)
         FROM pg_catalog.pg_locks AS holder
-        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
         WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
             AND ((holder.classid::bigint << 32) | holder.objid::bigint) = \(key)
             AND holder.database = (
@@ -44,14 +27,24 @@ package struct RetentionLock: Hashable, Sendable {
 
 /// The log can't be pruned, because one transaction or session keeps the lock.
 package struct RetentionLockHeld: Error, CustomStringConvertible {
-    package let holder: RetentionLock
+    package let holder: LockHolder
 
-    package init(holder: RetentionLock) { self.holder = holder }
+    package init(holder: LockHolder) { self.holder = holder }
 
     package var description: String {
-        """
-        process \(holder.process)\(holder.application.isEmpty ? "" : " (\(holder.application))") has had the lock for deleting old \
-        rows since the last attempt. See pg_stat_activity, and end that session with pg_terminate_backend(\(holder.process))
-        """
+        let (name, advice) =
+            switch holder.owner {
+            case .session(let process):
+                (
+                    "process \(process)\(holder.application.isEmpty ? "" : " (\(holder.application))")",
+                    "See pg_stat_activity, and end that session with pg_terminate_backend(\(process))"
+                )
+            case .prepared(let name):
+                (
+                    "prepared transaction '\(name ?? "")'",
+                    "See pg_prepared_xacts, and end it with COMMIT PREPARED or ROLLBACK PREPARED"
+                )
+            }
+        return "\(name) has had the lock for deleting old rows since the last attempt. \(advice)"
     }
 }

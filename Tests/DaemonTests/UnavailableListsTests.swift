@@ -11,7 +11,7 @@ struct UnavailableListsTests {
 
     /// Misses the list once a second, and returns the seconds at which a report comes.
     private func reports(
-        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> ListLockHolder?
+        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> LockHolder?
     ) -> [Int] {
         var unavailable = UnavailableLists()
         var reports: [Int] = []
@@ -26,11 +26,11 @@ struct UnavailableListsTests {
     }
 
     @Test("after 30 s, and then every 5 minutes") func sameTransaction() {
-        #expect(reports(for: 400) { _ in .init(process: 7, transaction: "3/9", application: "psql") } == [30, 330])
+        #expect(reports(for: 400) { _ in .init(owner: .session(7), transaction: "3/9", application: "psql") } == [30, 330])
     }
 
     @Test("not where its transactions follow each other, as those of a busy worker do") func otherTransactions() {
-        #expect(reports(for: 400) { .init(process: 7, transaction: "3/\($0)", application: "psql") }.isEmpty)
+        #expect(reports(for: 400) { .init(owner: .session(7), transaction: "3/\($0)", application: "psql") }.isEmpty)
     }
 
     @Test("not where nobody has it by the time of looking") func nobody() {
@@ -40,12 +40,12 @@ struct UnavailableListsTests {
     @Test("not where it is free at most looks, and a worker has it for a moment at another") func aMoment() {
         #expect(
             reports(for: 400) { second in
-                second % 50 == 0 ? .init(process: 7, transaction: "3/\(second)", application: "brocot") : nil
+                second % 50 == 0 ? .init(owner: .session(7), transaction: "3/\(second)", application: "brocot") : nil
             }.isEmpty)
     }
 
     @Test("not when it was to be had since") func available() {
-        let holder = ListLockHolder(process: 7, transaction: "3/9", application: "psql")
+        let holder = LockHolder(owner: .session(7), transaction: "3/9", application: "psql")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
     }
 }

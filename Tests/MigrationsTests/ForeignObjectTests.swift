@@ -52,6 +52,7 @@ struct ForeignObjectTests {
             let migrator = Migrator(connection: owner)
             _ = try await refusal { try await migrator.up() }
             _ = try await refusal { try await migrator.verify() }
+            _ = try await refusal { try await migrator.status() }
             try await expectNothingHappened(role, owner)
         }
     }
@@ -80,6 +81,46 @@ struct ForeignObjectTests {
             #expect(try await Migrator(connection: owner).up().count == MigrationSet.embedded.latestVersion)
             #expect(try await Migrator(connection: owner).up().isEmpty)
             try await owner.execute("RESET ROLE")
+        }
+    }
+
+    @Test("between two migrations, no trigger of another role's runs with the rights of whoever migrates")
+    func triggerBetweenMigrations() async throws {
+        try await withRole { role, owner in
+            let all = MigrationSet.embedded.migrations
+            let files = all.dropLast().map { (name: String($0.path.split(separator: "/").last ?? ""), text: $0.sql) }
+            let behind = try MigrationSet(files: files, directory: "migrations")
+            _ = try await Migrator(connection: owner, set: behind).up()
+            try await owner.execute(
+                script: """
+                    GRANT USAGE ON SCHEMA brocot TO \(role); GRANT TRIGGER ON brocot.ordered_tables TO \(role);
+                    SET ROLE \(role);
+                    CREATE FUNCTION pg_temp.take_over() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
+                    CREATE TRIGGER take_over BEFORE UPDATE ON brocot.ordered_tables
+                        FOR EACH ROW EXECUTE FUNCTION pg_temp.take_over();
+                    RESET ROLE;
+                    """)
+            let (objects, _) = try await refusal { try await Migrator(connection: owner).up() }
+            #expect(objects == [ForeignObject(name: "trigger take_over on brocot.ordered_tables", owner: role)])
+            let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
+            #expect(try !isSuperuser.decode(0, as: Bool.self))
+        }
+    }
+
+    @Test("a plain role trusts the owner that gave it its rights: it may look at the version")
+    func statusOfPlainRole() async throws {
+        try await withRole { role, owner in
+            _ = try await Migrator(connection: owner).up()
+            try await owner.execute(
+                script: """
+                    CREATE ROLE \(role)_plain; ALTER SCHEMA brocot OWNER TO \(role);
+                    ALTER TABLE brocot.schema_migrations OWNER TO \(role);
+                    GRANT USAGE ON SCHEMA brocot TO \(role)_plain; GRANT SELECT ON brocot.schema_migrations TO \(role)_plain;
+                    SET ROLE \(role)_plain;
+                    """)
+            #expect(try await Migrator(connection: owner).status().state == .current)
+            try await owner.execute(script: "RESET ROLE; DROP OWNED BY \(role)_plain; DROP ROLE \(role)_plain")
         }
     }
 
@@ -113,6 +154,15 @@ struct ForeignObjectTests {
                     FOR EACH ROW EXECUTE FUNCTION pg_temp.take_over()
                 """,
                 "trigger mine on brocot.schema_migrations"
+            ),
+            (
+                "GRANT USAGE ON SCHEMA brocot TO ROLE; GRANT TRIGGER ON brocot.items TO ROLE",
+                """
+                CREATE FUNCTION pg_temp.take_over() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+                CREATE TRIGGER mine BEFORE UPDATE ON brocot.items
+                    FOR EACH ROW EXECUTE FUNCTION pg_temp.take_over()
+                """,
+                "trigger mine on brocot.items"
             ),
         ])
     func addedLater(grant: String, statement: String, name: String) async throws {

@@ -30,6 +30,31 @@ struct MisbehavingTriggerTests {
         ("NEW.rank_num := 77; NEW.rank_den := 1", "09000"),
         ("PERFORM set_config('role', 'nobody', true)", "09000"),
         ("PERFORM set_config('transaction_read_only', 'on', true)", "09000"),
+        ("PERFORM set_config('client_encoding', 'LATIN1', true)", "09000"),
+        ("PERFORM set_config('client_encoding', 'LATIN1', false)", "09000"),
+    ]
+
+    /// What a trigger may leave behind in the session.
+    private static let leftovers = [
+        "EXECUTE 'DEALLOCATE ALL'",
+        """
+        FOR number IN 1 .. 40 LOOP
+            IF NOT EXISTS (SELECT FROM pg_prepared_statements WHERE name = 'libpq_statement_' || number) THEN
+                EXECUTE format('PREPARE libpq_statement_%s AS SELECT', number);
+            END IF;
+        END LOOP
+        """,
+        "EXECUTE 'CREATE TEMPORARY TABLE IF NOT EXISTS text ()'",
+        "EXECUTE 'CREATE TEMPORARY TABLE IF NOT EXISTS unnest ()'; EXECUTE 'CREATE TEMPORARY TABLE IF NOT EXISTS move_requests ()'",
+        "EXECUTE 'LISTEN flood'; PERFORM pg_notify('flood', repeat('x', 7000) || n) FROM generate_series(1, 1000) AS n",
+        """
+        PERFORM set_config('row_security', 'on', false), set_config('statement_timeout', '1', false),
+            set_config('datestyle', 'German', false), set_config('search_path', 'nowhere', false),
+            set_config('array_nulls', 'off', false), set_config('standard_conforming_strings', 'off', false),
+            set_config('default_transaction_isolation', 'serializable', false),
+            set_config('default_transaction_read_only', 'on', false), set_config('lock_timeout', '1', false),
+            set_config('transform_null_equals', 'on', false), set_config('quote_all_identifiers', 'on', false)
+        """,
     ]
 
     private func place(_ item: String, in list: String) -> Move {
@@ -66,6 +91,29 @@ struct MisbehavingTriggerTests {
         let log = try await fixture.connection.query("SELECT sqlstate FROM brocot.move_log WHERE id = \(ids[6])")
         #expect(try log.single().decode(0, as: String.self) == state)
         #expect(try await fixture.lists(of: "cards", list: "board", item: "card")["l7"] == ["27"])
+    }
+
+    @Test("what it leaves behind in the session harms nobody", arguments: leftovers)
+    func leftBehind(trigger: String) async throws {
+        let fixture = try await fixture(trigger)
+        let session = try await TestDatabase.current.connect()
+        var worker = QueueWorker()
+        for round in 1...3 {
+            let moves = (1...40).map { place("\($0)", in: "l\($0 % 20)") }
+            let inItems = ["ä", "e\u{301}"].map {
+                Move(list: ListIdentifier("r\(round)"), items: [$0], action: .place(.last, from: nil))
+            }
+            try await fixture.enqueue(moves + inItems)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {
+                try #require(.now < deadline, "requests are pending after a minute")
+                _ = try? await worker.runBatch(on: session)
+            }
+        }
+        #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
+        let items = try await fixture.connection.query(
+            "SELECT DISTINCT encode(convert_to(item, 'UTF8'), 'hex') FROM brocot.items ORDER BY 1")
+        #expect(try items.map { try $0.decode(0, as: String.self) } == ["65cc81", "c3a4"])
     }
 
     @Test("on_poison = hold holds its list, and release with reject lets it go on")

@@ -123,4 +123,96 @@ struct ApplyPendingTests {
         #expect(decided == 60)
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome = 'applied'").count == 60)
     }
+
+    /// What a trigger does with rows of bad boards, and what the log says of the request: as a daemon's log would.
+    private static let triggers =
+        [
+            "08006", "0A000", "25006", "40001", "40P01", "42501", "42704", "53100", "55000", "55P03", "57014", "58030", "XX000",
+            "RK004",
+        ].map { ("RAISE EXCEPTION 'no' USING ERRCODE = '\($0)'", $0) } + [
+            ("PERFORM missing_function(1)", "42883"), ("PERFORM 1 / 0", "22012"), ("PERFORM brocot.move_now('x', '1', at => -1)", "22023"),
+            ("RETURN NULL", "55000"), ("RETURN OLD", "55000"), ("NEW.board := 'elsewhere'", "55000"),
+            ("NEW.rank := 77; NEW.rank_num := 77", "55000"),
+        ]
+
+    private func fillCards(_ trigger: String, _ connection: Connection) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card));
+                CREATE UNIQUE INDEX brocot_cards ON cards (board, rank);
+                INSERT INTO cards SELECT board, n::text, n, 1, n FROM unnest('{bad,good}'::text[]) AS board, generate_series(1, 3) AS n;
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                SELECT brocot.make_place_functions('public.cards');
+                CREATE FUNCTION misbehave() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN IF OLD.board = 'bad' THEN \(trigger); END IF; RETURN NEW; END $$;
+                CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION misbehave();
+                """)
+    }
+
+    @Test("of which a trigger refuses one, whatever it raises: the one is rejected, and the others are applied", arguments: triggers)
+    func misbehavingTrigger(trigger: String, state: String) async throws {
+        let connection = try await connect()
+        try await fillCards(trigger, connection)
+        try await connection.execute(
+            script: """
+                SELECT brocot.move(board, '3', first => true, ordered_table => 'public.cards') FROM unnest('{bad,good}'::text[]) AS board;
+                -- Who calls from a function of their own is not the trigger.
+                SET search_path = brocot, public;
+                DO $$ BEGIN PERFORM apply_pending(); END $$;
+                """)
+        let rows = try await connection.query("SELECT concat_ws(' ', list, error_code, sqlstate) FROM brocot.move_log ORDER BY id")
+        #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed \(state)", "good"])
+    }
+
+    @Test("what is nobody's fault undoes the whole call, also in a function of the caller's")
+    func environment() async throws {
+        let connection = try await connect()
+        try await fillCards("PERFORM FROM taken FOR UPDATE NOWAIT", connection)
+        let holder = try await connect()
+        try await holder.execute(script: "CREATE TABLE taken (number bigint); INSERT INTO taken VALUES (1)")
+        try await holder.execute(script: "BEGIN; SELECT FROM taken FOR UPDATE")
+        try await connection.execute(
+            script: """
+                SELECT brocot.move(board, '3', first => true, ordered_table => 'public.cards') FROM unnest('{bad,good}'::text[]) AS board;
+                CREATE FUNCTION callers() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN brocot.apply_pending(); END $$;
+                """)
+        let error = await #expect(throws: PostgresError.self) { try await connection.execute("SELECT callers()") }
+        #expect(error?.sqlState == .lockNotAvailable)
+        try await holder.execute(script: "COMMIT")
+        try await connection.execute(script: "DROP TRIGGER misbehave ON cards; CREATE ROLE lacking_\(TestDatabase.current.name)")
+        let lacking = try await connect()
+        try await lacking.execute(
+            script: """
+                GRANT USAGE ON SCHEMA brocot TO lacking_\(TestDatabase.current.name);
+                GRANT SELECT ON ALL TABLES IN SCHEMA brocot, public TO lacking_\(TestDatabase.current.name);
+                SET ROLE lacking_\(TestDatabase.current.name);
+                """)
+        let refusal = await #expect(throws: PostgresError.self) { try await lacking.execute("SELECT callers()") }
+        #expect(refusal?.sqlState == .insufficientPrivilege)
+        #expect(try await pending(connection) == 2)
+        try await lacking.execute(
+            script: """
+                RESET ROLE; DROP OWNED BY lacking_\(TestDatabase.current.name); DROP ROLE lacking_\(TestDatabase.current.name)
+                """)
+    }
+
+    @Test(
+        "a move at once is an error, too, where a trigger keeps rows from being written as asked",
+        arguments: ["RETURN NULL", "RETURN OLD", "NEW.board := 'elsewhere'", "NEW.rank := 77; NEW.rank_num := 77"],
+        [
+            "move_now('bad', '3', first => true, ", "move_now('bad', '3', at => 1, ", "move_items_now('bad', '{3,2}'::text[], first => true, ",
+            "move_now('new', '3', first => true, from_list => 'bad', ", "remove_now('bad', '3', ",
+        ])
+    func atOnce(trigger: String, call: String) async throws {
+        let connection = try await connect()
+        try await fillCards(trigger, connection)
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(script: "SELECT brocot.\(call)ordered_table => 'public.cards')")
+        }
+        #expect(["55000", "23505", "RK005"].contains(error?.sqlState?.rawValue), "\(String(describing: error))")
+        let cards = try await connection.query("SELECT string_agg(board || card, ',' ORDER BY board, rank) FROM cards").single()
+        #expect(try cards.decode(0, as: String.self) == "bad1,bad2,bad3,good1,good2,good3")
+    }
 }

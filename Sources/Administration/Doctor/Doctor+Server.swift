@@ -22,7 +22,13 @@ extension Doctor {
             guard let row = try connection.query(DoctorStatements.retentionLockHolder).first else {
                 return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
             }
-            let (process, user) = (try row.decode(0, as: Int32.self), try row.decode(1, as: String.self))
+            guard let process = try row.decode(0, as: Int32?.self) else {
+                return .warning(
+                    "retention",
+                    "a prepared transaction has the lock for deleting old rows of the log, which grows meanwhile",
+                    advice: "See pg_prepared_xacts. End it: COMMIT PREPARED or ROLLBACK PREPARED.")
+            }
+            let user = try row.decode(1, as: String?.self) ?? "unknown"
             return .warning(
                 "retention",
                 "process \(process) of user \(user) has the lock for deleting old rows of the log, which grows meanwhile",

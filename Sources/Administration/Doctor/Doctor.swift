@@ -143,6 +143,10 @@ package struct Doctor: Sendable {
         do throws(MigrationError) {
             return Self.finding(of: try await Migrator(connection: connection).status())
         } catch {
+            if case .foreignObjects = error {
+                return .failure(
+                    "schema", "\(error)", advice: "Run brocot doctor as the owner of schema brocot, or as the daemon's role.")
+            }
             let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
             return .failure(
                 "schema", "could not be checked: \(error)",

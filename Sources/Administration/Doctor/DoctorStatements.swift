@@ -178,18 +178,18 @@ enum DoctorStatements {
         """
     }
 
-    /// The session that keeps the retention lock. A daemon has this lock only for moments. PostgreSQL does not show how long a
-    /// session has had a lock.
+    /// The session that keeps the retention lock; a prepared transaction that does so belongs to none. A daemon has this lock only
+    /// for moments. PostgreSQL does not show how long a session has had a lock.
     static let retentionLockHolder: SQL = """
         SELECT holder.pid, session.usename::text
         FROM pg_catalog.pg_locks AS holder
-        JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
+        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
         WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
             AND ((holder.classid::bigint << 32) | holder.objid::bigint)
                 = pg_catalog.hashtextextended('brocot.move_log retention', 0)
             AND holder.database = (
                 SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
-            AND (session.usename <> CURRENT_USER OR session.state = 'idle'
+            AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
                 OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
         """
 

@@ -21,8 +21,9 @@ struct Course {
     /// The failure, with the lists that may contain the cause.
     func failure(_ error: QueueError) -> BatchFailure {
         if case .unreadableRequest = error { return BatchFailure(error, lists: locked) }
-        // A single list is named in any case, so that it can be postponed.
-        guard stage == .applying, !error.mayPassWithSmallerBatch || locked.count == 1 else {
+        // A single list is named in any case, so that it can be postponed. If the connection broke, a user's trigger may have ended
+        // the session.
+        guard stage == .applying, !error.mayPassWithSmallerBatch || error.isConnectionLost || locked.count == 1 else {
             return BatchFailure(error)
         }
         return BatchFailure(error, lists: locked)

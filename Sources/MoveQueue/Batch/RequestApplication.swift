@@ -169,8 +169,7 @@ struct RequestApplication {
     /// The settings that a user's trigger might change so that Brocot's own statements fail.
     private func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
         do throws(PostgresError) {
-            let row = try connection.query(QueueStatements.transactionSettings).single()
-            return [try row.decode(0), try row.decode(1)]
+            return try connection.query(QueueStatements.transactionSettings).single().decode(0)
         } catch {
             throw .database(error)
         }

@@ -53,19 +53,24 @@ package struct PostponedLists: Sendable {
     }
 
     /// Records that a batch with these lists failed. A single list is the cause; of several lists, the cause is not known.
-    package mutating func noteFailure(of lists: [ListIdentifier], at now: ContinuousClock.Instant) {
-        guard lists.count == 1 else { return noteSuspicion(of: lists, at: now) }
+    package mutating func noteFailure(
+        of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
+    ) {
+        guard lists.count == 1 else { return noteSuspicion(of: lists, isCostly: isCostly, at: now) }
         let times = entries[lists[0]]?.times ?? 0
         let pause = Self.pause(after: times, Self.firstPause.failed, Self.longestPause.failed)
         let due = now + pause * Double.random(in: 0.5...1)
         set(lists[0], Entry(times: times + 1, due: due, groupSize: Self.largestFailingGroup))
     }
 
-    /// Records that one or more of these lists failed, and that others were not tried.
-    package mutating func noteSuspicion(of lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
+    /// Records that one or more of these lists failed, and that others were not tried. `isCostly` says that a further failure
+    /// costs more than a batch for each list.
+    package mutating func noteSuspicion(
+        of lists: some Collection<ListIdentifier>, isCostly: Bool = false, at now: ContinuousClock.Instant
+    ) {
+        let groupSize = isCostly ? 1 : max(1, lists.count / 2)
         for list in lists {
-            let times = entries[list]?.times ?? 0
-            set(list, Entry(times: times, due: now, groupSize: max(1, lists.count / 2)))
+            set(list, Entry(times: entries[list]?.times ?? 0, due: now, groupSize: groupSize))
         }
     }
 

@@ -45,7 +45,7 @@ package struct WorkerRound: Sendable {
     private var configuration: QueueConfiguration
     private var state = State.betweenTurns
     private var place = Place.beginning
-    private var postponed = PostponedLists()
+    package private(set) var postponed: PostponedLists
     /// Whether this turn is for postponed lists. They take turns with all others, so that no list waits for long.
     private var isPostponedTurn = false
     /// The list that is next, alone, since the latest batch had no room for it.
@@ -67,7 +67,9 @@ package struct WorkerRound: Sendable {
     /// less than one that is too large.
     private var depth: Double
 
-    package init(_ configuration: QueueConfiguration) {
+    /// `postponed` are the lists that an earlier round left out.
+    package init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
+        self.postponed = postponed
         fullConfiguration = configuration
         self.configuration = configuration
         depth = Double(configuration.requestsPerBatch) / 8
@@ -125,9 +127,11 @@ package struct WorkerRound: Sendable {
     }
 
     /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
-    /// cause.
-    package mutating func noteFailure(of lists: [ListIdentifier], at now: ContinuousClock.Instant) {
-        postponed.noteFailure(of: lists, at: now)
+    /// cause. `isCostly`: the connection broke, so lists that may be the cause are tried one by one.
+    package mutating func noteFailure(
+        of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
+    ) {
+        postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
         state = .betweenTurns
     }
 

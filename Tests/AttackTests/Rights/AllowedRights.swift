@@ -58,16 +58,19 @@ enum AllowedRights {
         routine brocot.check_presence(brocot.order_shape,text,text[],boolean[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_request(brocot.order_shape,text,text[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.chosen_placement(text,text,bigint,boolean,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.count_as_asked(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.decide(brocot.move_requests,timestamp with time zone) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.drop_place_functions(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.error_code(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.error_code(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.expect_rows(brocot.order_shape,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.forget_refusal(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.insert_rows(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_at_place() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_canonical(text[],text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_in_order(numeric[],numeric,numeric) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.is_placed_as_asked(brocot.order_shape) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_plain_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE

@@ -1,0 +1,34 @@
+import LibPQ
+import Ordering
+
+extension LockHolder {
+    /// The transactions that have the locks of these lists. A list whose lock is free is left out.
+    ///
+    /// - Throws: An error of the server or the connection.
+    package static func find(
+        _ lists: [ListIdentifier], on connection: Connection
+    ) async throws(PostgresError) -> [ListIdentifier: LockHolder] {
+        let rows = try await connection.run { connection throws(PostgresError) in
+            try connection.transaction { connection throws(PostgresError) in try connection.query(statement(lists)) }
+        }
+        var holders: [ListIdentifier: LockHolder] = [:]
+        for row in rows {
+            let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
+            holders[list] = try LockHolder(row, from: 2)
+        }
+        return holders
+    }
+
+    private static func statement(_ lists: [ListIdentifier]) -> SQL {
+        """
+        SELECT wanted.ordered_table, wanted.list, \(columns)
+        FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
+        JOIN pg_catalog.pg_locks AS holder
+            ON ((holder.classid::bigint << 32) | holder.objid::bigint)
+                = brocot.list_lock_key(wanted.ordered_table, wanted.list)
+        WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
+            AND holder.database = (
+                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+        """
+    }
+}

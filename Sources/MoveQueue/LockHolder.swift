@@ -1,0 +1,46 @@
+import LibPQ
+
+/// The transaction that has an advisory lock.
+package struct LockHolder: Hashable, Sendable {
+    package enum Owner: Hashable, Sendable {
+        /// The process id of a session.
+        case session(Int32)
+        /// The name of a prepared transaction, which belongs to no session; nil: it is gone by now.
+        case prepared(String?)
+    }
+
+    package let owner: Owner
+    /// The virtual transaction id, as `pg_locks` shows it.
+    package let transaction: String
+    /// The session's `application_name`. Empty if the role may not read it.
+    package let application: String
+
+    package init(owner: Owner, transaction: String, application: String) {
+        self.owner = owner
+        self.transaction = transaction
+        self.application = application
+    }
+
+    /// Columns of ``init(_:from:)``, for a query on `pg_locks AS holder`. A prepared transaction has no process there; it has
+    /// the lock of its own number.
+    static let columns: SQL = """
+        holder.pid, holder.virtualtransaction,
+            (SELECT session.application_name FROM pg_catalog.pg_stat_activity AS session WHERE session.pid = holder.pid),
+            (SELECT prepared.gid
+            FROM pg_catalog.pg_locks AS own
+            JOIN pg_catalog.pg_prepared_xacts AS prepared ON prepared.transaction = own.transactionid
+            WHERE holder.pid IS NULL AND own.pid IS NULL AND own.locktype = 'transactionid'
+                AND own.virtualtransaction = holder.virtualtransaction LIMIT 1)
+        """
+
+    /// Reads the columns of ``columns``.
+    init(_ row: Row, from column: Int) throws(PostgresError) {
+        if let process = try row.decode(column, as: Int32?.self) {
+            owner = .session(process)
+        } else {
+            owner = .prepared(try row.decode(column + 3))
+        }
+        transaction = try row.decode(column + 1)
+        application = try row.decode(column + 2, as: String?.self) ?? ""
+    }
+}

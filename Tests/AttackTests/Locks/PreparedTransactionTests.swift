@@ -1,0 +1,55 @@
+import Administration
+import LibPQ
+import Logging
+import Migrations
+import MoveQueue
+import Ordering
+import TestPostgres
+import Testing
+
+/// A prepared transaction keeps its locks, belongs to no session, and has no process. Any role may prepare one.
+@Suite(
+    "A lock of a prepared transaction", .database(on: .own(settings: ["max_prepared_transactions": "2"])),
+    .timeLimit(.minutes(10)))
+struct PreparedTransactionTests {
+    private func prepare(_ lock: String) async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "BEGIN; SELECT pg_advisory_xact_lock(\(lock)); PREPARE TRANSACTION 'a ''forgotten'' one'")
+        return connection
+    }
+
+    @Test("on a list is found by the transaction's name")
+    func list() async throws {
+        let connection = try await prepare("brocot.list_lock_key('items', 'l')")
+        let list = ListIdentifier("l")
+        let holders = try await LockHolder.find([list, ListIdentifier("other")], on: connection)
+        #expect(holders.mapValues(\.owner) == [list: .prepared("a 'forgotten' one")])
+        #expect(try await LockHolder.find([list], on: connection) == holders, "it is the same at each look")
+    }
+
+    @Test("against deleting old rows of the log is found, also by the doctor")
+    func retention() async throws {
+        let connection = try await prepare("hashtextextended('brocot.move_log retention', 0)")
+        let holder = try #require(try await RetentionLock.find(on: connection))
+        #expect(RetentionLockHeld(holder: holder).description.contains("prepared transaction 'a 'forgotten' one'"))
+        let doctor = Doctor(
+            parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon, oldTransaction: 900,
+            logger: Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() })
+        let finding = try #require(await doctor.examine().first { $0.check == "retention" })
+        #expect(finding.level == .warn && finding.message.contains("a prepared transaction"), "\(finding)")
+    }
+
+    @Test("against migrating is waited for no longer than the time-out")
+    func migration() async throws {
+        let connection = try await prepare("1122106802429718329")
+        try await connection.execute("DELETE FROM brocot.schema_migrations WHERE version > 1")
+        let error = await #expect(throws: MigrationError.self) {
+            _ = try await Migrator(connection: connection, lockTimeout: .milliseconds(300)).up()
+        }
+        guard case .lockTimeout(_, holders: []) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+}

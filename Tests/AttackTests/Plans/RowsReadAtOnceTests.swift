@@ -1,0 +1,124 @@
+import Foundation
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("A move at once reads few rows", .database, .timeLimit(.minutes(10))) struct RowsReadAtOnceTests {
+    /// How many histories are tried; `make test-attacks` tries more.
+    private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
+    /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.
+    private static let rowsPerMove: Int64 = 60
+
+    /// A move of each kind, with list and item as `%1$s` and `%2$s`. All are of one item, of some, to and from a position and an
+    /// end, and to another list and back.
+    private static let kinds = [
+        "move_now(%1$s, %2$s, after => 5%5$s)", "move_now(%1$s, %2$s, at => 3%5$s)", "move_now(%1$s, %2$s, last => true%5$s)",
+        "move_items_now(%1$s, ARRAY[%2$s, %3$s], before => 5%5$s)", "move_now(%4$s, %2$s, first => true, from_list => %1$s%5$s)",
+        "move_now(%1$s, %2$s, at => 0, from_list => %4$s%5$s)", "remove_now(%1$s, %2$s%6$s)",
+        "move_now(%1$s, %3$s, after => 5, missing => 'reject'%5$s)",
+    ]
+
+    private static let items = ["brocot.items", "brocot.items_pkey", "brocot.items_list_rank_key"]
+
+    @Test(
+        "after each history that was a trap, also beside an index that begins with the item",
+        arguments: StatisticsHistory.all.dropLast(), [false, true])
+    func knownHistory(_ history: StatisticsHistory, beside further: Bool) async throws {
+        let connection = try await TestDatabase.current.connect()
+        if further { try await connection.execute("CREATE INDEX further ON brocot.items (item)") }
+        try await history.take(on: connection)
+        try await expectFew("'l1'", "'other'", "", in: Self.items + (further ? ["further"] : []), on: connection, "\(history)")
+    }
+
+    @Test("after random histories") func randomHistories() async throws {
+        let seed =
+            ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
+        print("BROCOT_PLAN_SEED=\(seed), \(Self.count) histories")
+        for number in 0..<UInt64(Self.count) {
+            let connection = try await TestDatabase.current.connect()
+            var fuzz = StatisticsFuzz(seed: seed &+ number)
+            try await fuzz.run(on: connection)
+            let list = try #require(fuzz.lists.last { $0.items >= 3_000 }).name
+            let story = "BROCOT_PLAN_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
+            try await expectFew("'\(list)'", "'other'", "", in: Self.items, on: connection, story)
+        }
+    }
+
+    /// How the table was filled when its statistics were made.
+    private static let histories = [
+        "SELECT", "INSERT INTO cards SELECT 1, 1", "INSERT INTO cards SELECT n, n + 100 FROM generate_series(1, 10000) AS n",
+        "INSERT INTO cards SELECT n, 5 FROM generate_series(1, 10000) AS n",
+        "INSERT INTO cards SELECT 1, n FROM generate_series(1, 10000) AS n",
+    ]
+
+    @Test(
+        "of a table in which the same item is in very many lists, beside an index that begins with the item",
+        arguments: histories, ["board, card", "card, board"])
+    func sameItemInManyLists(history: String, key: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board bigint, card bigint, title text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (\(key)));
+                CREATE UNIQUE INDEX brocot_cards ON cards (board, rank);
+                CREATE INDEX further ON cards (card); CREATE INDEX further_with_title ON cards (card, title);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{board}', 'card', true);
+                SELECT brocot.make_place_functions('public.cards');
+                """)
+        for statement in [
+            history, "VACUUM (ANALYZE, TRUNCATE off) cards", "DELETE FROM cards",
+            "INSERT INTO cards SELECT b, c, 't', c, 1, c FROM generate_series(1, 20000) AS b, generate_series(4, 8) AS c",
+            "INSERT INTO cards SELECT 77777, c, 't', c, 1, c FROM generate_series(1, 3000) AS c",
+        ] {
+            try await connection.execute(script: statement)
+        }
+        try await expectFew(
+            "77777", "77778", ", ordered_table => 'public.cards'",
+            in: ["cards", "cards_pkey", "brocot_cards", "further", "further_with_title"], on: connection, history)
+    }
+
+    /// Makes 20 moves of each kind in a transaction of its own, so that plans for all parameters are made too.
+    private func expectFew(
+        _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection, _ story: String
+    ) async throws {
+        try await connection.execute("ANALYZE pg_class")
+        for kind in Self.kinds {
+            try await connection.execute(script: "BEGIN")
+            let before = try await rowsRead(in: relations, on: connection)
+            for number in 1...20 {
+                let isOfTexts = table.isEmpty
+                func key(_ number: Int) -> String { isOfTexts ? "'\(number)'" : "\(number)" }
+                var call = kind
+                let arguments = [list, key(20 * number), key(20 * number + 7), other, table, table]
+                for (index, argument) in arguments.enumerated() {
+                    call = call.replacing("%\(index + 1)$s", with: argument)
+                }
+                call = call.replacing("=> 5", with: "=> \(key(5))")
+                // A list from which the item comes must have it.
+                if kind.contains("from_list => %4$s") {
+                    try await connection.execute(script: "SELECT brocot.move_now(\(other), \(key(20 * number)), last => true\(table))")
+                }
+                try await connection.execute(script: "SAVEPOINT one")
+                do {
+                    try await connection.execute(script: "SELECT brocot.\(call)")
+                } catch {
+                    #expect(error.sqlState?.rawValue == "RK006", "\(call): \(error)")
+                    try await connection.execute(script: "ROLLBACK TO SAVEPOINT one")
+                }
+            }
+            let read = try await rowsRead(in: relations, on: connection) - before
+            #expect(read <= 20 * Self.rowsPerMove, "\(kind)\n\(story)")
+            try await connection.execute(script: "ROLLBACK")
+        }
+    }
+
+    /// Entries that index scans returned, and rows that other scans did, in this transaction.
+    private func rowsRead(in relations: [String], on connection: Connection) async throws -> Int64 {
+        try await connection.query(
+            """
+            SELECT sum(pg_catalog.pg_stat_get_xact_tuples_returned(relation::regclass))::bigint FROM unnest(\(relations)) AS relation
+            """
+        ).single().decode(0)
+    }
+}

@@ -1,0 +1,58 @@
+import LibPQ
+import TestPostgres
+
+/// A table with healthy boards, and with boards whose rows a trigger spoils.
+enum Boards {
+    /// How many there are of each.
+    static let number = 100
+    static let moves = 60
+    /// For 99 of 100 moves, on a busy machine as well. Without a defence it was half a minute.
+    static let bound = Duration.seconds(5)
+
+    /// A table in which a trigger does this with the rows of bad boards, and a pending move of each bad board.
+    static func fill(_ trigger: String, on connection: Connection) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
+                    UNIQUE (board, rank));
+                INSERT INTO cards (board, card)
+                SELECT board || n, card
+                FROM unnest('{bad,good}'::text[]) AS board, generate_series(1, \(number)) AS n,
+                    unnest('{a,b}'::text[]) AS card;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                CREATE FUNCTION misbehave() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN IF NEW.board LIKE 'bad%' THEN \(trigger); END IF; RETURN NEW; END $$;
+                CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION misbehave();
+                SELECT brocot.move('bad' || n, 'a', first => true, ordered_table => 'public.cards')
+                FROM generate_series(1, \(number)) AS n;
+                """)
+    }
+
+    /// Moves cards of good boards, one each 20 ms, and waits until all are decided.
+    static func moveGoodCards(on connection: Connection) async throws {
+        for number in 1...moves {
+            try await connection.execute(
+                """
+                SELECT brocot.move(
+                    'good' || \(1 + number % 10), \(number % 2 == 0 ? "a" : "b"), first => true,
+                    ordered_table => 'public.cards')
+                """)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await eventually("the moves of good boards are decided", within: .seconds(120)) {
+            try await connection.query("SELECT FROM brocot.move_requests WHERE list LIKE 'good%'").isEmpty
+        }
+    }
+
+    /// What 99 of 100 moves of good boards took at most, from request to decision.
+    static func slowestUsualMove(on connection: Connection) async throws -> Duration {
+        let row = try await connection.query(
+            """
+            SELECT (percentile_cont(0.99) WITHIN GROUP (ORDER BY extract(epoch FROM applied_at - requested_at)) * 1000)::bigint
+            FROM brocot.move_log WHERE list LIKE 'good%' AND outcome = 'applied'
+            """
+        ).single()
+        return .milliseconds(try row.decode(0, as: Int64.self))
+    }
+}

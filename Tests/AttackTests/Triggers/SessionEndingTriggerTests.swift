@@ -1,0 +1,42 @@
+import Daemon
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+@Suite(
+    "Boards whose trigger ends the daemon's session or stands still hold up no healthy board", .database, .serialized,
+    .timeLimit(.minutes(10)))
+struct SessionEndingTriggerTests {
+    private static let triggers = [
+        "PERFORM pg_terminate_backend(pg_backend_pid())",
+        "PERFORM set_config('exit_on_error', 'on', true); RAISE EXCEPTION 'no'",
+    ]
+
+    /// Runs a daemon while `body` runs.
+    private func withDaemon(_ body: () async throws -> Void) async throws {
+        let parameters = try ConnectionParameters(url: TestDatabase.current.url)
+        let logger = Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() }
+        let daemon = Task { try await Daemon(DaemonConfiguration(connection: parameters), logger: logger).run() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        daemon.cancel()
+        try await daemon.value
+        try result.get()
+    }
+
+    @Test(arguments: triggers) func ending(trigger: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await Boards.fill(trigger, on: connection)
+        try await withDaemon {
+            try await Boards.moveGoodCards(on: connection)
+            #expect(try await connection.query("SELECT FROM brocot.move_requests").count == Boards.number)
+            try await connection.execute(script: "DROP TRIGGER misbehave ON cards")
+            try await eventually("the requests of bad boards are decided", within: .seconds(120)) {
+                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
+            }
+        }
+        #expect(try await Boards.slowestUsualMove(on: connection) < Boards.bound)
+        #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
+    }
+}

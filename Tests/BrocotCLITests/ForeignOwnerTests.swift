@@ -1,0 +1,68 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+/// Whoever reads a table or calls a function of another role's runs that role's code.
+@Suite(
+    "In a schema of a role that was not granted to it, a superuser runs no command", .database(migrated: false),
+    .timeLimit(.minutes(10)))
+struct ForeignOwnerTests {
+    private static let commands = [
+        ["daemon", "--drain"], ["migrate", "status"], ["migrate", "plan"], ["migrate", "verify"], ["migrate", "up"], ["status"],
+        ["doctor"], ["show", "l"], ["check", "l"], ["check"], ["pause"], ["resume"], ["release", "--all"], ["retry", "1"],
+        ["grant", "daemon", "postgres"],
+    ]
+
+    @Test(arguments: commands) func refused(command: [String]) async throws {
+        let database = TestDatabase.current
+        let role = "foreign_owner_of_\(database.name)"
+        let owner = try await database.connect()
+        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
+        try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
+        let migrated = try await BrocotProcess.run(
+            "migrate", "up", databaseURL: database.url.replacing("//postgres@", with: "//\(role)@"))
+        #expect(migrated.exitCode == 0, "\(migrated.errors)")
+        try await owner.execute(
+            script: """
+                SET ROLE \(role);
+                SELECT brocot.move('l', 'i', last => true);
+                CREATE FUNCTION brocot.take_over() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
+                CREATE TRIGGER take_over BEFORE INSERT ON brocot.items
+                    FOR EACH ROW EXECUTE FUNCTION brocot.take_over();
+                CREATE TRIGGER take_over BEFORE UPDATE ON brocot.ordered_tables
+                    FOR EACH ROW EXECUTE FUNCTION brocot.take_over();
+                CREATE FUNCTION brocot.take_over_as_reader() RETURNS integer LANGUAGE plpgsql AS
+                    $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN 99; END $$;
+                ALTER TABLE brocot.schema_migrations RENAME TO history;
+                CREATE VIEW brocot.schema_migrations AS
+                    SELECT version + brocot.take_over_as_reader() AS version, name, checksum, applied_at, duration FROM brocot.history;
+                RESET ROLE;
+                """)
+        let result = try await BrocotProcess.run(command)
+        #expect(result.exitCode == 7, "\(result.errors)")
+        #expect((result.errors + result.output).contains("schema brocot, owned by \(role)"), "\(result.errors)")
+        let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
+        #expect(try !isSuperuser.decode(0, as: Bool.self))
+        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
+        try await owner.execute("DROP ROLE \(identifier: role)")
+    }
+
+    @Test("one that was granted the role may")
+    func granted() async throws {
+        let database = TestDatabase.current
+        let role = "granted_owner_of_\(database.name)"
+        let owner = try await database.connect()
+        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
+        try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
+        try await owner.execute("GRANT \(identifier: role) TO CURRENT_USER")
+        let url = database.url.replacing("//postgres@", with: "//\(role)@")
+        #expect(try await BrocotProcess.run("migrate", "up", databaseURL: url).exitCode == 0)
+        for command in [["daemon", "--drain"], ["migrate", "status"], ["status"], ["show", "l"]] {
+            let result = try await BrocotProcess.run(command)
+            #expect(result.exitCode == 0, "\(command): \(result.errors)")
+        }
+        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
+        try await owner.execute("DROP ROLE \(identifier: role)")
+    }
+}
