@@ -1,14 +1,14 @@
-# What a person does here, as one word each. `make help` lists it.
+# The commands for developers. `make help` lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 
-# Where the toolchain's own installer or an image puts it, should it not be on PATH.
+# The folders where installers and images put Swift, in case it is not on PATH.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin
 
 # Folders of Swift code that swift-format reads.
 SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 
-# One binary that needs no Swift on the machine where it runs, only libpq.
+# One binary. The machine where it runs needs libpq, but no Swift.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
 .PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark simulation demo dev example format lint clean

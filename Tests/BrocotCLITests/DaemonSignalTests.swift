@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-/// What it is about is that a daemon ends whatever it waits for: so each has as long as an operator is promised.
+/// A daemon must end no matter what it waits for, within the time that operators are promised.
 @Suite("A daemon that is told to end", .timeLimit(.minutes(10))) struct DaemonSignalTests {
     private static let promised = Duration.seconds(10)
 
@@ -166,7 +166,7 @@ import Testing
         ) { daemon in
             try await body(daemon)
             daemon.send(SIGTERM)
-            // Not by the end of its output: a daemon that was started at the same moment may have that open too.
+            // The end of its output would not tell: a daemon that was started at the same moment may have that open too.
             try await eventually("the daemon has ended", within: Self.promised, pause: .milliseconds(5)) {
                 !Self.isRunning(daemon.processIdentifier)
             }

@@ -123,7 +123,7 @@ import Testing
         ) { daemon in
             try await connection.execute("CALL brocot.wait_for(1, '60 s')")
             try await Self.wait(untilADaemonSleeps: true)
-            // Time enough to rest, if the open transaction were not seen.
+            // Long enough for the worker to sleep, if it did not see the open transaction.
             try await Task.sleep(for: .seconds(5))
             try await early.execute(script: "COMMIT")
             try await connection.execute("CALL brocot.wait_for(2, '60 s')")

@@ -111,7 +111,7 @@ import Testing
                 """)
     }
 
-    /// Roles are the whole server's, so the test's own has the database's name.
+    /// Roles belong to the whole server, so the name of the test's role contains the database's name.
     private func withRole(_ owner: Connection, _ body: () async throws -> Void) async throws {
         try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
         do {

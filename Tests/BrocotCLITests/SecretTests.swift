@@ -34,7 +34,7 @@ import Testing
             #expect(limits.contains(/Max core file size\s+0\s+0/))
             try await database.cluster.start()
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-            // The right password refused: the server has another one now.
+            // The correct password is refused, because the server has another one now.
             try await database.connect().execute("ALTER ROLE postgres PASSWORD 'another'")
             await database.cluster.stop()
             try await database.cluster.start()

@@ -50,7 +50,7 @@ import Testing
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
-            // Who only calls itself so is none.
+            // A role that only has this name has no such rights.
             let pretender = try await Connection.connect(
                 ConnectionParameters(url: roles[1].url + "&application_name=brocot%20daemon%209"),
                 logger: .init(label: "StatusCommandTests"))

@@ -83,7 +83,7 @@ import Testing
         await pool.close()
         #expect(await second.value == .clientClosed)
         try await lock.execute("SELECT pg_advisory_unlock(1)")
-        // The call that was under way is finished.
+        // The call that had begun is finished.
         _ = try await first.value
         #expect(await failureCode { try await pool.perform { _ in } } == .clientClosed)
     }

@@ -114,7 +114,7 @@ struct ManyListsTests {
             configuration.listsPerBatch = Int.random(in: 16...60, using: &generator)
             // Sometimes there is room for few at once.
             if Bool.random(using: &generator) { configuration.bytesPerBatch = 2_000 }
-            // Few are expected for each list from the beginning on.
+            // From the beginning, few requests are expected for each list.
             configuration.requestsPerBatch = configuration.listsPerBatch
             try await fixture.drain(configuration, workers: Int.random(in: 1...3, using: &generator))
             let outcomes = try await fixture.outcomes(since: ids.first ?? 0)

@@ -36,7 +36,7 @@ struct ModelTests {
             try await table.change(lists: lists, items: items, in: &model, &generator, fixture.connection)
             let size = Int.random(in: 1...600, using: &generator)
             let batch = (0..<size).map { _ in moves.next() }
-            // Now and then a key comes again: such a request is skipped.
+            // Sometimes a key is used again. Such a request is skipped.
             let keys = batch.map { _ -> String? in
                 Int.random(in: 0..<4, using: &generator) > 0
                     ? nil : "\(Int.random(in: 0..<Self.requests, using: &generator))"

@@ -145,7 +145,7 @@ struct QueueReadingTests {
     private func work(_ worker: inout QueueWorker, _ connection: Connection) async throws {
         for _ in 0..<4 {
             while case .decided = try await worker.runBatch(on: connection) {}
-            // Whoever was idle looks only after its next batch.
+            // A worker that was idle looks only after its next batch.
             _ = try await worker.runBatch(on: connection)
         }
     }
@@ -228,7 +228,7 @@ struct QueueReadingTests {
             try await fixture.enqueue([place("early \(round)")])
             try await work(&worker, connection)
             try await late.execute(script: "COMMIT")
-            // Who saw the late one comes after it.
+            // A worker that saw the late request applies its own requests after it.
             try await connection.execute(script: "SELECT brocot.move('a', 'last \(round)', after => 'late \(round)')")
             try await work(&worker, connection)
         }

@@ -4,7 +4,7 @@ import SternBrocot
 /// An ordered table without a database: it tells a batch what it must know, and takes the batch's net effect, as
 /// PostgreSQL would.
 package struct InMemoryTable: Sendable {
-    /// A net effect that a database would not take.
+    /// A net effect that a database would refuse.
     package struct Violation: Error, CustomStringConvertible {
         package let description: String
     }

@@ -37,7 +37,7 @@ struct MoveBatchModelTests {
                 }
             }
         }
-        // What never happened was not tested.
+        // A fault that never happened was not tested.
         var codes: Set<Rejection.Code> = [.anchorIsMoved, .anchorNotFound, .itemNotFound, .itemExists, .failed]
         if Self.moves < 10_000 { codes = seen.rejections }
         #expect(seen.rejections == codes)

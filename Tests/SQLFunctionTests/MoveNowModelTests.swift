@@ -13,7 +13,7 @@ struct MoveNowModelTests {
         ProcessInfo.processInfo.environment["BROCOT_DIRECT_MOVES"].flatMap(Int.init) ?? 800
     private static let lists = ["1", "2", "3"]
 
-    /// Who decides the requests of the queue.
+    /// The program that decides the requests of the queue.
     enum Decider: CaseIterable {
         case daemon, applyPending
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Two tenants of one table, whom a policy keeps apart", .database, .timeLimit(.minutes(10)))
 struct TenantTests {
-    /// Roles are the whole server's, so the tests' own have the database's name.
+    /// Roles belong to the whole server, so the names of the tests' roles contain the database's name.
     private var tenants: [String] { ["ada_of_\(TestDatabase.current.name)", "bob_of_\(TestDatabase.current.name)"] }
 
     /// List 1 of the first tenant has items 1 and 2, list 2 of the second one 3 and 4.

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// A move request that is fine but for what is given here.
+/// A move request that is valid except for the values given here.
 struct MoveRequest: Sendable, CustomTestStringConvertible {
     /// SQL expressions by the names of their columns.
     let values: [String: String]

@@ -4,7 +4,7 @@ import Testing
 
 /// What a role needs that asks for moves, and nothing beyond.
 @Suite(.database, .timeLimit(.minutes(10))) struct RequesterRightsTests {
-    /// Roles are the whole server's, so the test's own has the database's name.
+    /// Roles belong to the whole server, so the name of the test's role contains the database's name.
     private var role: String { "requester_of_\(TestDatabase.current.name)" }
 
     @Test func askForMovesWithoutTheRightToWriteAnythingElse() async throws {

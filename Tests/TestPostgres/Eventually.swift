@@ -1,4 +1,4 @@
-/// Says that a state did not come about in time.
+/// The error if a state was not reached in time.
 package struct NotInTime: Error, CustomStringConvertible {
     package let description: String
 }
@@ -19,7 +19,7 @@ package struct NotInTime: Error, CustomStringConvertible {
 ///   - read: Reads the state.
 ///   - isExpected: Whether it is as expected.
 /// - Returns: What was read last.
-/// - Throws: ``NotInTime``, which says what was waited for and what was read last; or what `read` throws.
+/// - Throws: ``NotInTime``, with what was waited for and what was read last; or an error of `read`.
 @discardableResult
 package func eventually<Value>(
     _ expectation: String, within limit: Duration = .seconds(60), pause: Duration = .milliseconds(10),

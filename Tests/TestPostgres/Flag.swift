@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that one task tells others: it is unset at first, and once set it stays so.
+/// A flag by which one task informs others. It begins unset; once set it stays set.
 package final class Flag: Sendable {
     private let state = Mutex(false)
 

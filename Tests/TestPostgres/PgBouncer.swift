@@ -157,7 +157,7 @@ package actor PgBouncer {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Returns when it has ended. The shell that watches over it holds the reading end of a pipe that closes with this
+    /// Returns when the process has ended. The shell that watches it holds the reading end of a pipe that closes with this
     /// process.
     private nonisolated func supervise(_ announce: @escaping @Sendable (pid_t) -> Void) async throws {
         let script = """

@@ -43,7 +43,7 @@ package struct TestDatabase: Sendable {
     }
 }
 
-/// Gives each test, and each case of a parameterized test, a database of its own, and drops it afterwards.
+/// Creates a database for each test, and for each case of a parameterized test, and drops it afterwards.
 package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     let isMigrated: Bool
     let server: TestServer

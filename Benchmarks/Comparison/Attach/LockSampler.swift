@@ -1,6 +1,6 @@
 import LibPQ
 
-/// Looks again and again which strong locks are held on a table, and for how long.
+/// Samples which strong locks are held on a table, and for how long.
 actor LockSampler {
     private let connection: Connection
     private var isStopped = false

@@ -2,7 +2,7 @@ import Administration
 import LibPQ
 import TestPostgres
 
-/// Who attacks: a role of each kind that `brocot grant` knows, and one that nobody gave anything.
+/// The attacker: a role of each kind that `brocot grant` knows, and one without any grant.
 enum AttackingRole: String, CaseIterable, Sendable {
     case nobody, reader, requester, mover, daemon
 

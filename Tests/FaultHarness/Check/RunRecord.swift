@@ -2,7 +2,7 @@ import LibPQ
 import Ordering
 import OrderingModel
 
-/// What is left of a run: what was asked for, and what the database has.
+/// The result of a run: what was requested, and what the database contains.
 package struct RunRecord: Sendable {
     /// A row of `brocot.move_log`.
     struct Outcome: Sendable {

@@ -162,10 +162,10 @@ package struct StoppedLink: Sendable {
     /// The server's process for this connection, as it says itself.
     package let serverProcess: Int32
 
-    /// Goes on as if nothing had happened.
+    /// Continues to pass data on.
     package func proceed() { proxy.proceed(identifier) }
 
-    /// Closes both sides; what was held back is lost.
+    /// Closes both sides. Data that was held back is lost.
     package func cut() { proxy.cut(identifier) }
 }
 

@@ -76,7 +76,7 @@ package enum LoopbackSocket {
     }
 }
 
-/// A socket on 127.0.0.1 that takes connections and never says a word.
+/// A socket on 127.0.0.1 that accepts connections and sends nothing.
 package final class SilentListener: Sendable {
     package let port: UInt16
     private let descriptor: Int32

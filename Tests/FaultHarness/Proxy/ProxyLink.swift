@@ -128,7 +128,7 @@ struct ProxyLink {
     /// Goes on passing, also what was held back.
     mutating func proceed() { state = .passing }
 
-    /// Gives a stop up that was not reached.
+    /// Cancels a stop that was not reached.
     mutating func forget(_ stop: FaultProxy.StopIdentifier) {
         if case .approaching(stop, _) = state { state = .passing }
     }

@@ -13,7 +13,7 @@ package actor DaemonUnderFaults {
     private var running: Task<TerminationStatus?, Never>?
     private var isEndExpected = false
     private nonisolated let log = Mutex<[String]>([])
-    /// What it did that it must not, such as to end by itself.
+    /// Things that it must not do but did, such as ending by itself.
     package private(set) var failures: [String] = []
 
     package init(name: String, proxy: FaultProxy, url: String, arguments: [String]) {

@@ -2,7 +2,7 @@ import LibPQ
 import Ordering
 import OrderingModel
 
-/// Asks for moves, each until it knows that it is committed: what broke in between is sent again with the same keys.
+/// Requests moves, and repeats each request with the same key until it knows that the request is committed.
 struct Enqueuer {
     let name: String
     let url: String
@@ -16,7 +16,7 @@ struct Enqueuer {
         self.url = url
     }
 
-    /// Asks for moves in one statement, whatever it takes.
+    /// Requests moves in one statement, and repeats it until it is committed.
     mutating func ask(for moves: [Move]) async throws {
         let keys = moves.indices.map { "\(name)-\(asked.count + $0)" }
         let sentAt = ContinuousClock.now

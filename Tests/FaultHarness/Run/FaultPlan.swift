@@ -5,7 +5,7 @@ import SeededRandom
 package struct FaultPlan: Sendable {
     /// When a fault happens.
     package enum Moment: Hashable, Sendable {
-        /// At once, whatever is going on.
+        /// Immediately, without waiting for anything.
         case anytime
         /// At a statement of a daemon's batch.
         case boundary(Boundary)

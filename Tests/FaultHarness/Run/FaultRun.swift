@@ -37,7 +37,7 @@ package struct FaultRun: Sendable {
         package var drainDuration = Duration.zero
         /// What the servers' sessions did while that took long.
         package var slowDrain: [String] = []
-        /// What the servers said of it, and how often.
+        /// Messages in the servers' logs, and how often they appeared.
         package var serverMessages: [(text: String, count: Int)] = []
         package var violations: [String] = []
         package var daemonLogs: [String] = []
@@ -50,7 +50,7 @@ package struct FaultRun: Sendable {
         "due to idle-in-transaction timeout", "due to lock timeout", "due to statement timeout",
     ]
 
-    /// What can't be broken here, and what is missing for it.
+    /// The kinds of faults that this machine can't cause, and what they need.
     static let leftOut: [FaultKind: String] = {
         var leftOut: [FaultKind: String] = [:]
         if !PgBouncer.isInstalled { leftOut[.poolerRestarted] = "PgBouncer" }
@@ -243,7 +243,7 @@ package struct FaultRun: Sendable {
             let size = max(1, min(allowed, Int.random(in: 1...largest, using: &generator)))
             try await enqueuer.ask(
                 for: (0..<size).map { _ in moves[max(0, Int.random(in: -1..<moves.count, using: &generator))].next() })
-            // Whoever is ahead of the faults goes on slowly, so that there is something to do at every one.
+            // An enqueuer that is ahead of the faults continues slowly, so that daemons have work at every fault.
             let longestPause = allowed > 0 ? 10 : 100
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...longestPause, using: &generator)))
         }

@@ -31,7 +31,7 @@ struct RowWriter {
 
     // MARK: Writing
 
-    /// Writes rows by one statement, whatever it takes.
+    /// Writes rows by one statement, and repeats it until it is committed.
     mutating func write() async throws {
         switch Int.random(in: 0..<10, using: &generator) {
         case 0..<6: try await insert()

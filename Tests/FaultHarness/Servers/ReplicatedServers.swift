@@ -148,7 +148,7 @@ package actor ReplicatedServers {
         return FileSizeLimit.isPossible ? "limits of file sizes, since nothing can be mounted here" : nil
     }()
 
-    /// Leaves the primary no room for its tables. Nothing grows any more, the log of requests first.
+    /// Leaves the primary no space for its tables. No file can grow, first of all that of the log of requests.
     package func fillTables(log size: Int) async throws {
         if let disks = disks[primaryIndex] { return try disks.tables.fill() }
         guard let server = await primary.serverProcess else { return }
@@ -163,7 +163,7 @@ package actor ReplicatedServers {
         try await FileSizeLimit.set(nil, of: [server] + childProcesses(of: server))
     }
 
-    /// Has the primary panic for want of room for its write-ahead log, and recover: it may need a new start.
+    /// Makes the primary panic because its write-ahead log has no space, and lets it recover. It may need a restart.
     package func failWriteAheadLog(through administrator: Connection) async throws {
         if let disks = disks[primaryIndex] {
             try disks.log.fill()
