@@ -165,7 +165,8 @@ let package = Package(
         .testTarget(
             name: "AttackTests",
             dependencies: [
-                "Administration", "Daemon", "LibPQ", "Migrations", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom",
+                "Administration", "Daemon", "LibPQ", "Migrations", "MoveQueue", "Ordering", "OrderingModel",
+                "SeededRandom",
                 "TestPostgres",
                 logging,
             ],

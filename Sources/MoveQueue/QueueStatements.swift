@@ -239,8 +239,10 @@ enum QueueStatements {
             pg_catalog.current_setting('client_encoding')]
         """
 
-    /// For the trial of each list's writes: a trigger that waits for a lock holds up all lists.
-    static let trialSettings: SQL = "SET LOCAL lock_timeout = '20ms'"
+    /// For the trial of each list's writes: a trigger that waits for a lock, or stands still, holds up all lists.
+    static let trialSettings: SQL = """
+        SELECT pg_catalog.set_config('lock_timeout', '20ms', true), pg_catalog.set_config('statement_timeout', '250ms', true)
+        """
 
     /// The table's setting for poison messages. No row or NULL means that the daemon's setting applies.
     static func poisonPolicy(of table: String) -> SQL {

@@ -12,8 +12,10 @@ import Testing
     /// A move of each kind, with list and item as `%1$s` and `%2$s`. All are of one item, of some, to and from a position and an
     /// end, and to another list and back.
     private static let kinds = [
-        "move_now(%1$s, %2$s, after => 5%5$s)", "move_now(%1$s, %2$s, at => 3%5$s)", "move_now(%1$s, %2$s, last => true%5$s)",
-        "move_items_now(%1$s, ARRAY[%2$s, %3$s], before => 5%5$s)", "move_now(%4$s, %2$s, first => true, from_list => %1$s%5$s)",
+        "move_now(%1$s, %2$s, after => 5%5$s)", "move_now(%1$s, %2$s, at => 3%5$s)",
+        "move_now(%1$s, %2$s, last => true%5$s)",
+        "move_items_now(%1$s, ARRAY[%2$s, %3$s], before => 5%5$s)",
+        "move_now(%4$s, %2$s, first => true, from_list => %1$s%5$s)",
         "move_now(%1$s, %2$s, at => 0, from_list => %4$s%5$s)", "remove_now(%1$s, %2$s%6$s)",
         "move_now(%1$s, %3$s, after => 5, missing => 'reject'%5$s)",
     ]
@@ -27,7 +29,8 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         if further { try await connection.execute("CREATE INDEX further ON brocot.items (item)") }
         try await history.take(on: connection)
-        try await expectFew("'l1'", "'other'", "", in: Self.items + (further ? ["further"] : []), on: connection, "\(history)")
+        try await expectFew(
+            "'l1'", "'other'", "", in: Self.items + (further ? ["further"] : []), on: connection, "\(history)")
     }
 
     @Test("after random histories") func randomHistories() async throws {
@@ -46,7 +49,8 @@ import Testing
 
     /// How the table was filled when its statistics were made.
     private static let histories = [
-        "SELECT", "INSERT INTO cards SELECT 1, 1", "INSERT INTO cards SELECT n, n + 100 FROM generate_series(1, 10000) AS n",
+        "SELECT", "INSERT INTO cards SELECT 1, 1",
+        "INSERT INTO cards SELECT n, n + 100 FROM generate_series(1, 10000) AS n",
         "INSERT INTO cards SELECT n, 5 FROM generate_series(1, 10000) AS n",
         "INSERT INTO cards SELECT 1, n FROM generate_series(1, 10000) AS n",
     ]
@@ -80,7 +84,8 @@ import Testing
 
     /// Makes 20 moves of each kind in a transaction of its own, so that plans for all parameters are made too.
     private func expectFew(
-        _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection, _ story: String
+        _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection,
+        _ story: String
     ) async throws {
         try await connection.execute("ANALYZE pg_class")
         for kind in Self.kinds {
@@ -97,7 +102,8 @@ import Testing
                 call = call.replacing("=> 5", with: "=> \(key(5))")
                 // A list from which the item comes must have it.
                 if kind.contains("from_list => %4$s") {
-                    try await connection.execute(script: "SELECT brocot.move_now(\(other), \(key(20 * number)), last => true\(table))")
+                    try await connection.execute(
+                        script: "SELECT brocot.move_now(\(other), \(key(20 * number)), last => true\(table))")
                 }
                 try await connection.execute(script: "SAVEPOINT one")
                 do {

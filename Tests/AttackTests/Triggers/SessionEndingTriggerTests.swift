@@ -11,13 +11,16 @@ struct SessionEndingTriggerTests {
     private static let triggers = [
         "PERFORM pg_terminate_backend(pg_backend_pid())",
         "PERFORM set_config('exit_on_error', 'on', true); RAISE EXCEPTION 'no'",
+        "PERFORM pg_sleep(600)",
     ]
 
     /// Runs a daemon while `body` runs.
     private func withDaemon(_ body: () async throws -> Void) async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
         let logger = Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() }
-        let daemon = Task { try await Daemon(DaemonConfiguration(connection: parameters), logger: logger).run() }
+        var configuration = DaemonConfiguration(connection: parameters)
+        configuration.queue.idleTimeout = .seconds(5)
+        let daemon = Task { [configuration] in try await Daemon(configuration, logger: logger).run() }
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         daemon.cancel()
