@@ -462,7 +462,9 @@ DO $$
 DECLARE
     known record;
 BEGIN
-    FOR known IN SELECT listed.name FROM brocot.ordered_tables AS listed WHERE listed.place_function IS NOT NULL LOOP
+    FOR known IN
+        SELECT listed.name FROM brocot.ordered_tables AS listed WHERE listed.place_function IS NOT NULL AND NOT listed.being_filled
+    LOOP
         BEGIN
             PERFORM brocot.make_place_functions(known.name);
         EXCEPTION WHEN undefined_object THEN

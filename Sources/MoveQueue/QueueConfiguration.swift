@@ -51,11 +51,16 @@ package struct QueueConfiguration: Sendable {
             ("lock_timeout", milliseconds(max(.milliseconds(1), lockTimeout))),
             // Otherwise every error would have a context. A context shows that an error comes from within a function.
             ("log_parameter_max_length_on_error", "0"),
-            ("statement_timeout", milliseconds(min(statementTimeout, longestStatement ?? statementTimeout))),
+            ("statement_timeout", statementTimeoutSetting),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
             // If a policy hides rows, that is an error, instead of silently omitting the rows.
             ("row_security", "off"),
         ] + MoveApplication.plannerSettings
+    }
+
+    /// The longest time of each statement.
+    var statementTimeoutSetting: String {
+        milliseconds(min(statementTimeout, longestStatement ?? statementTimeout))
     }
 
     /// What a trigger or a foreign key of the user's waits for holds up all lists of a batch.

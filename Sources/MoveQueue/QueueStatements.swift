@@ -166,8 +166,8 @@ enum QueueStatements {
     ///
     /// A role may choose an id that was logged before. This must not stop the queue, so the newer outcome replaces the older one.
     ///
-    /// The rows are deleted by the places at which they were read, and only then joined with the decisions. ``finishSettings``
-    /// makes sure of both: vacuum often finds the queue empty, and a planner that takes it for empty would prefer to read all of
+    /// The rows are deleted by the places at which they were read, and only then joined with the decisions.
+    /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and a planner that takes it for empty would prefer to read all of
     /// it. A row that another session has changed is at another place, so the counts show that it is missing.
     static func finish(_ decided: DecidedRequests, at time: Timestamp) -> SQL {
         """
@@ -201,10 +201,14 @@ enum QueueStatements {
         """
     }
 
-    static let finishSettings = """
+    /// Also what a user's trigger may have set for the rest of the transaction.
+    static func finishSettings(statementTimeout: String) -> String {
+        """
+        SET LOCAL statement_timeout = '\(statementTimeout)'; SET LOCAL row_security = off;
         SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_nestloop = off;
         SET LOCAL enable_hashjoin = on
         """
+    }
 
     /// Makes lists wait for a person.
     static func hold(_ holds: [HeldList], at time: Timestamp) -> SQL {
