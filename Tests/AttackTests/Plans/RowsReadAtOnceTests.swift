@@ -8,6 +8,8 @@ import Testing
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.
     private static let rowsPerMove: Int64 = 60
+    /// Descending an index, and the heap, for each of some rows. An index may be read without that it returns a row.
+    private static let blocksPerMove: Int64 = 300
 
     /// A move of each kind, with list and item as `%1$s` and `%2$s`. All are of one item, of some, to and from a position and an
     /// end, and to another list and back.
@@ -90,7 +92,7 @@ import Testing
         try await connection.execute("ANALYZE pg_class")
         for kind in Self.kinds {
             try await connection.execute(script: "BEGIN")
-            let before = try await rowsRead(in: relations, on: connection)
+            let before = try await counters(of: relations, on: connection)
             for number in 1...20 {
                 let isOfTexts = table.isEmpty
                 func key(_ number: Int) -> String { isOfTexts ? "'\(number)'" : "\(number)" }
@@ -113,18 +115,24 @@ import Testing
                     try await connection.execute(script: "ROLLBACK TO SAVEPOINT one")
                 }
             }
-            let read = try await rowsRead(in: relations, on: connection) - before
-            #expect(read <= 20 * Self.rowsPerMove, "\(kind)\n\(story)")
+            let after = try await counters(of: relations, on: connection)
+            #expect(after.rows - before.rows <= 20 * Self.rowsPerMove, "\(kind)\n\(story)")
+            #expect(after.blocks - before.blocks <= 20 * Self.blocksPerMove, "\(kind)\n\(story)")
             try await connection.execute(script: "ROLLBACK")
         }
     }
 
-    /// Entries that index scans returned, and rows that other scans did, in this transaction.
-    private func rowsRead(in relations: [String], on connection: Connection) async throws -> Int64 {
-        try await connection.query(
+    /// Entries that index scans returned, rows that other scans did, and blocks, in this transaction.
+    private func counters(
+        of relations: [String], on connection: Connection
+    ) async throws -> (rows: Int64, blocks: Int64) {
+        let row = try await connection.query(
             """
-            SELECT sum(pg_catalog.pg_stat_get_xact_tuples_returned(relation::regclass))::bigint FROM unnest(\(relations)) AS relation
+            SELECT sum(pg_catalog.pg_stat_get_xact_tuples_returned(relation::regclass))::bigint,
+                sum(pg_catalog.pg_stat_get_xact_blocks_fetched(relation::regclass))::bigint
+            FROM unnest(\(relations)) AS relation
             """
-        ).single().decode(0)
+        ).single()
+        return (try row.decode(0), try row.decode(1))
     }
 }
