@@ -144,7 +144,7 @@ package struct WorkerRound: Sendable {
     /// How long the first statements of a list may take that is tried alone; later ones twice as long each time.
     private static let firstLimitAlone = Duration.seconds(1)
     /// How long the statements of a worker may take that is not patient.
-    private static let impatientLimit = Duration.seconds(10)
+    private static let impatientLimit = Duration.seconds(3)
 
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
         let times = postponed.times(of: lists[0])

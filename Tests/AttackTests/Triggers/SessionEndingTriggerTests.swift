@@ -8,10 +8,12 @@ import Testing
     "Boards whose trigger ends the daemon's session or stands still hold up no healthy board", .database, .serialized,
     .timeLimit(.minutes(10)))
 struct SessionEndingTriggerTests {
+    /// What a trigger does, and how long 99 of 100 moves of healthy boards may take.
     private static let triggers = [
-        "PERFORM pg_terminate_backend(pg_backend_pid())",
-        "PERFORM set_config('exit_on_error', 'on', true); RAISE EXCEPTION 'no'",
-        "PERFORM pg_sleep(600)",
+        ("PERFORM pg_terminate_backend(pg_backend_pid())", Boards.bound),
+        ("PERFORM set_config('exit_on_error', 'on', true); RAISE EXCEPTION 'no'", Boards.bound),
+        // Each of the boards has to be met once, in a batch that waits for it.
+        ("PERFORM pg_sleep(600)", .seconds(25)),
     ]
 
     /// Runs a daemon while `body` runs.
@@ -28,7 +30,7 @@ struct SessionEndingTriggerTests {
         try result.get()
     }
 
-    @Test(arguments: triggers) func ending(trigger: String) async throws {
+    @Test(arguments: triggers) func ending(trigger: String, bound: Duration) async throws {
         let connection = try await TestDatabase.current.connect()
         try await Boards.fill(trigger, on: connection)
         try await withDaemon {
@@ -39,7 +41,7 @@ struct SessionEndingTriggerTests {
                 try await connection.query("SELECT FROM brocot.move_requests").isEmpty
             }
         }
-        #expect(try await Boards.slowestUsualMove(on: connection) < Boards.bound)
+        #expect(try await Boards.slowestUsualMove(on: connection) < bound)
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 }
