@@ -5,8 +5,8 @@
 ALTER TYPE brocot.order_shape ADD ATTRIBUTE unique_columns text[];
 
 -- An index that begins with the item would serve a comparison of the item alone, and the same item may be in very many lists. Only
--- the unique index has the order of all its columns: a comparison of the list for equality would take the list out of the order, the
--- one with ANY does not, and finds the partition.
+-- the unique index has the order of all its columns: a comparison of the list for equality would take the list out of the order. Two
+-- inequalities do not, and find the partition.
 CREATE OR REPLACE FUNCTION brocot.look_up(shape brocot.order_shape) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp
@@ -16,7 +16,8 @@ DECLARE
     columns text;
     key_values text;
 BEGIN
-    SELECT string_agg(format('stored.%s OPERATOR(pg_catalog.=) ANY (ARRAY[%s])', list.name, list.value), ' AND ')
+    SELECT string_agg(format(
+        'stored.%1$s OPERATOR(pg_catalog.>=) %2$s AND stored.%1$s OPERATOR(pg_catalog.<=) %2$s', list.name, list.value), ' AND ')
     INTO lists
     FROM unnest(shape.list_columns, shape.list_values) AS list (name, value);
     SELECT string_agg('stored.' || used.name, ', ' ORDER BY used.number),
@@ -161,8 +162,7 @@ BEGIN
     IF shape.is_built_in THEN
         FOREACH key IN ARRAY keys LOOP
             SELECT stored.rank, stored.rank_num, stored.rank_den INTO found FROM brocot.items AS stored
-            WHERE stored.list OPERATOR(pg_catalog.=) ANY (ARRAY[read_rows.list])
-                AND (stored.list, stored.item) OPERATOR(pg_catalog.>=) (read_rows.list, key)
+            WHERE (stored.list, stored.item) OPERATOR(pg_catalog.>=) (read_rows.list, key)
                 AND (stored.list, stored.item) OPERATOR(pg_catalog.<=) (read_rows.list, key)
             ORDER BY stored.list, stored.item LIMIT 1;
             is_there := pg_catalog.array_append(is_there, found.rank_den IS NOT NULL);
@@ -462,7 +462,9 @@ DO $$
 DECLARE
     known record;
 BEGIN
-    FOR known IN SELECT listed.name FROM brocot.ordered_tables AS listed WHERE listed.place_function IS NOT NULL LOOP
+    FOR known IN
+        SELECT listed.name FROM brocot.ordered_tables AS listed WHERE listed.place_function IS NOT NULL AND NOT listed.being_filled
+    LOOP
         BEGIN
             PERFORM brocot.make_place_functions(known.name);
         EXCEPTION WHEN undefined_object THEN

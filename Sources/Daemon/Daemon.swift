@@ -40,7 +40,7 @@ package struct Daemon: Service {
                     let worker = Worker(
                         configuration: configuration, idleWorkers: listener.idleWorkers, isStopping: isStopping,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
-                        logger: worker(number))
+                        logger: worker(number), isPatient: number == 1)
                     group.addTask { await worker.run() }
                 }
                 return await group.reduce(into: []) { ends, end in ends.append(end) }

@@ -12,6 +12,8 @@ struct Worker: Sendable {
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
     let logger: Logger
+    /// Whether it takes all the time that statements of single lists need.
+    let isPatient: Bool
 
     /// Why a worker ended by itself.
     enum End: Sendable {
@@ -101,8 +103,9 @@ struct Worker: Sendable {
     private func work(
         on connection: Connection, _ tries: inout Tries, _ postponed: inout PostponedLists
     ) async throws -> End? {
-        var memory = Memory(
-            worker: QueueWorker(try await configuration.queue.fitted(to: connection), postponed: postponed))
+        var queue = try await configuration.queue.fitted(to: connection)
+        queue.isPatient = isPatient
+        var memory = Memory(worker: QueueWorker(queue, postponed: postponed))
         defer { postponed = memory.worker.postponed }
         var beginsElsewhere = true
         while mustGoOn {

@@ -51,13 +51,16 @@ extension Connection {
     /// Text in another encoding would name other rows. A function such as a user's trigger may have changed the setting. A
     /// rollback restores it; the setting of a session without a transaction can't be trusted any more.
     private func refuseOtherEncoding(_ pointer: OpaquePointer) throws(PostgresError) {
-        guard let encoding = PQparameterStatus(pointer, "client_encoding"), String(cString: encoding) != "UTF8" else { return }
+        guard let encoding = PQparameterStatus(pointer, "client_encoding"), String(cString: encoding) != "UTF8" else {
+            return
+        }
         let isOfSession = PQtransactionStatus(pointer) == PQTRANS_IDLE
         if isOfSession { handle.close() }
         throw PostgresError(
             fields: .init(
                 code: isOfSession ? .connectionLost : .server,
-                message: "a function changed client_encoding, and text is read as UTF-8", sqlState: .triggeredActionException,
+                message: "a function changed client_encoding, and text is read as UTF-8",
+                sqlState: .triggeredActionException,
                 isConnectionLost: isOfSession))
     }
 

@@ -10,7 +10,8 @@ package enum SearchPath {
     /// `pg_catalog` isn't moved to the front, because new objects are created in the schema that is named first. In its old
     /// place the path gets `""`, a schema that can't exist. The literals contain no backslash, because a setting can change
     /// the meaning of a backslash.
-    package static let putSystemCatalogFirst: SQL = "pg_catalog.set_config('search_path', \(without(["pg_catalog"])), true)"
+    package static let putSystemCatalogFirst: SQL =
+        "pg_catalog.set_config('search_path', \(without(["pg_catalog"])), true)"
 
     /// The same, and temporary objects are searched last. Unless the path names `pg_temp`, the server looks for types and
     /// tables there first: a user's trigger that creates a temporary table called `text` would change what `text` means in

@@ -7,6 +7,8 @@ extension MigrationQueries {
     enum Trust {
         /// No other role, except superusers and roles that were granted to the current one. For migrations.
         case nobody
+        /// The same, except for triggers on other tables than the history. For reading.
+        case triggers
         /// The same for a superuser; another role trusts all owners, because only they can have given it its rights.
         case ownersUnlessSuperuser
     }
@@ -57,7 +59,7 @@ extension MigrationQueries {
             UNION ALL
             SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
             FROM pg_trigger
-            JOIN pg_class ON pg_class.oid = tgrelid
+            JOIN pg_class ON pg_class.oid = tgrelid\(trust == .nobody ? "" : " AND relname = 'schema_migrations'")
             JOIN pg_proc ON pg_proc.oid = tgfoid
             WHERE NOT tgisinternal
         )
@@ -70,7 +72,7 @@ extension MigrationQueries {
         WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
             AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
                 AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
-            AND \(trust == .nobody ? "true" : "(SELECT rolsuper FROM pg_roles WHERE rolname = current_user)")
+            AND \(trust != .ownersUnlessSuperuser ? "true" : "(SELECT rolsuper FROM pg_roles WHERE rolname = current_user)")
         ORDER BY object.catalog <> 'pg_namespace'::regclass, name
         """
     }

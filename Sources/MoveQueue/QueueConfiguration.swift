@@ -25,6 +25,12 @@ package struct QueueConfiguration: Sendable {
     /// is not the cause.
     var deadlockTimeout = Duration.seconds(1)
 
+    /// Whether statements of single lists may take as long as `idleTimeout` allows. One worker of a daemon is patient, so that a user's
+    /// trigger that stands still does not keep all of them busy.
+    package var isPatient = true
+    /// A shorter limit for statements; nil: none.
+    var longestStatement: Duration?
+
     /// What happens to poison messages of tables without another setting.
     package var poisonPolicy = PoisonPolicy.skip
     /// What happens to poison messages of single tables. This takes precedence over the table's own setting.
@@ -44,11 +50,17 @@ package struct QueueConfiguration: Sendable {
         [
             ("lock_timeout", milliseconds(max(.milliseconds(1), lockTimeout))),
             // Otherwise every error would have a context. A context shows that an error comes from within a function.
-            ("log_parameter_max_length_on_error", "0"), ("statement_timeout", milliseconds(statementTimeout)),
+            ("log_parameter_max_length_on_error", "0"),
+            ("statement_timeout", statementTimeoutSetting),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
             // If a policy hides rows, that is an error, instead of silently omitting the rows.
             ("row_security", "off"),
         ] + MoveApplication.plannerSettings
+    }
+
+    /// The longest time of each statement.
+    var statementTimeoutSetting: String {
+        milliseconds(min(statementTimeout, longestStatement ?? statementTimeout))
     }
 
     /// What a trigger or a foreign key of the user's waits for holds up all lists of a batch.

@@ -36,6 +36,10 @@ package enum QueueError: Error, Sendable {
 
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
 
+    /// Whether to try the lists one by one that may be the cause: each failure costs more than a batch for each list, or a list needs
+    /// more time than a trial of several lists gives.
+    var isCostly: Bool { isConnectionLost || databaseError?.sqlState == .queryCanceled }
+
     /// The error as it is written to the log of requests.
     var refusal: Refusal {
         switch self {

@@ -166,8 +166,8 @@ enum QueueStatements {
     ///
     /// A role may choose an id that was logged before. This must not stop the queue, so the newer outcome replaces the older one.
     ///
-    /// The rows are deleted by the places at which they were read, and only then joined with the decisions. ``finishSettings``
-    /// makes sure of both: vacuum often finds the queue empty, and a planner that takes it for empty would prefer to read all of
+    /// The rows are deleted by the places at which they were read, and only then joined with the decisions.
+    /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and a planner that takes it for empty would prefer to read all of
     /// it. A row that another session has changed is at another place, so the counts show that it is missing.
     static func finish(_ decided: DecidedRequests, at time: Timestamp) -> SQL {
         """
@@ -201,10 +201,14 @@ enum QueueStatements {
         """
     }
 
-    static let finishSettings = """
+    /// Also what a user's trigger may have set for the rest of the transaction.
+    static func finishSettings(statementTimeout: String) -> String {
+        """
+        SET LOCAL statement_timeout = '\(statementTimeout)'; SET LOCAL row_security = off;
         SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_nestloop = off;
         SET LOCAL enable_hashjoin = on
         """
+    }
 
     /// Makes lists wait for a person.
     static func hold(_ holds: [HeldList], at time: Timestamp) -> SQL {
@@ -239,8 +243,10 @@ enum QueueStatements {
             pg_catalog.current_setting('client_encoding')]
         """
 
-    /// For the trial of each list's writes: a trigger that waits for a lock holds up all lists.
-    static let trialSettings: SQL = "SET LOCAL lock_timeout = '20ms'"
+    /// For the trial of each list's writes: a trigger that waits for a lock, or stands still, holds up all lists.
+    static let trialSettings: SQL = """
+        SELECT pg_catalog.set_config('lock_timeout', '20ms', true), pg_catalog.set_config('statement_timeout', '250ms', true)
+        """
 
     /// The table's setting for poison messages. No row or NULL means that the daemon's setting applies.
     static func poisonPolicy(of table: String) -> SQL {

@@ -87,7 +87,7 @@ package struct QueueWorker: Sendable {
                 try transaction.run(batch.scope, progress, postponed: batch.postponed, on: connection)
             }
         } catch {
-            round.noteFailure(of: error.lists, isCostly: error.error.isConnectionLost, at: .now)
+            round.noteFailure(of: error.lists, isCostly: error.error.isCostly, at: .now)
             throw error
         }
     }

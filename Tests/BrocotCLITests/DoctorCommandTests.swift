@@ -19,7 +19,8 @@ import Testing
         #expect(
             results.map(\.check) == [
                 "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table", "schema",
-                "privileges", "grants", "tables", "orders", "keys", "duplicates", "ranks", "policies", "additions",
+                "privileges", "grants", "tables", "orders", "keys", "duplicates", "ranks", "policies", "powers",
+                "additions",
                 "autovacuum", "retention", "held lists", "pauses", "daemons", "queue", "horizon",
             ])
     }

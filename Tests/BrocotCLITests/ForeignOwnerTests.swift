@@ -8,8 +8,10 @@ import Testing
     .timeLimit(.minutes(10)))
 struct ForeignOwnerTests {
     private static let commands = [
-        ["daemon", "--drain"], ["migrate", "status"], ["migrate", "plan"], ["migrate", "verify"], ["migrate", "up"], ["status"],
-        ["doctor"], ["show", "l"], ["check", "l"], ["check"], ["pause"], ["resume"], ["release", "--all"], ["retry", "1"],
+        ["daemon", "--drain"], ["migrate", "status"], ["migrate", "plan"], ["migrate", "verify"], ["migrate", "up"],
+        ["status"],
+        ["doctor"], ["show", "l"], ["check", "l"], ["check"], ["pause"], ["resume"], ["release", "--all"],
+        ["retry", "1"],
         ["grant", "daemon", "postgres"],
     ]
 

@@ -26,7 +26,8 @@ struct UnavailableListsTests {
     }
 
     @Test("after 30 s, and then every 5 minutes") func sameTransaction() {
-        #expect(reports(for: 400) { _ in .init(owner: .session(7), transaction: "3/9", application: "psql") } == [30, 330])
+        #expect(
+            reports(for: 400) { _ in .init(owner: .session(7), transaction: "3/9", application: "psql") } == [30, 330])
     }
 
     @Test("not where its transactions follow each other, as those of a busy worker do") func otherTransactions() {

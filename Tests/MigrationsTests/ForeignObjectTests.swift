@@ -155,15 +155,6 @@ struct ForeignObjectTests {
                 """,
                 "trigger mine on brocot.schema_migrations"
             ),
-            (
-                "GRANT USAGE ON SCHEMA brocot TO ROLE; GRANT TRIGGER ON brocot.items TO ROLE",
-                """
-                CREATE FUNCTION pg_temp.take_over() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
-                CREATE TRIGGER mine BEFORE UPDATE ON brocot.items
-                    FOR EACH ROW EXECUTE FUNCTION pg_temp.take_over()
-                """,
-                "trigger mine on brocot.items"
-            ),
         ])
     func addedLater(grant: String, statement: String, name: String) async throws {
         try await withRole { role, owner in

@@ -196,6 +196,6 @@ struct QueuePlanTests {
         let decided = DecidedRequests([(PendingRequest(id: 1, move: move), .applied(rebalancedRows: 0))])
         try await expect(
             [], in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0)),
-            settings: QueueStatements.finishSettings)
+            settings: QueueStatements.finishSettings(statementTimeout: "60s"))
     }
 }

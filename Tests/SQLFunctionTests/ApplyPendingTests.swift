@@ -127,10 +127,12 @@ struct ApplyPendingTests {
     /// What a trigger does with rows of bad boards, and what the log says of the request: as a daemon's log would.
     private static let triggers =
         [
-            "08006", "0A000", "25006", "40001", "40P01", "42501", "42704", "53100", "55000", "55P03", "57014", "58030", "XX000",
+            "08006", "0A000", "25006", "40001", "40P01", "42501", "42704", "53100", "55000", "55P03", "57014", "58030",
+            "XX000",
             "RK004",
         ].map { ("RAISE EXCEPTION 'no' USING ERRCODE = '\($0)'", $0) } + [
-            ("PERFORM missing_function(1)", "42883"), ("PERFORM 1 / 0", "22012"), ("PERFORM brocot.move_now('x', '1', at => -1)", "22023"),
+            ("PERFORM missing_function(1)", "42883"), ("PERFORM 1 / 0", "22012"),
+            ("PERFORM brocot.move_now('x', '1', at => -1)", "22023"),
             ("RETURN NULL", "55000"), ("RETURN OLD", "55000"), ("NEW.board := 'elsewhere'", "55000"),
             ("NEW.rank := 77; NEW.rank_num := 77", "55000"),
         ]
@@ -151,7 +153,9 @@ struct ApplyPendingTests {
                 """)
     }
 
-    @Test("of which a trigger refuses one, whatever it raises: the one is rejected, and the others are applied", arguments: triggers)
+    @Test(
+        "of which a trigger refuses one, whatever it raises: the one is rejected, and the others are applied",
+        arguments: triggers)
     func misbehavingTrigger(trigger: String, state: String) async throws {
         let connection = try await connect()
         try await fillCards(trigger, connection)
@@ -162,7 +166,8 @@ struct ApplyPendingTests {
                 SET search_path = brocot, public;
                 DO $$ BEGIN PERFORM apply_pending(); END $$;
                 """)
-        let rows = try await connection.query("SELECT concat_ws(' ', list, error_code, sqlstate) FROM brocot.move_log ORDER BY id")
+        let rows = try await connection.query(
+            "SELECT concat_ws(' ', list, error_code, sqlstate) FROM brocot.move_log ORDER BY id")
         #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed \(state)", "good"])
     }
 
@@ -181,7 +186,8 @@ struct ApplyPendingTests {
         let error = await #expect(throws: PostgresError.self) { try await connection.execute("SELECT callers()") }
         #expect(error?.sqlState == .lockNotAvailable)
         try await holder.execute(script: "COMMIT")
-        try await connection.execute(script: "DROP TRIGGER misbehave ON cards; CREATE ROLE lacking_\(TestDatabase.current.name)")
+        try await connection.execute(
+            script: "DROP TRIGGER misbehave ON cards; CREATE ROLE lacking_\(TestDatabase.current.name)")
         let lacking = try await connect()
         try await lacking.execute(
             script: """
@@ -202,7 +208,8 @@ struct ApplyPendingTests {
         "a move at once is an error, too, where a trigger keeps rows from being written as asked",
         arguments: ["RETURN NULL", "RETURN OLD", "NEW.board := 'elsewhere'", "NEW.rank := 77; NEW.rank_num := 77"],
         [
-            "move_now('bad', '3', first => true, ", "move_now('bad', '3', at => 1, ", "move_items_now('bad', '{3,2}'::text[], first => true, ",
+            "move_now('bad', '3', first => true, ", "move_now('bad', '3', at => 1, ",
+            "move_items_now('bad', '{3,2}'::text[], first => true, ",
             "move_now('new', '3', first => true, from_list => 'bad', ", "remove_now('bad', '3', ",
         ])
     func atOnce(trigger: String, call: String) async throws {
@@ -212,7 +219,8 @@ struct ApplyPendingTests {
             try await connection.execute(script: "SELECT brocot.\(call)ordered_table => 'public.cards')")
         }
         #expect(["55000", "23505", "RK005"].contains(error?.sqlState?.rawValue), "\(String(describing: error))")
-        let cards = try await connection.query("SELECT string_agg(board || card, ',' ORDER BY board, rank) FROM cards").single()
+        let cards = try await connection.query("SELECT string_agg(board || card, ',' ORDER BY board, rank) FROM cards")
+            .single()
         #expect(try cards.decode(0, as: String.self) == "bad1,bad2,bad3,good1,good2,good3")
     }
 }

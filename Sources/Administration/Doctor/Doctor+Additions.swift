@@ -1,6 +1,22 @@
 import LibPQ
 
 extension Doctor {
+    /// A trigger on an attached table runs with the daemon's rights.
+    func powers(_ connection: Connection) async -> CheckResult {
+        await attempt("powers", connection) { connection throws(PostgresError) in
+            let row = try connection.query(DoctorStatements.powers).single()
+            guard try row.decode(0, as: Bool.self) else { return .ok("powers", "this role is no superuser") }
+            let owners = try row.decode(1, as: [String].self)
+            guard !owners.isEmpty else {
+                return .ok("powers", "all ordered tables belong to superusers, as this role is one")
+            }
+            return .warning(
+                "powers",
+                "this role is a superuser, and triggers on ordered tables of \(owners.joined(separator: ", ")) run with its rights",
+                advice: "Run the daemon as a role of its own: brocot grant daemon ROLE")
+        }
+    }
+
     /// Lists code that runs when a role uses a table of Brocot and that no migration created. It may be intended.
     func additions(_ connection: Connection) async -> CheckResult {
         await attempt("additions", connection) { connection throws(PostgresError) in
@@ -22,6 +38,18 @@ extension Doctor {
 }
 
 extension DoctorStatements {
+    /// Whether the current role is a superuser, and the owners of ordered tables who are none.
+    static let powers: SQL = """
+        SELECT role.rolsuper, ARRAY(
+            SELECT DISTINCT owner.rolname::text
+            FROM brocot.ordered_tables AS registered
+            JOIN pg_catalog.pg_class AS target
+                ON target.oid = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+            JOIN pg_catalog.pg_roles AS owner ON owner.oid = target.relowner
+            WHERE NOT owner.rolsuper ORDER BY 1)
+        FROM pg_catalog.pg_roles AS role WHERE role.rolname = current_user
+        """
+
     /// Triggers, rules and policies on the tables of schema `brocot` that no migration created: the name, the role that can
     /// change their code, and whether that role owns the table or is a superuser. The triggers of migrations call functions of the
     /// schema, which belong to the table's owner.

@@ -60,8 +60,8 @@ package struct Doctor: Sendable {
         case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
         case .daemon:
             [
-                privileges, grants, tables, orders, keys, duplicates, ranks, rowSecurity, additions, vacuum, retention,
-                heldLists, pauses, daemons, waiting,
+                privileges, grants, tables, orders, keys, duplicates, ranks, rowSecurity, powers, additions, vacuum,
+                retention, heldLists, pauses, daemons, waiting,
             ]
         }
     }
@@ -145,7 +145,8 @@ package struct Doctor: Sendable {
         } catch {
             if case .foreignObjects = error {
                 return .failure(
-                    "schema", "\(error)", advice: "Run brocot doctor as the owner of schema brocot, or as the daemon's role.")
+                    "schema", "\(error)",
+                    advice: "Run brocot doctor as the owner of schema brocot, or as the daemon's role.")
             }
             let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
             return .failure(

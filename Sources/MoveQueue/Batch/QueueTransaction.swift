@@ -210,7 +210,8 @@ package struct QueueTransaction: Sendable {
         }
         guard !decisions.decided.isEmpty else { return }
         let decided = decisions.decided.count
-        try connection.execute(script: QueueStatements.finishSettings)
+        try connection.execute(
+            script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
         let rows = try connection.query(
             QueueStatements.finish(DecidedRequests(decisions.decided), at: time), prepared: true)
         let deleted = try rows[0].decode(0, as: Int.self)

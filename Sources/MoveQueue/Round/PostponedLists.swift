@@ -53,6 +53,7 @@ package struct PostponedLists: Sendable {
     }
 
     /// Records that a batch with these lists failed. A single list is the cause; of several lists, the cause is not known.
+    /// `isCostly` says that they are to be tried alone.
     package mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
@@ -60,11 +61,11 @@ package struct PostponedLists: Sendable {
         let times = entries[lists[0]]?.times ?? 0
         let pause = Self.pause(after: times, Self.firstPause.failed, Self.longestPause.failed)
         let due = now + pause * Double.random(in: 0.5...1)
-        set(lists[0], Entry(times: times + 1, due: due, groupSize: Self.largestFailingGroup))
+        set(lists[0], Entry(times: times + 1, due: due, groupSize: isCostly ? 1 : Self.largestFailingGroup))
     }
 
-    /// Records that one or more of these lists failed, and that others were not tried. `isCostly` says that a further failure
-    /// costs more than a batch for each list.
+    /// Records that one or more of these lists failed, and that others were not tried. `isCostly` says that they are to be tried
+    /// alone.
     package mutating func noteSuspicion(
         of lists: some Collection<ListIdentifier>, isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {

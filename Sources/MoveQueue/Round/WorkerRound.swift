@@ -70,6 +70,8 @@ package struct WorkerRound: Sendable {
     /// `postponed` are the lists that an earlier round left out.
     package init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
         self.postponed = postponed
+        var configuration = configuration
+        if !configuration.isPatient { configuration.longestStatement = Self.impatientLimit }
         fullConfiguration = configuration
         self.configuration = configuration
         depth = Double(configuration.requestsPerBatch) / 8
@@ -112,7 +114,9 @@ package struct WorkerRound: Sendable {
 
     /// A batch was decided, with the results of the report.
     package mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
-        for failure in report.failures { postponed.noteFailure(of: failure.lists, at: now) }
+        for failure in report.failures {
+            postponed.noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
+        }
         postponed.noteSuspicion(of: report.untried, at: now)
         switch state {
         case .retrying(let lists): return noteRetry(of: lists, report, at: now)
@@ -127,7 +131,7 @@ package struct WorkerRound: Sendable {
     }
 
     /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
-    /// cause. `isCostly`: the connection broke, so lists that may be the cause are tried one by one.
+    /// cause. `isCostly`: lists that may be the cause are tried one by one.
     package mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
@@ -137,12 +141,20 @@ package struct WorkerRound: Sendable {
 
     // MARK: Lists that were postponed
 
+    /// How long the first statements of a list may take that is tried alone; later ones twice as long each time.
+    private static let firstLimitAlone = Duration.seconds(1)
+    /// How long the statements of a worker may take that is not patient.
+    private static let impatientLimit = Duration.seconds(3)
+
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
         let times = postponed.times(of: lists[0])
         var share = BatchShare()
         // If one list alone takes too long, smaller steps may succeed.
         if lists.count == 1 { for _ in 0..<times { share.noteFailure() } }
         var reduced = configuration.reduced(to: share)
+        if lists.count == 1 {
+            reduced.longestStatement = Self.firstLimitAlone * (configuration.isPatient ? 1 << min(times, 10) : 1)
+        }
         reduced.requestsPerList = max(1, configuration.requestsPerList >> times)
         state = .retrying(lists)
         return .decide(Batch(scope: .lists(lists), postponed: [], configuration: reduced))

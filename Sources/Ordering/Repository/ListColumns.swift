@@ -57,10 +57,12 @@ struct ListColumns {
     }
 
     /// The same as ``equal(_:_:named:by:)``, but the planner takes no value for the only one that a column has.
-    func equalToAny(_ row: SQL, _ key: SQL) -> SQL {
+    func between(_ row: SQL, _ key: SQL) -> SQL {
         conjunction(
             columns.enumerated().map { index, column in
-                "\(row).\(column.identifier) = ANY (ARRAY[\(key).\(name(index))])"
+                """
+                \(row).\(column.identifier) >= \(key).\(name(index)) AND \(row).\(column.identifier) <= \(key).\(name(index))
+                """
             })
     }
 

@@ -121,14 +121,14 @@ struct OrderingStatements {
         return "SELECT \(columns) FROM \(table) AS named WHERE \(condition) ORDER BY \(order) LIMIT 1"
     }
 
-    /// Only an index that begins with these columns gives this order. A plain comparison of the list for equality would take it
-    /// out of the order; the one with ANY does not, and finds the partition.
+    /// Only an index that begins with these columns gives this order. A comparison of the list for equality would take it out of the
+    /// order; with ANY, it would begin to read at the list's first row. Two inequalities do neither, and find the partition.
     private func lookUp(of key: SQL, along columns: [String]) -> (condition: SQL, order: SQL) {
         let order = columns.map { "named.\(identifier: $0)" as SQL }.joined()
         let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }.joined()
         return (
             """
-            \(listColumns.equalToAny("named", key)) AND (\(order)) >= (\(values)) AND (\(order)) <= (\(values))
+            \(listColumns.between("named", key)) AND (\(order)) >= (\(values)) AND (\(order)) <= (\(values))
             """, order
         )
     }

@@ -8,12 +8,16 @@ import Testing
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.
     private static let rowsPerMove: Int64 = 60
+    /// Descending an index, and the heap, for each of some rows. An index may be read without that it returns a row.
+    private static let blocksPerMove: Int64 = 300
 
     /// A move of each kind, with list and item as `%1$s` and `%2$s`. All are of one item, of some, to and from a position and an
     /// end, and to another list and back.
     private static let kinds = [
-        "move_now(%1$s, %2$s, after => 5%5$s)", "move_now(%1$s, %2$s, at => 3%5$s)", "move_now(%1$s, %2$s, last => true%5$s)",
-        "move_items_now(%1$s, ARRAY[%2$s, %3$s], before => 5%5$s)", "move_now(%4$s, %2$s, first => true, from_list => %1$s%5$s)",
+        "move_now(%1$s, %2$s, after => 5%5$s)", "move_now(%1$s, %2$s, at => 3%5$s)",
+        "move_now(%1$s, %2$s, last => true%5$s)",
+        "move_items_now(%1$s, ARRAY[%2$s, %3$s], before => 5%5$s)",
+        "move_now(%4$s, %2$s, first => true, from_list => %1$s%5$s)",
         "move_now(%1$s, %2$s, at => 0, from_list => %4$s%5$s)", "remove_now(%1$s, %2$s%6$s)",
         "move_now(%1$s, %3$s, after => 5, missing => 'reject'%5$s)",
     ]
@@ -27,7 +31,8 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         if further { try await connection.execute("CREATE INDEX further ON brocot.items (item)") }
         try await history.take(on: connection)
-        try await expectFew("'l1'", "'other'", "", in: Self.items + (further ? ["further"] : []), on: connection, "\(history)")
+        try await expectFew(
+            "'l1'", "'other'", "", in: Self.items + (further ? ["further"] : []), on: connection, "\(history)")
     }
 
     @Test("after random histories") func randomHistories() async throws {
@@ -46,7 +51,8 @@ import Testing
 
     /// How the table was filled when its statistics were made.
     private static let histories = [
-        "SELECT", "INSERT INTO cards SELECT 1, 1", "INSERT INTO cards SELECT n, n + 100 FROM generate_series(1, 10000) AS n",
+        "SELECT", "INSERT INTO cards SELECT 1, 1",
+        "INSERT INTO cards SELECT n, n + 100 FROM generate_series(1, 10000) AS n",
         "INSERT INTO cards SELECT n, 5 FROM generate_series(1, 10000) AS n",
         "INSERT INTO cards SELECT 1, n FROM generate_series(1, 10000) AS n",
     ]
@@ -80,12 +86,13 @@ import Testing
 
     /// Makes 20 moves of each kind in a transaction of its own, so that plans for all parameters are made too.
     private func expectFew(
-        _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection, _ story: String
+        _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection,
+        _ story: String
     ) async throws {
         try await connection.execute("ANALYZE pg_class")
         for kind in Self.kinds {
             try await connection.execute(script: "BEGIN")
-            let before = try await rowsRead(in: relations, on: connection)
+            let before = try await counters(of: relations, on: connection)
             for number in 1...20 {
                 let isOfTexts = table.isEmpty
                 func key(_ number: Int) -> String { isOfTexts ? "'\(number)'" : "\(number)" }
@@ -97,7 +104,8 @@ import Testing
                 call = call.replacing("=> 5", with: "=> \(key(5))")
                 // A list from which the item comes must have it.
                 if kind.contains("from_list => %4$s") {
-                    try await connection.execute(script: "SELECT brocot.move_now(\(other), \(key(20 * number)), last => true\(table))")
+                    try await connection.execute(
+                        script: "SELECT brocot.move_now(\(other), \(key(20 * number)), last => true\(table))")
                 }
                 try await connection.execute(script: "SAVEPOINT one")
                 do {
@@ -107,18 +115,24 @@ import Testing
                     try await connection.execute(script: "ROLLBACK TO SAVEPOINT one")
                 }
             }
-            let read = try await rowsRead(in: relations, on: connection) - before
-            #expect(read <= 20 * Self.rowsPerMove, "\(kind)\n\(story)")
+            let after = try await counters(of: relations, on: connection)
+            #expect(after.rows - before.rows <= 20 * Self.rowsPerMove, "\(kind)\n\(story)")
+            #expect(after.blocks - before.blocks <= 20 * Self.blocksPerMove, "\(kind)\n\(story)")
             try await connection.execute(script: "ROLLBACK")
         }
     }
 
-    /// Entries that index scans returned, and rows that other scans did, in this transaction.
-    private func rowsRead(in relations: [String], on connection: Connection) async throws -> Int64 {
-        try await connection.query(
+    /// Entries that index scans returned, rows that other scans did, and blocks, in this transaction.
+    private func counters(
+        of relations: [String], on connection: Connection
+    ) async throws -> (rows: Int64, blocks: Int64) {
+        let row = try await connection.query(
             """
-            SELECT sum(pg_catalog.pg_stat_get_xact_tuples_returned(relation::regclass))::bigint FROM unnest(\(relations)) AS relation
+            SELECT sum(pg_catalog.pg_stat_get_xact_tuples_returned(relation::regclass))::bigint,
+                sum(pg_catalog.pg_stat_get_xact_blocks_fetched(relation::regclass))::bigint
+            FROM unnest(\(relations)) AS relation
             """
-        ).single().decode(0)
+        ).single()
+        return (try row.decode(0), try row.decode(1))
     }
 }

@@ -40,33 +40,64 @@ import Testing
         }
     }
 
+    @Test(
+        "in a long list of a table with an index that begins with the item, which is in very many lists",
+        arguments: ["board, card", "card, board"])
+    func furtherIndex(key: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        for statement in [
+            """
+            CREATE TABLE cards (board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (\(key)));
+            CREATE UNIQUE INDEX brocot_cards ON cards (board, rank);
+            CREATE INDEX further ON cards (card);
+            INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+            VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+            INSERT INTO cards SELECT 'l1', n, n, 1, n FROM generate_series(1, 100000) AS n;
+            INSERT INTO cards SELECT 'b' || n, 3 * (n % 100) + 1, 0, 1, 0 FROM generate_series(1, 20000) AS n;
+            """, "VACUUM ANALYZE cards",
+        ] {
+            try await connection.execute(script: statement)
+        }
+        let moves = (1...200).map { number in
+            Move(
+                list: ListIdentifier("l1", of: "public.cards"), items: ["\(3 * number + 1)"],
+                action: .place(.after("\(90_000 - 3 * number)"), from: nil))
+        }
+        let relations = ["cards", "cards_pkey", "brocot_cards", "further"]
+        expectFew(try await rowsRead(by: moves, of: relations, on: connection), moves.count, key)
+    }
+
     private func expectFew(_ read: (rows: Int64, blocks: Int64), _ moves: Int, _ story: String) {
         #expect(read.rows <= Self.rowsPerMove * Int64(moves), "\(story)")
         #expect(read.blocks <= Self.blocksPerMove * Int64(moves), "\(story)")
     }
 
-    /// What one transaction of a daemon reads of `brocot.items`, counted by the server.
+    private static let items = ["brocot.items", "brocot.items_pkey", "brocot.items_list_rank_key"]
+
+    /// What one transaction of a daemon reads of these relations, counted by the server.
     private func rowsRead(
-        by moves: [Move], on connection: Connection
+        by moves: [Move], of relations: [String] = items, on connection: Connection
     ) async throws -> (rows: Int64, blocks: Int64) {
         try await connection.run { connection in
             try connection.transaction(settings: MoveApplication.plannerSettings) { connection in
-                let before = try counters(on: connection)
+                let before = try counters(of: relations, on: connection)
                 // Lists are not read whole: that is a choice, and would hide what a look-up reads.
                 _ = try MoveApplication(rowsPerLookup: 0).apply(moves, on: connection)
-                let after = try counters(on: connection)
+                let after = try counters(of: relations, on: connection)
                 return (after.rows - before.rows, after.blocks - before.blocks)
             }
         }
     }
 
     /// Entries that index scans returned, rows that other scans did, and blocks of the table and its indexes.
-    private func counters(on connection: isolated Connection) throws -> (rows: Int64, blocks: Int64) {
+    private func counters(
+        of relations: [String], on connection: isolated Connection
+    ) throws -> (rows: Int64, blocks: Int64) {
         let row = try connection.query(
             """
-            SELECT sum(pg_catalog.pg_stat_get_xact_tuples_returned(relation))::bigint,
-                sum(pg_catalog.pg_stat_get_xact_blocks_fetched(relation))::bigint
-            FROM unnest('{brocot.items,brocot.items_pkey,brocot.items_list_rank_key}'::regclass[]) AS relation
+            SELECT sum(pg_catalog.pg_stat_get_xact_tuples_returned(relation::regclass))::bigint,
+                sum(pg_catalog.pg_stat_get_xact_blocks_fetched(relation::regclass))::bigint
+            FROM unnest(\(relations)) AS relation
             """
         ).single()
         return (try row.decode(0), try row.decode(1))

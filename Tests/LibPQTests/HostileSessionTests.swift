@@ -1,0 +1,120 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+/// A function of a user's may change the session that calls it.
+@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct HostileSessionTests {
+    @Test func `a transaction in which client_encoding changed can't go on, and the next one can`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE TABLE names (name text)")
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.execute("SELECT set_config('client_encoding', 'LATIN1', false)")
+                    try connection.execute("INSERT INTO names VALUES (\("ä"))")
+                }
+            }
+        }
+        #expect(error.code == .server && error.sqlState == .triggeredActionException && !error.isConnectionLost)
+        let text = try await connection.query("SELECT 'ä', current_setting('client_encoding')").single()
+        #expect(try text.decode(0, as: String.self) == "ä")
+        #expect(try text.decode(1, as: String.self) == "UTF8")
+        #expect(try await connection.query("SELECT FROM names").isEmpty)
+    }
+
+    @Test func `a change of client_encoding by the last statement of a transaction keeps it from being committed`()
+        async throws
+    {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE TABLE names (name text)")
+        _ = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.execute("INSERT INTO names SELECT set_config('client_encoding', 'LATIN1', false)")
+                }
+            }
+        }
+        #expect(try await connection.query("SELECT FROM names").isEmpty)
+    }
+
+    @Test func `a session whose client_encoding changed is given up`() async throws {
+        let connection = try await connect()
+        try await connection.execute("SELECT set_config('client_encoding', 'LATIN1', false)")
+        let error = try await postgresError { _ = try await connection.query("SELECT 'ä'") }
+        #expect(error.isConnectionLost)
+        #expect(await connection.isLost)
+    }
+
+    @Test func `a session whose prepared statements were deallocated goes on without any`() async throws {
+        let connection = try await connect()
+        for _ in 1...2 { _ = try await connection.query("SELECT 1", prepared: true) }
+        _ = try await connection.query("SELECT 2", prepared: true)
+        try await connection.execute(script: "DEALLOCATE ALL")
+        let error = try await postgresError { _ = try await connection.query("SELECT 1", prepared: true) }
+        #expect(error.sqlState == .invalidStatementName)
+        for number in 1...3 {
+            try await connection.execute(script: "DEALLOCATE ALL")
+            let row = try await connection.query("SELECT \(number)", prepared: true).single()
+            #expect(try row.decode(0, as: Int.self) == number)
+            #expect(try await connection.query("SELECT 2", prepared: true).count == 1)
+        }
+        #expect(try await connection.query("SELECT FROM pg_prepared_statements").isEmpty)
+    }
+
+    @Test func `a session in which somebody prepared statements of the same names goes on without any`() async throws {
+        let connection = try await connect()
+        try await connection.execute(script: "PREPARE libpq_statement_1 AS SELECT 'foreign'")
+        let error = try await postgresError { _ = try await connection.query("SELECT 1", prepared: true) }
+        #expect(error.sqlState == .duplicatePreparedStatement)
+        for _ in 1...3 {
+            #expect(try await connection.query("SELECT 1", prepared: true).single().decode(0, as: Int.self) == 1)
+        }
+    }
+
+    @Test func `a temporary table with the name of a type does not change what the type means in later transactions`()
+        async throws
+    {
+        let connection = try await connect()
+        try await connection.execute(script: "CREATE SCHEMA app; SET search_path = app, public")
+        let transactions = [
+            "CREATE TEMPORARY TABLE text (a integer)", "SET search_path = pg_temp, public", "SET search_path = ''",
+            "SET search_path = \"pg_temp\", app",
+        ]
+        for transaction in transactions {
+            try await connection.execute(script: transaction)
+            let name = try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.query("SELECT pg_typeof('x'::text)::regtype::text || cardinality('{b}'::text[])")
+                        .single()
+                }
+            }
+            #expect(try name.decode(0, as: String.self) == "text1", "\(transaction)")
+        }
+    }
+
+    @Test func `messages of any length are cut off`() async throws {
+        let recorder = LogRecorder()
+        let connection = try await connect(logger: recorder.logger())
+        let error = try await postgresError {
+            try await connection.execute(
+                script: """
+                    DO $$ BEGIN
+                        RAISE WARNING '%', repeat('ä', 1000000);
+                        RAISE EXCEPTION '%', repeat('ä', 1000000) USING DETAIL = repeat('d', 100000);
+                    END $$
+                    """)
+        }
+        #expect(error.message.hasSuffix("ä… (cut off)") && error.message.utf8.count < 10_050)
+        #expect(try #require(error.detail).utf8.count < 10_050)
+        #expect(recorder.entries.map(\.level) == [.warning])
+        #expect(recorder.entries[0].message.utf8.count < 10_050)
+    }
+
+    @Test func `a flood of warnings is logged in part, and counted`() async throws {
+        let recorder = LogRecorder()
+        let connection = try await connect(logger: recorder.logger())
+        try await connection.execute(
+            script: "DO $$ BEGIN FOR n IN 1 .. 10000 LOOP RAISE WARNING 'no %', n; END LOOP; END $$")
+        #expect(recorder.entries.count == 50)
+    }
+}
