@@ -13,8 +13,10 @@ import psycopg
 
 from .server import program
 
-# A statement that takes longer is cancelled, and a server process that ignores that is killed.
-LONGEST_STATEMENT = 15
+
+def longest_statement(seconds):
+    """A statement that takes longer is cancelled, and a server process that ignores that is killed."""
+    return max(15, round(6 * seconds))
 
 
 @dataclass
@@ -75,24 +77,25 @@ def _message(error):
 
 def _one_session(peer, workload, seconds):
     session = peer.session()
-    watchdog = Watchdog(peer)
+    watchdog = Watchdog(peer, longest_statement(seconds))
     start = time.time()
     latencies, broke = run_moves(session, workload.moves(0), seconds, watchdog)
     finished = time.time()
     watchdog.stop()
     if watchdog.killed:
-        broke = f"no answer in {LONGEST_STATEMENT} s and no reaction to a cancellation: the server process had to be killed"
+        broke = f"no answer in {watchdog.longest} s and no reaction to a cancellation: the server process had to be killed"
     else:
         session.close()
-    return Outcome([latencies], finished - start, finished, broke, watchdog.killed)
+    return Outcome([latencies], sum(latencies) if broke else finished - start, finished, broke, watchdog.killed)
 
 
 class Watchdog(threading.Thread):
     """Kills the server process of a call that never ends: no time-out and no cancellation interrupts some code in C."""
 
-    def __init__(self, peer):
+    def __init__(self, peer, longest):
         super().__init__(daemon=True)
-        self._peer, self._began, self.killed = peer, None, False
+        self.longest, self.killed = longest, False
+        self._peer, self._began = peer, None
         self._ended = threading.Event()
         self.start()
 
@@ -108,12 +111,12 @@ class Watchdog(threading.Thread):
 
     def run(self):
         while not self._ended.wait(0.5):
-            if self._began and time.monotonic() - self._began > LONGEST_STATEMENT + 3:
+            if self._began and time.monotonic() - self._began > self.longest + 3:
                 with self._peer.server.connect("postgres") as connection:
                     backends = connection.execute(
                         """SELECT pid FROM pg_stat_activity WHERE datname = %s AND state = 'active'
                         AND backend_type = 'client backend' AND query_start < now() - make_interval(secs => %s)""",
-                        [self._peer.database, LONGEST_STATEMENT]).fetchall()
+                        [self._peer.database, self.longest]).fetchall()
                 self.killed = True
                 for (backend,) in backends:
                     self._peer.server.kill(backend)
@@ -143,22 +146,29 @@ def _processes(peer, workload, seconds):
     return Outcome([answer[1] for answer in answers], finished - start, finished, broke)
 
 
+def pgbench(peer, script, variables, sessions, seconds, *options):
+    """Runs a script of pgbench in a peer's database."""
+    words = [word for pair in variables.items() for word in ("-D", "{}={}".format(*pair))]
+    return subprocess.run(
+        [program("pgbench"), "-n", "-M", "prepared", "-c", str(sessions), "-j", str(min(2, sessions)), "-T", str(max(1, round(seconds))),
+         "-f", "-", *words, *options, peer.server.url(peer.database)], input=script, capture_output=True, text=True)
+
+
 def _pgbench(peer, workload, seconds):
     """For peers whose move is SQL. pgbench costs less than Python, so more of the machine is the server's."""
+    statement = peer.statement.format(list="'l' || :list", item="'i' || :item", anchor="'i' || :anchor")
+    script = workload.pgbench_script.format(statement=statement)
     with tempfile.TemporaryDirectory(prefix="brocot-bench-") as folder:
-        script = Path(folder) / "move.sql"
-        statement = peer.statement.format(list="'l' || :list", item="'i' || :item", anchor="'i' || :anchor")
-        script.write_text(workload.pgbench_script.format(statement=statement))
-        variables = [word for pair in workload.pgbench_variables.items() for word in ("-D", "{}={}".format(*pair))]
-        result = subprocess.run(
-            [program("pgbench"), "-n", "-M", "prepared", "-c", str(workload.sessions), "-j", "2", "-T", str(round(seconds)),
-             "--max-tries=1000", "-l", "--log-prefix", f"{folder}/log", "-f", script, *variables,
-             peer.server.url(peer.database)], capture_output=True, text=True)
+        result = pgbench(
+            peer, script, workload.pgbench_variables, workload.sessions, seconds, "--max-tries=1000", "-l", f"--log-prefix={folder}/log")
         latencies = [[] for _ in range(workload.sessions)]
         start, finished = float("inf"), 0
         for log in Path(folder).glob("log.*"):
             for line in log.read_text().splitlines():
                 session, _, microseconds, _, second, fraction = line.split()[:6]
+                # A deadlock when the time was over.
+                if microseconds == "failed":
+                    continue
                 end = int(second) + int(fraction) / 1e6
                 start, finished = min(start, end - int(microseconds) / 1e6), max(finished, end)
                 latencies[int(session)].append(int(microseconds) / 1e6)

@@ -1,9 +1,10 @@
 """One peer on one workload: speed, rows, bytes, and whether the resulting order is right."""
 
 import itertools
+import re
 import time
 
-from .drive import LONGEST_STATEMENT, drive, run_moves
+from .drive import drive, longest_statement, pgbench, run_moves
 from .moves import filled
 
 
@@ -12,7 +13,7 @@ def measure(peer, workload, seconds):
     database = peer.database
     peer.server.execute("CHECKPOINT")
     peer.server.execute(f"ALTER DATABASE {database} SET synchronous_commit = {'on' if workload.durable else 'off'}")
-    peer.server.execute(f"ALTER DATABASE {database} SET statement_timeout = '{LONGEST_STATEMENT}s'")
+    peer.server.execute(f"ALTER DATABASE {database} SET statement_timeout = '{longest_statement(seconds)}s'")
     peer.fill(workload.lists, workload.items)
     figures = {"bytes_per_row": _bytes_per_row(peer)}
     before, start = _counters(peer), time.time()
@@ -28,6 +29,8 @@ def measure(peer, workload, seconds):
         figures |= _cost(peer, before, outcome.moves)
     figures["bytes_per_row_afterwards"] = _bytes_per_row(peer)
     figures["wrong"] = _wrong(peer, workload, outcome)
+    if workload.is_read:
+        figures["pages_per_second"] = _pages_per_second(peer, workload, seconds)
     if outcome.broke:
         figures["broke"] = {"after": outcome.moves, "message": outcome.broke}
     if figures["wrong"] and workload.sessions == 1:
@@ -37,19 +40,20 @@ def measure(peer, workload, seconds):
 
 def _speed(peer, outcome, start):
     calls = sorted(itertools.chain.from_iterable(outcome.latencies))
-    figures = {"moves": outcome.moves, "seconds": outcome.seconds, "call_p50": _at(calls, 0.5), "call_p99": _at(calls, 0.99)}
+    figures = {"moves": outcome.moves, "seconds": outcome.seconds, "call_p50": at(calls, 0.5), "call_p99": at(calls, 0.99)}
     visible = peer.visible_after() if calls else None
     if visible:
         times, last = sorted(visible[0]), visible[1]
         figures["seconds"] = outcome.seconds + max(0, last - outcome.finished)
-        figures |= {"p50": _at(times, 0.5), "p99": _at(times, 0.99)}
+        figures |= {"p50": at(times, 0.5), "p99": at(times, 0.99)}
     else:
         figures |= {"p50": figures["call_p50"], "p99": figures["call_p99"]}
     figures["per_second"] = outcome.moves / figures["seconds"] if figures["seconds"] else 0
     return figures
 
 
-def _at(values, share):
+def at(values, share):
+    """The value at a share of sorted values."""
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
 
 
@@ -82,6 +86,18 @@ def _bytes_per_row(peer):
         size, rows = connection.execute(
             f"SELECT pg_total_relation_size('{peer.table}'), (SELECT count(*) FROM {peer.table})").fetchone()
     return size / rows if rows else None
+
+
+def _pages_per_second(peer, workload, seconds):
+    """Pages of 50 items from a random one on, read by one session after the moves."""
+    script = """\\set item random(0, :items - 1)
+        SELECT item FROM in_order
+        WHERE list = 'l1' AND sort_key > (SELECT sort_key FROM in_order WHERE list = 'l1' AND item = 'i' || :item)
+        ORDER BY sort_key LIMIT 50;"""
+    with peer.connect() as connection:
+        connection.execute(f"VACUUM ANALYZE {peer.table}")
+    result = pgbench(peer, script, {"items": workload.items}, 1, seconds)
+    return float(re.search(r"tps = ([\d.]+)", result.stdout)[1])
 
 
 def _wrong(peer, workload, outcome):

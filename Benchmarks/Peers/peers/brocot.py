@@ -1,13 +1,18 @@
 """Brocot: through the daemon, in the caller's transaction by SQL, and with the Swift library."""
 
+import itertools
 import os
 import subprocess
 import time
 from pathlib import Path
 
+from harness.drive import Outcome
+
 from .peer import SqlPeer
 
 BUILT = Path(__file__).parents[3] / ".build/release"
+# More than a session of the library can move.
+MOST_PER_SECOND = 10_000
 
 
 class Brocot(SqlPeer):
@@ -90,6 +95,24 @@ class BrocotDaemon(Brocot):
 
 class BrocotLibrary(Brocot):
     title = "Brocot, Swift library"
-    how = "`client.place` of the Swift library, in a transaction of its own each, from a small program in Swift (Benchmarks/LibraryMoves)."
-    statement = None
-    program = BUILT / "LibraryMoves"
+    how = (
+        "`client.place` of the Swift library, each in a transaction of its own, from a small program in Swift (`Benchmarks/LibraryMoves`). "
+        "It waits for a lock of the list.")
+
+    def run_program(self, workload, seconds):
+        """Sends moves to the program: more than it can make in the time."""
+        moves = "".join(
+            f"{session}\t{move.list}\t{move.item}\t{'-' if move.remove else move.anchor or ''}\n"
+            for session in range(workload.sessions)
+            for move in itertools.islice(workload.moves(session), int(seconds * MOST_PER_SECOND)))
+        result = subprocess.run(
+            [BUILT / "LibraryMoves", self.server.url(self.database), str(seconds)], input=moves, capture_output=True, text=True)
+        if result.returncode:
+            raise RuntimeError(f"LibraryMoves failed: {result.stderr}")
+        latencies = [[] for _ in range(workload.sessions)]
+        for line in result.stdout.splitlines():
+            session, microseconds = line.split("\t")
+            latencies[int(session)].append(int(microseconds) / 1e6)
+        # Each session makes one move after the other, without a pause.
+        taken = max(map(sum, latencies))
+        return Outcome(latencies, taken, time.time())

@@ -6,7 +6,7 @@ from .peer import SqlPeer
 class ActsAsList(SqlPeer):
     title = "acts_as_list (integer shift)"
     how = (
-        "The statements of the Rails gem acts_as_list 1.2, `insert_at`, as one function: faster than the gem, which needs Ruby and "
+        "The statements of `insert_at` of the Rails gem acts_as_list, as one function: faster than the gem, which needs Ruby and "
         "nine round trips. Like the gem it locks the moved row.")
     file = "acts_as_list.sql"
 

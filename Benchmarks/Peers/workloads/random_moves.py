@@ -9,6 +9,7 @@ from .workload import Workload
 
 class RandomMoves(Workload):
     repeated = True
+    is_read = True
 
     def __init__(self, key, items):
         super().__init__(key)

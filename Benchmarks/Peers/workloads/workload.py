@@ -14,6 +14,9 @@ class Workload(ABC):
     # Whether speed counts, or the move at which a peer breaks: one run is enough for that.
     repeated = False
 
+    # Whether pages are read after the moves.
+    is_read = False
+
     def __init__(self, key):
         self.key = key
 
