@@ -28,7 +28,7 @@ class Plan:
         self.name = "quick" if arguments.quick else "full"
         self.seconds = arguments.seconds or (1 if arguments.quick else 5)
         self.rounds = 1 if arguments.quick else 3
-        self.jobs = 2_000 if arguments.quick else 50_000
+        self.jobs = 2_000 if arguments.quick else 20_000
         self.single_jobs = 20 if arguments.quick else 200
 
 

@@ -16,10 +16,10 @@ import Testing
 
     @Test("has every section and picture to which a link leads") func links() throws {
         let (readme, page) = (try Self.text(of: "README.md"), try Self.text(of: "docs/benchmarks.md"))
+        let titles = page.split(separator: "\n").filter { $0.hasPrefix("#") }.map { $0.drop { "# ".contains($0) } }
         let headings = Set(
-            page.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
-                line.drop { $0 == "#" || $0 == " " }.lowercased().filter { $0.isLetter || $0.isNumber || " -".contains($0) }
-                    .replacing(" ", with: "-")
+            titles.map { title in
+                title.lowercased().filter { $0.isLetter || $0.isNumber || " -".contains($0) }.replacing(" ", with: "-")
             })
         for link in readme.matches(of: /\(docs\/benchmarks\.md#([^)]*)\)/) {
             #expect(headings.contains(String(link.1)))

@@ -16,7 +16,7 @@ from .server import program
 
 def longest_statement(seconds):
     """A statement that takes longer is cancelled, and a server process that ignores that is killed."""
-    return max(15, round(6 * seconds))
+    return max(10, round(6 * seconds))
 
 
 @dataclass

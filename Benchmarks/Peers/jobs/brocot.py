@@ -15,7 +15,8 @@ class BrocotJobs(JobQueue):
     title = "Brocot"
     how = (
         "Requests that put an item where it is, in 64 lists of 100: unlike an empty job, each needs a look at the list. One "
-        "`brocot daemon --workers 1`, and `--drain` for what is pending.")
+        "`brocot daemon --workers 1`, and `--drain` for what is pending, with the "
+        "start of its process.")
 
     def install(self):
         self._brocot("migrate", "up")
@@ -37,7 +38,7 @@ class BrocotJobs(JobQueue):
             for first in range(0, number, 1000):
                 connection.execute(
                     """INSERT INTO brocot.move_requests (list, items, placement, anchor)
-                    SELECT 'l' || n % %(lists)s, ARRAY['i' || n % (%(items)s - 1) + 1], 'after', 'i' || n % (%(items)s - 1)
+                    SELECT 'l' || n %% %(lists)s, ARRAY['i' || n %% (%(items)s - 1) + 1], 'after', 'i' || n %% (%(items)s - 1)
                     FROM generate_series(%(first)s::integer, %(last)s) AS n""",
                     {"lists": LISTS, "items": ITEMS, "first": first, "last": min(first + 1000, number) - 1})
 

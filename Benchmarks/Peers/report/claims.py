@@ -1,68 +1,66 @@
 """The sentences that the README repeats, for good or bad. They are made of the figures alone."""
 
-from .results import is_brocot, is_right, milliseconds, number, title
+from .results import is_right, milliseconds, number
 
-OTHERS_OF_SPEED = ["double-midpoint", "gapped-bigint", "string-keys", "acts-as-list", "django-ordered-model"]
+# How a sentence names a peer.
+NAMES = {
+    "brocot-daemon": "through the daemon", "brocot-now": "with `move_now`", "brocot-library": "with the Swift library",
+    "double-midpoint": "with a double midpoint", "gapped-bigint": "with gaps between integers", "string-keys": "with string keys",
+    "pg-rational": "with pg_rational", "wiki-pairs": "with the wiki's fractions", "acts-as-list": "with acts_as_list",
+    "django-ordered-model": "with django-ordered-model",
+}
 
 
 def claims(results):
-    return [sentence for make in (_sessions, _random, _breaking, _cost, _latency) for sentence in make(results)]
+    return [sentence for make in (_speeds, _breaking, _cost, _latency) for sentence in make(results)]
 
 
-def _speeds(workload, keys):
-    peers = workload["peers"]
-    return ", ".join(
-        f"{number(peers[key]['per_second'])} {title(key)}" + ("" if is_right(peers[key]) else " (with a wrong order or an error)")
-        for key in keys if peers.get(key, {}).get("per_second"))
-
-
-def _sessions(results):
-    for workload in results.workloads("sessions"):
-        ours = [key for key in workload["peers"] if is_brocot(key)]
-        yield f"{workload['title']}, moves a second: {_speeds(workload, ours + OTHERS_OF_SPEED)}."
-
-
-def _random(results):
-    for workload in results.workloads("random")[-1:]:
-        ours = [key for key in workload["peers"] if is_brocot(key)]
-        yield f"{workload['title']}, one session, moves a second: {_speeds(workload, ours + OTHERS_OF_SPEED)}."
+def _speeds(results):
+    for workload in results.workloads("sessions") + results.workloads("random")[-1:]:
+        peers = workload["peers"]
+        speeds = ", ".join(
+            f"{number(peers[key]['per_second'])} {name}" + ("" if is_right(peers[key]) else " (which went wrong)")
+            for key, name in NAMES.items() if peers.get(key, {}).get("per_second"))
+        sessions = ", one session" if workload["sessions"] == 1 else ""
+        yield f"{workload['title']}{sessions}, moves a second: {speeds}."
 
 
 def _breaking(results):
     workloads = results.workloads("sessions", "random", "one-spot", "zigzag", "prepend", "recorded")
+    if not workloads:
+        return
     failed = []
-    for key in workloads[0]["peers"] if workloads else []:
+    for key, name in NAMES.items():
         where = [
-            _failure(workload, workload["peers"][key]) for workload in workloads
-            if key in workload["peers"] and "missing" not in workload["peers"][key] and not is_right(workload["peers"][key])]
+            _failure(workload, figures) for workload in workloads
+            if (figures := workload["peers"].get(key)) and "missing" not in figures and not is_right(figures)]
         if where:
-            failed.append(f"{title(key)} ({', '.join(where)})")
-    if workloads:
-        kept = "A wrong order, or an error that ended the work: " + ("; ".join(failed) if failed else "none")
-        yield f"{kept}. All others kept the right order in all {len(workloads)} workloads."
+            failed.append(f"{name.removeprefix('with ')} ({', '.join(where)})")
+    yield (
+        f"Went wrong or broke: {'; '.join(failed) or 'none'}. All others kept the right order in all {len(workloads)} workloads.")
 
 
 def _failure(workload, figures):
-    place = workload["title"].split(":")[0].split(",")[0].lower()
+    place = workload["title"].replace(":", "").replace(",", " in", 1)
+    place = place[0].lower() + place[1:]
     if figures.get("wrong"):
-        return f"{place}: wrong" + (f" from move {figures['wrong_from']:,}" if figures.get("wrong_from") else "")
-    return f"{place}: after {figures['broke']['after']:,} moves"
+        return place + (f" from move {figures['wrong_from']:,} on" if figures.get("wrong_from") else "")
+    return f"{place} after {figures['broke']['after']:,} moves"
 
 
 def _cost(results):
     workload = results.workload("random-10000")
     if workload:
         parts = [
-            f"{title(key)} {number(figures['rows_per_move'])} rows of the table and {number(figures['wal_per_move'])} bytes"
+            f"{number(figures['rows_per_move'])} and {number(figures['wal_per_move'])} bytes {NAMES[key]}"
             for key in ("brocot-daemon", "brocot-now", "double-midpoint", "django-ordered-model")
             if (figures := workload["peers"].get(key, {})).get("wal_per_move")]
-        yield f"What a random move in a list of 10,000 writes, and its write-ahead log: {', '.join(parts)}."
+        yield f"Rows of the table and write-ahead log of a random move in a list of 10,000: {', '.join(parts)}."
 
 
 def _latency(results):
     stored = results.jobs()
-    figures = stored and stored["peers"].get("brocot")
-    if figures:
+    if figures := stored and stored["peers"].get("brocot"):
         yield (
-            f"A single move through an idle daemon is visible after {milliseconds(figures['p50'])} ms (median), "
+            f"A request that comes to an idle daemon is applied after {milliseconds(figures['p50'])} ms (median) or "
             f"{milliseconds(figures['p99'])} ms (99th percentile).")

@@ -1,11 +1,14 @@
 """What Brocot is worse at: every figure in which another peer is better than one of Brocot's ways, by a tenth or more."""
 
+from peers import PEERS
+
 from .results import is_brocot, is_right, milliseconds, number, title
 from .tables import table
 
 # What differs by less may be chance.
 NOTEWORTHY = 1.1
 
+WAYS = [key for key in PEERS if is_brocot(key)]
 WORKLOADS = ("sessions", "random", "one-spot", "zigzag", "prepend", "recorded")
 # Of each figure: its heading, its name, whether more is better, how it is printed, and which workloads it is compared in.
 FIGURES = [
@@ -32,26 +35,21 @@ def worse(results):
     for heading, name, more_is_better, say, beginnings in FIGURES:
         rows = [
             row for workload in results.workloads(*beginnings)
-            if (row := _row(workload["title"], workload["peers"], name, more_is_better, say, failed))]
-        parts.append(_part(heading, rows, results.workloads(*beginnings)))
+            if (row := _row(workload["title"], workload["peers"], WAYS, name, more_is_better, say, failed))]
+        parts.append(_part(heading, rows, len(results.workloads(*beginnings)), WAYS))
     if stored := results.jobs():
         rows = [
-            [heading, *row[1:]] for heading, name, more_is_better, say in JOB_FIGURES
-            if (row := _row(heading, stored["peers"], name, more_is_better, say, failed))]
-        parts.append(_part("As a job queue", rows, [stored]))
+            row for heading, name, more_is_better, say in JOB_FIGURES
+            if (row := _row(heading, stored["peers"], ["brocot"], name, more_is_better, say, failed))]
+        parts.append(_part("As a job queue", rows, len(JOB_FIGURES), ["brocot"]))
     return "\n\n".join(parts)
 
 
-def _part(heading, rows, workloads):
+def _part(heading, rows, comparisons, ways):
     if not rows:
-        return f"**{heading}**: nothing, in {len(workloads)} comparisons."
-    ways = [title(key).removeprefix("Brocot, ") for key in _ours(workloads[0]["peers"])]
-    return f"**{heading}**: in {len(rows)} of {len(workloads) if len(workloads) > 1 else len(JOB_FIGURES)} comparisons.\n\n" + table(
-        ["", "best other peer", *ways], rows)
-
-
-def _ours(peers):
-    return [key for key in peers if is_brocot(key)]
+        return f"**{heading}**: none of {comparisons}."
+    names = [title(key).removeprefix("Brocot, ") for key in ways]
+    return f"**{heading}**: {len(rows)} of {comparisons}.\n\n" + table(["", "best other peer", *names], rows)
 
 
 def _failed(results):
@@ -60,7 +58,7 @@ def _failed(results):
         if "missing" not in figures and not is_right(figures)}
 
 
-def _row(heading, peers, name, more_is_better, say, failed):
+def _row(heading, peers, ways, name, more_is_better, say, failed):
     """The best other peer and Brocot's ways; None if it is better than none of them."""
     others = {
         key: figures[name] for key, figures in peers.items() if not is_brocot(key) and is_right(figures) and figures.get(name)}
@@ -68,8 +66,8 @@ def _row(heading, peers, name, more_is_better, say, failed):
         return None
     best = (max if more_is_better else min)(others, key=others.get)
     cells, is_worse = [], False
-    for key in _ours(peers):
-        value = peers[key].get(name)
+    for key in ways:
+        value = peers.get(key, {}).get(name)
         ratio = 0 if not value else others[best] / value if more_is_better else value / others[best]
         is_worse = is_worse or ratio >= NOTEWORTHY
         cells.append(f"**{say(value)}** ({ratio:.1f} times)" if ratio >= NOTEWORTHY else say(value))

@@ -86,7 +86,7 @@ def narrow(results):
 def sizes(results, folder):
     workloads = results.workloads("random")
     if workloads:
-        plots.log_bytes(workloads[1:2] or workloads, folder / "wal.svg")
+        plots.log_bytes(workloads[len(workloads) // 2], folder / "wal.svg")
         yield "## What a row, a move and reading cost"
         yield (
             "Bytes of a row with all its indexes, in a list that was just filled and after the random moves; bytes of write-ahead log for "

@@ -9,42 +9,51 @@ from matplotlib import pyplot  # noqa: E402
 
 from .results import is_brocot, is_right, number, title  # noqa: E402
 
-OURS, OTHERS, WRONG = "#b5451b", "#7d93a8", "#d9d9d9"
+OURS, OTHERS = "#b5451b", "#54718c"
 
 
 def speeds(workloads, path):
-    """A panel of bars for each workload."""
-    figure, panels = pyplot.subplots(len(workloads), 1, figsize=(8, 3 * len(workloads)), squeeze=False)
-    for workload, (panel,) in zip(workloads, panels):
-        bars(panel, workload["peers"], "per_second", f"{workload['title']}: moves a second (gray: with a wrong order or an error)")
-    save(figure, path)
+    """A panel for each workload."""
+    panels(
+        [(workload["peers"], "per_second", f"{workload['title']}: moves a second (hollow: went wrong or broke)") for workload in workloads],
+        path)
 
 
-def log_bytes(workloads, path):
-    figure, panels = pyplot.subplots(len(workloads), 1, figsize=(8, 3 * len(workloads)), squeeze=False)
-    for workload, (panel,) in zip(workloads, panels):
-        bars(panel, workload["peers"], "wal_per_move", f"{workload['title']}: bytes of write-ahead log for each move")
-    save(figure, path)
+def log_bytes(workload, path):
+    panels([(workload["peers"], "wal_per_move", f"{workload['title']}: bytes of write-ahead log for each move")], path)
 
 
 def jobs(stored, path):
-    figure, panel = pyplot.subplots(figsize=(8, 2))
-    bars(panel, stored["peers"], "per_second", "Jobs that do nothing: done a second by one worker")
+    panels([(stored["peers"], "per_second", "Jobs that do nothing: done a second by one worker")], path)
+
+
+def panels(contents, path):
+    rows = [sum(1 for figures in peers.values() if figures.get(name)) for peers, name, _ in contents]
+    figure, axes = pyplot.subplots(
+        len(contents), 1, figsize=(8, 0.28 * sum(rows) + 0.9 * len(rows)), height_ratios=rows, squeeze=False, layout="constrained")
+    for (axis,), content in zip(axes, contents):
+        dots(axis, *content)
     save(figure, path)
 
 
-def bars(panel, peers, figure, heading):
-    """Bars on a logarithmic axis, since the peers differ by thousands of times."""
-    shown = [(key, figures) for key, figures in reversed(peers.items()) if figures.get(figure)]
+def dots(panel, peers, name, heading):
+    """A dot for each peer on a logarithmic axis, since they differ by thousands of times. Bars would need a zero."""
+    shown = [(key, figures) for key, figures in reversed(peers.items()) if figures.get(name)]
     for place, (key, figures) in enumerate(shown):
-        colour = (OURS if is_brocot(key) else OTHERS) if is_right(figures) else WRONG
-        panel.barh(place, figures[figure], color=colour)
-        panel.annotate(number(figures[figure]), (figures[figure], place), xytext=(4, 0), textcoords="offset points", va="center")
-    panel.set_yticks(range(len(shown)), [title(key) for key, _ in shown])
+        colour = OURS if is_brocot(key) else OTHERS
+        panel.plot(figures[name], place, "o", color=colour, markerfacecolor=colour if is_right(figures) else "white")
+        panel.annotate(number(figures[name]), (figures[name], place), xytext=(7, 0), textcoords="offset points", va="center")
+    panel.set_yticks(range(len(shown)), [label(key) for key, _ in shown])
     panel.set_xscale("log")
-    panel.margins(x=0.15)
+    panel.margins(x=0.12, y=0.6 / len(shown))
+    panel.grid(axis="y", color="#eeeeee")
+    panel.set_axisbelow(True)
     panel.set_title(heading, loc="left")
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def label(key):
+    return title(key).replace("`", "")
 
 
 def sizes(workloads, path):
@@ -57,7 +66,7 @@ def sizes(workloads, path):
             (length, workload["peers"][key]["per_second"]) for length, workload in zip(lengths, workloads)
             if workload["peers"].get(key, {}).get("per_second")]
         if points:
-            panel.plot(*zip(*points), marker=next(markers), label=title(key), color=OURS if is_brocot(key) else None,
+            panel.plot(*zip(*points), marker=next(markers), label=label(key), color=OURS if is_brocot(key) else None,
                        linewidth=2 if is_brocot(key) else 1)
     panel.set_xscale("log")
     panel.set_yscale("log")

@@ -34,7 +34,7 @@ METHOD = """\
   each one, to find the first that went wrong.
 - **Rows** are those that PostgreSQL's statistics count as inserted, updated or deleted. **WAL** is what the server wrote between the
   first move and the last. There is no checkpoint meanwhile, and so no full pages.
-- **A statement that takes 15 s** is cancelled, and its server process is killed if it ignores that.
+- **A statement that takes 10 s** (30 s in `make bench`) is cancelled, and its server process is killed if it ignores that.
 - **p50, p99**: half of the moves took at most the first, and 99 of 100 at most the second."""
 
 

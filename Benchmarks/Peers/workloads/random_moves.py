@@ -9,11 +9,11 @@ from .workload import Workload
 
 class RandomMoves(Workload):
     repeated = True
-    is_read = True
 
     def __init__(self, key, items):
         super().__init__(key)
         self.items = items
+        self.is_read = items >= 10_000
         self.title = f"Random moves, a list of {items:,}"
         self.what = f"One session puts random items of a list of {items:,} behind random other ones."
 
