@@ -11,7 +11,7 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 # One binary. The machine where it runs needs libpq, but no Swift.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
 
-.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark bench bench-quick simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,15 @@ test-attacks: dependencies ## Attack Brocot in every way that was found, with HI
 benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release
 	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle at-once; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+
+COMPARE = swift build -c release --product brocot && swift build -c release --product LibraryMoves && Benchmarks/Peers/prepare && \
+	.build/bench/venv/bin/python Benchmarks/Peers/bench.py $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(ARGUMENTS)
+
+bench: dependencies ## Compare Brocot with other ways to keep an order, into docs/benchmarks.md (an hour); RECORDINGS=folder
+	$(COMPARE) --into $(or $(INTO),docs)
+
+bench-quick: dependencies ## The same in under five minutes, into .build/bench/report, or INTO=folder; RECORDINGS=folder
+	$(COMPARE) --quick --into $(or $(INTO),.build/bench/report)
 
 simulation: dependencies ## Print what rebalancing costs, without a database; RECORDINGS=folder adds recorded editing
 	swift run -c release RebalancingSimulator $(if $(RECORDINGS),--recordings $(RECORDINGS))

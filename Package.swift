@@ -95,6 +95,10 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        .executableTarget(
+            name: "LibraryMoves", dependencies: ["Brocot"], path: "Benchmarks/LibraryMoves", packageAccess: false,
+            swiftSettings: strict),
+
         .target(
             name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),

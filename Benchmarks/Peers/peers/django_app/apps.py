@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class Ordering(AppConfig):
+    name = "peers.django_app"
+    label = "ordering"

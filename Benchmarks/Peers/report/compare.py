@@ -1,0 +1,74 @@
+"""What Brocot is worse at: every figure in which another peer is better than one of Brocot's ways, by a tenth or more."""
+
+from peers import PEERS
+
+from .results import is_brocot, is_right, milliseconds, number, title
+from .tables import table
+
+# What differs by less may be chance.
+NOTEWORTHY = 1.1
+
+WAYS = [key for key in PEERS if is_brocot(key)]
+WORKLOADS = ("sessions", "random", "one-spot", "zigzag", "prepend", "recorded")
+# Of each figure: its heading, its name, whether more is better, how it is printed, and which workloads it is compared in.
+FIGURES = [
+    ("Moves a second", "per_second", True, number, WORKLOADS),
+    ("Median time until others see a move, ms", "p50", False, milliseconds, ("sessions", "random")),
+    ("Pages of 50 items read a second, after the moves", "pages_per_second", True, number, ("random",)),
+    ("Rows written for each move, in all tables", "all_rows_per_move", False, number, WORKLOADS),
+    ("Bytes of write-ahead log for each move", "wal_per_move", False, number, ("random",)),
+    ("Bytes of a row with its indexes, after the moves", "bytes_per_row_afterwards", False, number, ("random",)),
+]
+JOB_FIGURES = [
+    ("Jobs done a second", "per_second", True, number), ("Jobs added a second", "enqueued_per_second", True, number),
+    ("Median time to the end of a single job, ms", "p50", False, milliseconds),
+]
+
+
+def worse(results):
+    """A table for each figure, of the workloads in which another peer is better."""
+    parts = [
+        "Here stands every workload in which another peer is better by a tenth or more than one of Brocot's ways. **Bold** is what is "
+        "worse, and how many times. The best other peer is the best one that was right in this workload; * marks those that went wrong or "
+        "broke in another one."]
+    failed = _failed(results)
+    for heading, name, more_is_better, say, beginnings in FIGURES:
+        rows = [
+            row for workload in results.workloads(*beginnings)
+            if (row := _row(workload["title"], workload["peers"], WAYS, name, more_is_better, say, failed))]
+        parts.append(_part(heading, rows, len(results.workloads(*beginnings)), WAYS))
+    if stored := results.jobs():
+        rows = [
+            row for heading, name, more_is_better, say in JOB_FIGURES
+            if (row := _row(heading, stored["peers"], ["brocot"], name, more_is_better, say, failed))]
+        parts.append(_part("As a job queue", rows, len(JOB_FIGURES), ["brocot"]))
+    return "\n\n".join(parts)
+
+
+def _part(heading, rows, comparisons, ways):
+    if not rows:
+        return f"**{heading}**: none of {comparisons}."
+    names = [title(key).removeprefix("Brocot, ") for key in ways]
+    return f"**{heading}**: {len(rows)} of {comparisons}.\n\n" + table(["", "best other peer", *names], rows)
+
+
+def _failed(results):
+    return {
+        key for workload in results.workloads(*WORKLOADS) for key, figures in workload["peers"].items()
+        if "missing" not in figures and not is_right(figures)}
+
+
+def _row(heading, peers, ways, name, more_is_better, say, failed):
+    """The best other peer and Brocot's ways; None if it is better than none of them."""
+    others = {
+        key: figures[name] for key, figures in peers.items() if not is_brocot(key) and is_right(figures) and figures.get(name)}
+    if not others:
+        return None
+    best = (max if more_is_better else min)(others, key=others.get)
+    cells, is_worse = [], False
+    for key in ways:
+        value = peers.get(key, {}).get(name)
+        ratio = 0 if not value else others[best] / value if more_is_better else value / others[best]
+        is_worse = is_worse or ratio >= NOTEWORTHY
+        cells.append(f"**{say(value)}** ({ratio:.1f} times)" if ratio >= NOTEWORTHY else say(value))
+    return [heading, f"{say(others[best])} {title(best)}{'*' if best in failed else ''}", *cells] if is_worse else None
