@@ -3,7 +3,7 @@ import Administration
 import TestPostgres
 import Testing
 
-@Suite("Of the roles that are granted", .database, .timeLimit(.minutes(10))) struct AccessTests {
+@Suite("Of the roles that are granted", .database, .timeLimit(.minutes(30))) struct AccessTests {
     @Test("a requester asks for moves in every way, sees what becomes of them, and reads ranks")
     func requesterMay() async throws {
         try await allows(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Statements that read the room of a list go along an index, whatever the statistics", .database,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct CapacityPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

@@ -5,7 +5,7 @@ import Migrations
 import TestPostgres
 import Testing
 
-@Suite("A restore of data alone", .database, .timeLimit(.minutes(10))) struct DataOnlyRestoreTests {
+@Suite("A restore of data alone", .database, .timeLimit(.minutes(30))) struct DataOnlyRestoreTests {
     @Test("brings back every pending request, with and without a key, and their keys still skip duplicates")
     func keepsRequestsWithKeys() async throws {
         let database = TestDatabase.current

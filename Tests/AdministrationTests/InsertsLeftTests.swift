@@ -3,7 +3,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("The inserts left in a gap are the least that an adversary needs to fill it", .timeLimit(.minutes(10)))
+@Suite("The inserts left in a gap are the least that an adversary needs to fill it", .timeLimit(.minutes(30)))
 struct InsertsLeftTests {
     /// Tries both halves of every gap.
     private struct Adversary {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("The capacity of a list", .timeLimit(.minutes(10))) struct ListCapacityTests {
+@Suite("The capacity of a list", .timeLimit(.minutes(30))) struct ListCapacityTests {
     private func capacity(_ rows: [(String, Int64, Int64)]) -> ListCapacity {
         var capacity = ListCapacity()
         for (key, numerator, denominator) in rows {

@@ -3,7 +3,7 @@ import Administration
 import TestPostgres
 import Testing
 
-@Suite("The status of a queue", .database, .timeLimit(.minutes(10))) struct QueueStatusTests {
+@Suite("The status of a queue", .database, .timeLimit(.minutes(30))) struct QueueStatusTests {
     @Test("is empty at first")
     func empty() async throws {
         let status = try await read(on: try await TestDatabase.current.connect())

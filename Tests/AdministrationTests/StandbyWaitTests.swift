@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("brocot.wait_for on a standby", .timeLimit(.minutes(10))) struct StandbyWaitTests {
+@Suite("brocot.wait_for on a standby", .timeLimit(.minutes(30))) struct StandbyWaitTests {
     @Test("waits for a request that has not arrived there, and says so when the time is over", .database(on: .own()))
     func lagging() async throws {
         let primary = TestDatabase.current

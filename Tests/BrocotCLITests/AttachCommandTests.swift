@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The commands that attach and detach tables", .database, .timeLimit(.minutes(10))) struct AttachCommandTests {
+@Suite("The commands that attach and detach tables", .database, .timeLimit(.minutes(30))) struct AttachCommandTests {
     private static let arguments = ["attach", "public.tasks", "--item", "id", "--list", "project_id"]
 
     private func database() async throws -> Connection {

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("brocot attach that is killed", .database, .timeLimit(.minutes(10))) struct AttachInterruptionTests {
+@Suite("brocot attach that is killed", .database, .timeLimit(.minutes(30))) struct AttachInterruptionTests {
     private static let rows = 20_000
     private static let arguments = [
         "attach", "public.tasks", "--item", "id", "--list", "project_id", "--order-by", "position",

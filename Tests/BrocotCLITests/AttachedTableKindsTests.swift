@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Attached tables of special kinds", .database, .timeLimit(.minutes(10))) struct AttachedTableKindsTests {
+@Suite("Attached tables of special kinds", .database, .timeLimit(.minutes(30))) struct AttachedTableKindsTests {
     private func attach(_ script: String, _ arguments: String...) async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: script)

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The daemon orders an attached table", .database, .timeLimit(.minutes(10))) struct AttachedTableTests {
+@Suite("The daemon orders an attached table", .database, .timeLimit(.minutes(30))) struct AttachedTableTests {
     private static let (first, second, third) = (
         "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
         "00000000-0000-0000-0000-000000000003"

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("brocot check", .database, .timeLimit(.minutes(10))) struct CheckCommandTests {
+@Suite("brocot check", .database, .timeLimit(.minutes(30))) struct CheckCommandTests {
     private func execute(_ script: String) async throws {
         try await TestDatabase.current.connect().execute(script: script)
     }

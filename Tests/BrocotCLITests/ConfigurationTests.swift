@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestPostgres
 import Testing
 
-@Suite("The daemon's configuration", .timeLimit(.minutes(10))) struct ConfigurationTests {
+@Suite("The daemon's configuration", .timeLimit(.minutes(30))) struct ConfigurationTests {
     @Test("comes from options, else the environment, else a file, else it is the default; --dump-config tells")
     func precedence() async throws {
         try await withTemporaryFolder { folder in

@@ -1,7 +1,7 @@
 import TestPostgres
 import Testing
 
-@Suite("A database that can't be used", .database(migrated: false), .timeLimit(.minutes(10))) struct ConnectionTests {
+@Suite("A database that can't be used", .database(migrated: false), .timeLimit(.minutes(30))) struct ConnectionTests {
     @Test("for a wrong password exits with 6, and repeats neither password")
     func wrongPassword() async throws {
         let url = TestDatabase.current.loopbackURL

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("What hinders a daemon decides no request", .timeLimit(.minutes(10))) struct DaemonHindranceTests {
+@Suite("What hinders a daemon decides no request", .timeLimit(.minutes(30))) struct DaemonHindranceTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
 
     /// Waits until the statement's only value is `count`.

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("daemon, where the database refuses a request", .database, .timeLimit(.minutes(10))) struct DaemonHoldTests {
+@Suite("daemon, where the database refuses a request", .database, .timeLimit(.minutes(30))) struct DaemonHoldTests {
     private func prepare() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The daemon's memory", .timeLimit(.minutes(10))) struct DaemonMemoryTests {
+@Suite("The daemon's memory", .timeLimit(.minutes(30))) struct DaemonMemoryTests {
     /// What a debug build has at its start, and some more.
     private static let bound = 150_000
 

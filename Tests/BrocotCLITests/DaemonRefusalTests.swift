@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A daemon that the server refuses something", .database, .timeLimit(.minutes(10))) struct DaemonRefusalTests {
+@Suite("A daemon that the server refuses something", .database, .timeLimit(.minutes(30))) struct DaemonRefusalTests {
     @Test(
         "applies requests anyway, logs the missing right once, is not ready, and is ready again when it has the right",
         arguments: ["SELECT ON brocot.move_requests_id_seq", "UPDATE ON brocot.sleepers", "SELECT ON brocot.sleepers"])

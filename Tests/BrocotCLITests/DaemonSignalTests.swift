@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// A daemon must end no matter what it waits for, within the time that operators are promised.
-@Suite("A daemon that is told to end", .timeLimit(.minutes(10))) struct DaemonSignalTests {
+@Suite("A daemon that is told to end", .timeLimit(.minutes(30))) struct DaemonSignalTests {
     private static let promised = Duration.seconds(10)
 
     @Test(

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// How daemons tell enqueuers whether one of them sleeps.
-@Suite("A daemon", .database, .timeLimit(.minutes(10))) struct DaemonSleepTests {
+@Suite("A daemon", .database, .timeLimit(.minutes(30))) struct DaemonSleepTests {
     @Test("that sleeps is notified by INSERTs, and after it stops INSERTs don't notify")
     func sleepsAndStops() async throws {
         let exitCode = try await run { daemon in

@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("daemon", .database, .timeLimit(.minutes(10))) struct DaemonTests {
+@Suite("daemon", .database, .timeLimit(.minutes(30))) struct DaemonTests {
     @Test("--drain applies or rejects all pending requests, and exits with 0")
     func drains() async throws {
         let connection = try await TestDatabase.current.connect()
@@ -130,7 +130,7 @@ import Testing
     }
 }
 
-@Suite("daemon on a standby", .timeLimit(.minutes(10))) struct DaemonOnStandbyTests {
+@Suite("daemon on a standby", .timeLimit(.minutes(30))) struct DaemonOnStandbyTests {
     @Test("is refused with 6, and the remedy", .database(on: .own()))
     func standby() async throws {
         let cluster = TestDatabase.current.cluster

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("doctor", .timeLimit(.minutes(10))) struct DoctorCommandTests {
+@Suite("doctor", .timeLimit(.minutes(30))) struct DoctorCommandTests {
     private struct PrintedResult: Decodable {
         let check: String
         let level: String

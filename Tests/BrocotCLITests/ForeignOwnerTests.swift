@@ -5,7 +5,7 @@ import Testing
 /// Whoever reads a table or calls a function of another role's runs that role's code.
 @Suite(
     "In a schema of a role that was not granted to it, a superuser runs no command", .database(migrated: false),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct ForeignOwnerTests {
     private static let commands = [
         ["daemon", "--drain"], ["migrate", "status"], ["migrate", "plan"], ["migrate", "verify"], ["migrate", "up"],

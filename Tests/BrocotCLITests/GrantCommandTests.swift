@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("grant", .database, .timeLimit(.minutes(10))) struct GrantCommandTests {
+@Suite("grant", .database, .timeLimit(.minutes(30))) struct GrantCommandTests {
     private var role: String { "daemon_of_\(TestDatabase.current.name)" }
     private var url: String { TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@") }
 

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The guides from other libraries", .database(migrated: false), .timeLimit(.minutes(10))) struct GuideTests {
+@Suite("The guides from other libraries", .database(migrated: false), .timeLimit(.minutes(30))) struct GuideTests {
     @Test(
         "work as they are printed: schema, commands, moves and the resulting order",
         arguments: ["from-acts-as-list", "from-django-ordered-model", "from-fractional-indexing"])

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(
     "Where a schema of hostile operators, functions and types stands before pg_catalog",
-    .database(migrated: false), .timeLimit(.minutes(10)))
+    .database(migrated: false), .timeLimit(.minutes(30)))
 struct HostileSearchPathTests {
     /// With the schema of Brocot, which was made under that search_path too.
     private func migrate() async throws {

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("The log is pruned by age", .database, .timeLimit(.minutes(10))) struct LogRetentionTests {
+@Suite("The log is pruned by age", .database, .timeLimit(.minutes(30))) struct LogRetentionTests {
     /// Logged requests, each of so many days ago and with an idempotency key.
     private func log(_ ages: [Int], _ connection: Connection) async throws {
         try await connection.execute(

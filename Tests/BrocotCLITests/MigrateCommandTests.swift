@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct MigrateCommandTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrateCommandTests {
     @Test func migratesStepByStep() async throws {
         let before = try await BrocotProcess.run("migrate", "status")
         #expect(before.exitCode == 3)

@@ -8,7 +8,7 @@ import Testing
     import SystemPackage
 #endif
 
-@Suite("Standard output that can't be written", .timeLimit(.minutes(10))) struct OutputFailureTests {
+@Suite("Standard output that can't be written", .timeLimit(.minutes(30))) struct OutputFailureTests {
     @Test(
         "is a failure of every command that prints data", .database,
         arguments: [

@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("pause, resume and retry", .database, .timeLimit(.minutes(10))) struct PauseCommandTests {
+@Suite("pause, resume and retry", .database, .timeLimit(.minutes(30))) struct PauseCommandTests {
     private func enqueue() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('a', '1', last => true), brocot.move('b', '1', last => true)")

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 @Suite(
-    "Through PgBouncer", .database, .enabled(if: PgBouncer.isInstalled, PgBouncer.missing), .timeLimit(.minutes(10)))
+    "Through PgBouncer", .database, .enabled(if: PgBouncer.isInstalled, PgBouncer.missing), .timeLimit(.minutes(30)))
 struct PoolerTests {
     @Test("in transaction mode a daemon applies requests, says once that it isn't notified, and outlives the pooler")
     func transactionMode() async throws {

@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A private server", .timeLimit(.minutes(10))) struct PrivateServerTests {
+@Suite("A private server", .timeLimit(.minutes(30))) struct PrivateServerTests {
     @Test("of dev applies moves, ends on Ctrl-C, and goes on with its data")
     func devKeepsItsData() async throws {
         try await withTemporaryFolder { folder in

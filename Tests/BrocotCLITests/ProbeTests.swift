@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("daemon --http", .timeLimit(.minutes(10))) struct ProbeTests {
+@Suite("daemon --http", .timeLimit(.minutes(30))) struct ProbeTests {
     @Test("serves metrics of what the daemon did, each with its meaning, and documented", .database)
     func metrics() async throws {
         try await withDaemon { daemon, port in

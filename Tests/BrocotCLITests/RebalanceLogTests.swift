@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The daemon's log of rebalances", .database, .timeLimit(.minutes(10))) struct RebalanceLogTests {
+@Suite("The daemon's log of rebalances", .database, .timeLimit(.minutes(30))) struct RebalanceLogTests {
     private struct Line: Decodable {
         let level: String
         let message: String

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("release", .database, .timeLimit(.minutes(10))) struct ReleaseCommandTests {
+@Suite("release", .database, .timeLimit(.minutes(30))) struct ReleaseCommandTests {
     /// Three lists, each of which is held for an item of this name; something else waits behind it.
     private func hold(_ item: String = "poison") async throws -> Connection {
         let connection = try await TestDatabase.current.connect()

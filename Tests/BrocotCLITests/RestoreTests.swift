@@ -6,7 +6,7 @@ import Subprocess
 import TestPostgres
 import Testing
 
-@Suite("A database that was dumped and restored", .database, .timeLimit(.minutes(10))) struct RestoreTests {
+@Suite("A database that was dumped and restored", .database, .timeLimit(.minutes(30))) struct RestoreTests {
     @Test("is what the migrations make, and its pending requests go on", arguments: [1, 2])
     func goesOn(times: Int) async throws {
         let original = TestDatabase.current

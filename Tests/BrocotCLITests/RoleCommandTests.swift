@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Commands that granted roles run", .database, .timeLimit(.minutes(10))) struct RoleCommandTests {
+@Suite("Commands that granted roles run", .database, .timeLimit(.minutes(30))) struct RoleCommandTests {
     @Test(
         "do what the role is for",
         arguments: [

@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Row-level security", .database, .timeLimit(.minutes(10))) struct RowSecurityTests {
+@Suite("Row-level security", .database, .timeLimit(.minutes(30))) struct RowSecurityTests {
     @Test(
         "that hides requests from a daemon while it sleeps is told by its log, /readyz and doctor; with the right, all goes on"
     )

@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A password", .timeLimit(.minutes(10))) struct SecretTests {
+@Suite("A password", .timeLimit(.minutes(30))) struct SecretTests {
     @Test("in the environment is in no log, error, metric, process list or core file", .database(on: .own()))
     func inEnvironment() async throws {
         let database = TestDatabase.current

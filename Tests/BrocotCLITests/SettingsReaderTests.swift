@@ -3,7 +3,7 @@ import Testing
 
 @testable import BrocotCLI
 
-@Suite("Settings", .timeLimit(.minutes(10))) struct SettingsReaderTests {
+@Suite("Settings", .timeLimit(.minutes(30))) struct SettingsReaderTests {
     private func reader(
         options: [String: ConfigValue] = [:], environment: [String: String] = [:]
     ) -> SettingsReader {

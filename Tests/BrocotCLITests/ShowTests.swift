@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("show", .database, .timeLimit(.minutes(10))) struct ShowTests {
+@Suite("show", .database, .timeLimit(.minutes(30))) struct ShowTests {
     @Test("prints position, item and rank in the list's order, also below zero")
     func printsInOrder() async throws {
         try await insert([("b", -1, 1), ("a", -10, 1), ("d", 3, 1), ("c", 1, 3)])

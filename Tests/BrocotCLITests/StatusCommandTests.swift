@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("status", .database, .timeLimit(.minutes(10))) struct StatusCommandTests {
+@Suite("status", .database, .timeLimit(.minutes(30))) struct StatusCommandTests {
     @Test("prints tables for people, whatever lists are called")
     func text() async throws {
         let connection = try await TestDatabase.current.connect()

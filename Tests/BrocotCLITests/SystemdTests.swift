@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("systemd", .timeLimit(.minutes(10))) struct SystemdTests {
+@Suite("systemd", .timeLimit(.minutes(30))) struct SystemdTests {
     @Test(
         "is told of readiness, life and the end, at a path and in the abstract namespace", .database,
         arguments: ["/", "@"])

@@ -5,7 +5,7 @@ import Testing
 @Suite(
     "With sslmode=verify-full", .database(on: .own()),
     .enabled(if: CertificateAuthority.isAvailable, "the program openssl is not installed"),
-    .enabled("the server was built without TLS") { try await ServerBuild.knowsTLS() }, .timeLimit(.minutes(10)))
+    .enabled("the server was built without TLS") { try await ServerBuild.knowsTLS() }, .timeLimit(.minutes(30)))
 struct TLSTests {
     @Test("a server is trusted for its certificate's authority and host, and refused with 6 for any other")
     func verification() async throws {

@@ -1,7 +1,7 @@
 import TestPostgres
 import Testing
 
-@Suite("The command line", .timeLimit(.minutes(10))) struct UsageTests {
+@Suite("The command line", .timeLimit(.minutes(30))) struct UsageTests {
     @Test("begins its help with examples, and lists every command")
     func help() async throws {
         let help = try await BrocotProcess.run("--help", databaseURL: "")

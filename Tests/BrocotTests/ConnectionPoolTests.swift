@@ -4,7 +4,7 @@ import Testing
 
 @testable import Brocot
 
-@Suite("A pool of connections", .database, .timeLimit(.minutes(10))) struct ConnectionPoolTests {
+@Suite("A pool of connections", .database, .timeLimit(.minutes(30))) struct ConnectionPoolTests {
     private func pool(limit: Int) throws -> ConnectionPool {
         ConnectionPool(
             try ConnectionParameters(url: TestDatabase.current.url), limit: limit, logger: LibraryFixture.quiet)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Brocot
 
-@Suite("A client's connections", .timeLimit(.minutes(10)))
+@Suite("A client's connections", .timeLimit(.minutes(30)))
 struct LibraryConnectionTests {
     private func connections() async throws -> Int {
         let connection = try await TestDatabase.current.connect()

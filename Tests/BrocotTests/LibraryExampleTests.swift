@@ -3,7 +3,7 @@ import Subprocess
 import TestPostgres
 import Testing
 
-@Suite("The library's example", .timeLimit(.minutes(10)))
+@Suite("The library's example", .timeLimit(.minutes(30)))
 struct LibraryExampleTests {
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "The library, where a schema of hostile operators, functions and types stands before pg_catalog", .database,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct LibraryHostileSearchPathTests {
     @Test("changes lists, enqueues and reads") func worksAllTheSame() async throws {
         try await HostileSchema.putFirst()

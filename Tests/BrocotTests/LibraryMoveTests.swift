@@ -4,7 +4,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Direct calls of the library", .database, .timeLimit(.minutes(10)))
+@Suite("Direct calls of the library", .database, .timeLimit(.minutes(30)))
 struct LibraryMoveTests {
     @Test("place: at both ends, beside an anchor, at a position, a block side by side")
     func placements() async throws {

@@ -13,7 +13,7 @@ private func moved(_ items: [String], fromOffsets offsets: IndexSet, toOffset de
         + staying.filter { $0 >= destination }.map { items[$0] }
 }
 
-@Suite("Moving by offsets is what SwiftUI's onMove means", .timeLimit(.minutes(10)))
+@Suite("Moving by offsets is what SwiftUI's onMove means", .timeLimit(.minutes(30)))
 struct LibraryOffsetTests {
     @Test("a list as it is under its lock, by an IndexSet", .database)
     func randomMoves() async throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestPostgres
 import Testing
 
-@Suite("Pages of a list", .database, .timeLimit(.minutes(10)))
+@Suite("Pages of a list", .database, .timeLimit(.minutes(30)))
 struct LibraryPageTests {
     @Test("pages follow each other in order, and the last one says so", arguments: [1, 3, 5, 6, 7, 100])
     func pages(limit: Int) async throws {

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The library's way through the queue", .database, .timeLimit(.minutes(10)))
+@Suite("The library's way through the queue", .database, .timeLimit(.minutes(30)))
 struct LibraryQueueTests {
     @Test("a request's outcome is awaited: applied, or rejected and why")
     func outcomes() async throws {

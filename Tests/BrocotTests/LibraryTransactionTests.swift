@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("A caller's own transaction", .database, .timeLimit(.minutes(10)))
+@Suite("A caller's own transaction", .database, .timeLimit(.minutes(30)))
 struct LibraryTransactionTests {
     private struct Abandoned: Error {}
 

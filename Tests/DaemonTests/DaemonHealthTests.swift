@@ -2,7 +2,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("The daemon's health", .timeLimit(.minutes(10))) struct DaemonHealthTests {
+@Suite("The daemon's health", .timeLimit(.minutes(30))) struct DaemonHealthTests {
     private let health = DaemonHealth()
 
     @Test("is not ready before the loops start, and nothing is stalled then")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("What fails again and again", .timeLimit(.minutes(10))) struct FailureLogTests {
+@Suite("What fails again and again", .timeLimit(.minutes(30))) struct FailureLogTests {
     private let start = ContinuousClock.now
     private let logger = Logger(label: "FailureLogTests") { _ in SwiftLogNoOpLogHandler() }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("The log is pruned by age also where ids don't rise with it", .database, .timeLimit(.minutes(10)))
+@Suite("The log is pruned by age also where ids don't rise with it", .database, .timeLimit(.minutes(30)))
 struct LogPrunerOrderTests {
     private func insert(_ ids: ClosedRange<Int>, daysAgo days: Int, _ connection: Connection) async throws {
         try await connection.execute(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("The listener", .database, .timeLimit(.minutes(10))) struct NotificationListenerTests {
+@Suite("The listener", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
     /// Runs `body` beside a listener and a worker that always waits. `body` gets the number of times that the worker was woken.
     private func withListener(
         _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("What the server refuses to a listener", .timeLimit(.minutes(10))) struct RefusalBackoffTests {
+@Suite("What the server refuses to a listener", .timeLimit(.minutes(30))) struct RefusalBackoffTests {
     private let start = ContinuousClock.now
 
     @Test("is tried again less and less often, down to every 1.5 s, also where something else is done in between")

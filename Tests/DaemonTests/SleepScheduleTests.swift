@@ -2,7 +2,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("A listener's watch", .timeLimit(.minutes(10))) struct SleepScheduleTests {
+@Suite("A listener's watch", .timeLimit(.minutes(30))) struct SleepScheduleTests {
     private let start = ContinuousClock.now
 
     @Test("says that the daemon sleeps, looks 5 ms later, and then less and less often, down to every 1.5 s")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("A list that one transaction keeps locked is reported", .timeLimit(.minutes(10)))
+@Suite("A list that one transaction keeps locked is reported", .timeLimit(.minutes(30)))
 struct UnavailableListsTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
     private let start = ContinuousClock.now

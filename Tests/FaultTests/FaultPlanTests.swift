@@ -2,7 +2,7 @@ import Testing
 
 @testable import FaultHarness
 
-@Suite("A plan of faults", .timeLimit(.minutes(10))) struct FaultPlanTests {
+@Suite("A plan of faults", .timeLimit(.minutes(30))) struct FaultPlanTests {
     @Test("has every kind once before any comes twice")
     func everyKind() {
         let plan = FaultPlan(seed: 1, faults: FaultKind.allCases.count, daemons: 4)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "A disk without room", .enabled(if: SmallFilesystem.isPossible, SmallFilesystem.impossible),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct FullDiskTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
     private static let applied: SQL = "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FaultHarness
 
-@Suite("Rows that come and go by SQL are judged", .database, .timeLimit(.minutes(10))) struct RowWriterTests {
+@Suite("Rows that come and go by SQL are judged", .database, .timeLimit(.minutes(30))) struct RowWriterTests {
     /// Rows that were written and placed, after `change`.
     private func violations(after change: String? = nil) async throws -> [String] {
         let url = TestDatabase.current.loopbackURL

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FaultHarness
 
-@Suite("What is left of a run is judged", .database, .timeLimit(.minutes(10))) struct RunRecordTests {
+@Suite("What is left of a run is judged", .database, .timeLimit(.minutes(30))) struct RunRecordTests {
     @Test("as faultless where all was applied once and in order")
     func faultless() async throws {
         let run = try await SmallRun()

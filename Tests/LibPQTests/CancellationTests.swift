@@ -5,7 +5,7 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct CancellationTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CancellationTests {
     @Test func `a cancelled task stops its statement at once, and the connection goes on`() async throws {
         let connection = try await connect()
         let observer = try await connect()

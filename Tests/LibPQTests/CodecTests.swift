@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// Every value goes to the server, is compared there with what SQL says it is, and comes back.
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct CodecTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CodecTests {
     /// Sends the value, lets the server compare it with `literal`, and reads it back.
     private func expectRoundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(
         _ value: Value, as literal: String, on connection: Connection, sourceLocation: SourceLocation = #_sourceLocation

@@ -50,7 +50,7 @@ struct ConnectionFailureTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct ConnectingTests {
+@Suite(.timeLimit(.minutes(30))) struct ConnectingTests {
     private let logger = Logger(label: "ConnectingTests")
 
     private func failure(_ parameters: ConnectionParameters) async throws -> PostgresError {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LibPQ
 
-@Suite(.timeLimit(.minutes(10))) struct ConnectionParametersTests {
+@Suite(.timeLimit(.minutes(30))) struct ConnectionParametersTests {
     @Test(arguments: [
         "postgresql://ann:s3cret@db.example:6000/app?application_name=x",
         "postgres://ann:s3cret@db.example:6000/app?application_name=x",

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct CopyTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CopyTests {
     private func connectWithTable() async throws -> Connection {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TABLE texts (position bigint, text text)")

@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// A function of a user's may change the session that calls it.
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct HostileSessionTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct HostileSessionTests {
     @Test func `a transaction in which client_encoding changed can't go on, and the next one can`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TABLE names (name text)")

@@ -4,7 +4,7 @@ import Logging
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct LostConnectionTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct LostConnectionTests {
     @Test func `a session that was ended says so, and stays lost`() async throws {
         let connection = try await connect()
         let administrator = try await connect()

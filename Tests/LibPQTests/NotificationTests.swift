@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct NotificationTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct NotificationTests {
     @Test func `a notification ends the wait`() async throws {
         let listener = try await connect()
         let sender = try await connect()

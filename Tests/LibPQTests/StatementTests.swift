@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct StatementTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct StatementTests {
     @Test func `the rows that a statement changed are counted`() async throws {
         let connection = try await connect()
         #expect(try await connection.execute("CREATE TABLE numbers (number bigint)") == 0)

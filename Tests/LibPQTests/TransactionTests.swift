@@ -4,7 +4,7 @@ import Logging
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct TransactionTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct TransactionTests {
     struct Interruption: Error {}
 
     private func connectWithTable() async throws -> Connection {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import LocalPostgres
 
-@Suite("A private server", .timeLimit(.minutes(10)))
+@Suite("A private server", .timeLimit(.minutes(30)))
 struct LocalClusterTests {
     @Test("answers over its socket without a password, and over TCP with one")
     func answersBothWays() async throws {

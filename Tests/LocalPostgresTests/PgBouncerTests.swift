@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A PgBouncer for tests", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct PgBouncerTests {
     private let logger = Logger(label: "PgBouncerTests") { _ in SwiftLogNoOpLogHandler() }
 

@@ -2,7 +2,7 @@ import LocalPostgres
 import TestPostgres
 import Testing
 
-@Suite("A test's database", .timeLimit(.minutes(10)))
+@Suite("A test's database", .timeLimit(.minutes(30)))
 struct TestDatabaseTests {
     @Test("holds Brocot's schema", .database)
     func isMigrated() async throws {

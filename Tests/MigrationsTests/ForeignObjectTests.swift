@@ -5,7 +5,7 @@ import Testing
 @testable import Migrations
 
 /// Who owns something in schema `brocot` can run code with the rights of whoever migrates.
-@Suite("In a schema that has something of somebody else's", .database(migrated: false), .timeLimit(.minutes(10)))
+@Suite("In a schema that has something of somebody else's", .database(migrated: false), .timeLimit(.minutes(30)))
 struct ForeignObjectTests {
     @Test("up adopts no schema and no history that another role made, and runs none of its triggers")
     func premadeHistory() async throws {

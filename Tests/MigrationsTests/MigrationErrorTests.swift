@@ -5,7 +5,7 @@ import Testing
 @testable import Migrations
 
 /// Where a migration is said to be wrong.
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct MigrationErrorTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationErrorTests {
     @Test func showsASyntaxErrorInALaterStatement() async throws {
         let message = try await refusal("-- 👍🏽\nSELECT 1;\n\nSELECT 'é' FROM\n\tnowhere, where;\n")
         #expect(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct MigrationLockTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationLockTests {
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lockKey))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lockKey))"
 

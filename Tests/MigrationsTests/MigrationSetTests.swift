@@ -3,7 +3,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(10))) struct MigrationSetTests {
+@Suite(.timeLimit(.minutes(30))) struct MigrationSetTests {
     private func load(_ files: (String, String)...) throws -> MigrationSet {
         try MigrationSet(files: files.map { (name: $0.0, text: $0.1) }, directory: "dir")
     }

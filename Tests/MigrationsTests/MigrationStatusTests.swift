@@ -3,7 +3,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(10))) struct MigrationStatusTests {
+@Suite(.timeLimit(.minutes(30))) struct MigrationStatusTests {
     private static let set: MigrationSet = {
         do {
             return try MigrationSet(

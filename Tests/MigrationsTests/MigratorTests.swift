@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct MigratorTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigratorTests {
     @Test func appliesAllToAnEmptyDatabase() async throws {
         let connection = try await TestDatabase.current.connect()
         let migrator = Migrator(connection: connection)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(10))) struct SourceLocationTests {
+@Suite(.timeLimit(.minutes(30))) struct SourceLocationTests {
     @Test func countsLinesAndCharactersFromOne() {
         let location = SourceLocation(path: "a.sql", text: "SELECT 1;\nSELEC 2;\n", offset: 10)
         #expect("\(location)" == "a.sql:2:1")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(10))) struct StatementScannerTests {
+@Suite(.timeLimit(.minutes(30))) struct StatementScannerTests {
     @Test(arguments: [
         ("SELECT 1; SELECT 2", ["SELECT 1", "SELECT 2"]),
         ("  ;; SELECT 1 ;", ["SELECT 1 "]),

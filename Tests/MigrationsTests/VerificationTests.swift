@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(10))) struct VerificationTests {
+@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct VerificationTests {
     @Test func findsNothingAfterMigrating() async throws {
         let connection = try await TestDatabase.current.connect()
         let migrator = Migrator(connection: connection)

@@ -1,7 +1,7 @@
 import MoveQueue
 import Testing
 
-@Suite("The share of a batch that is taken on", .timeLimit(.minutes(10))) struct BatchShareTests {
+@Suite("The share of a batch that is taken on", .timeLimit(.minutes(30))) struct BatchShareTests {
     @Test("halves with each failure, and doubles with each success")
     func halvesAndDoubles() {
         var share = BatchShare()

@@ -2,7 +2,7 @@ import MoveQueue
 import Ordering
 import Testing
 
-@Suite("A closed batch holds a request only with every earlier one of its lists", .timeLimit(.minutes(10)))
+@Suite("A closed batch holds a request only with every earlier one of its lists", .timeLimit(.minutes(30)))
 struct ClosedBatchTests {
     private func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "An application that waits for a list never loses its transaction to a daemon", .database,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct DeadlockTests {
     private func fixture() async throws -> QueueFixture {
         let fixture = try await QueueFixture()

@@ -4,7 +4,7 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("A list is held where the database refuses a request and the table says so", .database, .timeLimit(.minutes(10)))
+@Suite("A list is held where the database refuses a request and the table says so", .database, .timeLimit(.minutes(30)))
 struct HeldListTests {
     private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
         Move(

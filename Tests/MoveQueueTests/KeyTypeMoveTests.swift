@@ -5,7 +5,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("Rows are moved in tables with keys of every type that is allowed", .database, .timeLimit(.minutes(10)))
+@Suite("Rows are moved in tables with keys of every type that is allowed", .database, .timeLimit(.minutes(30)))
 struct KeyTypeMoveTests {
     /// A type, two lists and two items of it.
     struct Keys: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("Rows that an application has locked hold up their own lists only", .database, .timeLimit(.minutes(10)))
+@Suite("Rows that an application has locked hold up their own lists only", .database, .timeLimit(.minutes(30)))
 struct LockedRowsTests {
     private func place(_ item: String, in list: String, of table: String) -> Move {
         Move(list: ListIdentifier(list, of: table), items: [item], action: .place(.first, from: nil))

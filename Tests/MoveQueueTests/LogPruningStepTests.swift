@@ -3,7 +3,7 @@ import MoveQueue
 import TestPostgres
 import Testing
 
-@Suite("Old rows of the log are deleted in steps", .database, .timeLimit(.minutes(10))) struct LogPruningStepTests {
+@Suite("Old rows of the log are deleted in steps", .database, .timeLimit(.minutes(30))) struct LogPruningStepTests {
     /// Logged requests, each of so many days ago and with an idempotency key.
     private func log(_ ages: [Int], _ connection: Connection) async throws {
         try await connection.execute(

@@ -7,7 +7,7 @@ import Testing
 @testable import MoveQueue
 @testable import Ordering
 
-@Suite("Many lists with few requests each", .database, .timeLimit(.minutes(10)))
+@Suite("Many lists with few requests each", .database, .timeLimit(.minutes(30)))
 struct ManyListsTests {
     /// The ids that reading finds, each once: a change of list may be found in both its lists.
     private func ids(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "A trigger of the user's that misbehaves harms the requests that fire it, and no others", .database,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct MisbehavingTriggerTests {
     /// What a trigger on cards does, and the SQLSTATE of the rejection.
     private static let triggers = [

@@ -6,7 +6,7 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite("Random requests end as plain arrays do", .timeLimit(.minutes(10)))
+@Suite("Random requests end as plain arrays do", .timeLimit(.minutes(30)))
 struct ModelTests {
     /// How many requests each case applies: half of BROCOT_MODEL_REQUESTS.
     private static let requests =

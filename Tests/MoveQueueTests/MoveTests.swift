@@ -6,7 +6,7 @@ import SternBrocot
 import TestPostgres
 import Testing
 
-@Suite("Moves", .database, .timeLimit(.minutes(10)))
+@Suite("Moves", .database, .timeLimit(.minutes(30)))
 struct MoveTests {
     private func move(_ items: [String], _ action: Move.Action, in list: String = "a") -> Move {
         Move(list: ListIdentifier(orderedTable: "items", list: list), items: items, action: action)

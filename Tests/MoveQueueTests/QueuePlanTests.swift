@@ -5,7 +5,7 @@ import Testing
 @testable import MoveQueue
 @testable import Ordering
 
-@Suite("Statements on the queue go along its indexes, whatever the statistics", .database, .timeLimit(.minutes(10)))
+@Suite("Statements on the queue go along its indexes, whatever the statistics", .database, .timeLimit(.minutes(30)))
 struct QueuePlanTests {
     private let lists = [ListIdentifier(orderedTable: "items", list: "l1")]
 

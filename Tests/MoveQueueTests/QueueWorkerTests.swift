@@ -3,7 +3,7 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("A worker that goes round the lists", .database, .timeLimit(.minutes(10)))
+@Suite("A worker that goes round the lists", .database, .timeLimit(.minutes(30)))
 struct QueueWorkerTests {
     @Test("begins with the list that it has wandered to, also the last one") func includesItsPlace() async throws {
         let fixture = try await QueueFixture()

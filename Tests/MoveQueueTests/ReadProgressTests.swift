@@ -6,7 +6,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("An id is past when nothing at or below it is pending or can still appear", .timeLimit(.minutes(10)))
+@Suite("An id is past when nothing at or below it is pending or can still appear", .timeLimit(.minutes(30)))
 struct ReadProgressTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
 
@@ -127,7 +127,7 @@ struct ReadProgressTests {
     }
 }
 
-@Suite("A queue that is not read from its beginning", .database, .timeLimit(.minutes(10)))
+@Suite("A queue that is not read from its beginning", .database, .timeLimit(.minutes(30)))
 struct QueueReadingTests {
     private static let configuration = {
         var configuration = QueueConfiguration()

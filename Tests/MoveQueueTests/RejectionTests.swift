@@ -5,7 +5,7 @@ import TestPostgres
 import Testing
 
 @Suite(
-    "Requests that can't be applied are rejected with a code, and change nothing", .database, .timeLimit(.minutes(10)))
+    "Requests that can't be applied are rejected with a code, and change nothing", .database, .timeLimit(.minutes(30)))
 struct RejectionTests {
     private func place(
         _ items: [String], _ placement: Placement, in list: String = "a", from source: String? = nil,

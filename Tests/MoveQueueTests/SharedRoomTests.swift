@@ -5,7 +5,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("Where a batch has no room for all requests", .database, .timeLimit(.minutes(10)))
+@Suite("Where a batch has no room for all requests", .database, .timeLimit(.minutes(30)))
 struct SharedRoomTests {
     private static let roomForFifty: QueueConfiguration = {
         var configuration = QueueConfiguration()

@@ -4,7 +4,7 @@ import MoveQueue
 import TestPostgres
 import Testing
 
-@Suite("A worker whose server has become a standby", .timeLimit(.minutes(10))) struct StandbyTests {
+@Suite("A worker whose server has become a standby", .timeLimit(.minutes(30))) struct StandbyTests {
     @Test("is told so, and decides nothing", .database(on: .own()))
     func saysStandby() async throws {
         let database = TestDatabase.current

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("A worker's round", .timeLimit(.minutes(10))) struct WorkerRoundTests {
+@Suite("A worker's round", .timeLimit(.minutes(30))) struct WorkerRoundTests {
     private let now = ContinuousClock.now
 
     private func lists(_ names: String...) -> [ListIdentifier] { names.map { ListIdentifier($0) } }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Statements on attached tables go along one index, whatever columns lists have", .database,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct AttachedPlanTests {
     private static let lists: [[KeyColumn]] = [
         [], [KeyColumn("team", .bigint)], [KeyColumn("team", .bigint), KeyColumn("state", .text)],

@@ -1,7 +1,7 @@
 import Ordering
 import Testing
 
-@Suite("Lists between which items move", .timeLimit(.minutes(10))) struct ConnectedListsTests {
+@Suite("Lists between which items move", .timeLimit(.minutes(30))) struct ConnectedListsTests {
     private func move(to list: String, from source: String? = nil) -> Move {
         Move(list: ListIdentifier(list), items: ["x"], action: .place(.last, from: source))
     }

@@ -3,7 +3,7 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("Whose fault an error is", .timeLimit(.minutes(10)))
+@Suite("Whose fault an error is", .timeLimit(.minutes(30)))
 struct FailureClassTests {
     @Test(
         "what data or users' functions caused is the request's", .database,

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "The key columns of a registered table", .database,
-    .enabled("the server knows no collations of ICU") { try await ServerBuild.knowsICU() }, .timeLimit(.minutes(10)))
+    .enabled("the server knows no collations of ICU") { try await ServerBuild.knowsICU() }, .timeLimit(.minutes(30)))
 struct KeyColumnTests {
     private func table(list: String, item: String) async throws -> OrderedTable? {
         let connection = try await TestDatabase.current.connect()

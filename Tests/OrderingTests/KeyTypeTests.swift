@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "A key is canonical where PostgreSQL prints the value that it names in the same way", .database,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct KeyTypeTests {
     /// The keys that PostgreSQL itself takes for values of the type and prints as they are.
     private func printed(_ keys: [String], as type: String) async throws -> [String] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("brocot.list_key names a list by the texts of its columns", .database, .timeLimit(.minutes(10)))
+@Suite("brocot.list_key names a list by the texts of its columns", .database, .timeLimit(.minutes(30)))
 struct ListKeyTests {
     @Test(
         arguments: [

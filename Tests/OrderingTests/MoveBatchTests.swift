@@ -2,7 +2,7 @@ import Ordering
 import OrderingModel
 import Testing
 
-@Suite("A batch of moves", .timeLimit(.minutes(10))) struct MoveBatchTests {
+@Suite("A batch of moves", .timeLimit(.minutes(30))) struct MoveBatchTests {
     private func list(_ key: String, of kind: TableKind = .attached) -> ListIdentifier {
         ListIdentifier(key, of: kind.name)
     }

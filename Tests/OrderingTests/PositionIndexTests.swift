@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("An index of positions", .timeLimit(.minutes(10))) struct PositionIndexTests {
+@Suite("An index of positions", .timeLimit(.minutes(30))) struct PositionIndexTests {
     private func rank(_ numerator: Int64) throws -> Rank { try #require(Rank(numerator: numerator, denominator: 1)) }
 
     @Test("counts a row where it is now, and not where it is stored") func movedRow() throws {

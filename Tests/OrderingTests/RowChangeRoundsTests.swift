@@ -2,7 +2,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Updates of rows", .timeLimit(.minutes(10))) struct RowChangeRoundsTests {
+@Suite("Updates of rows", .timeLimit(.minutes(30))) struct RowChangeRoundsTests {
     private func rounds(_ ways: String...) -> [[String]] {
         let changes = ways.map { way in
             let parts = way.split(separator: " ").map(String.init)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Rows that an application changes at the same time", .database, .timeLimit(.minutes(10)))
+@Suite("Rows that an application changes at the same time", .database, .timeLimit(.minutes(30)))
 struct RowLockTests {
     private static let cards = OrderedTable(
         name: "public.cards", schema: "public", table: "cards", listColumns: [KeyColumn("board", .text)],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Lists that were short when they were last read", .timeLimit(.minutes(10)))
+@Suite("Lists that were short when they were last read", .timeLimit(.minutes(30)))
 struct ShortListTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

@@ -3,7 +3,7 @@ import SternBrocot
 import TestPostgres
 import Testing
 
-@Suite("The column rank sorts as the exact fractions do", .database, .timeLimit(.minutes(10)))
+@Suite("The column rank sorts as the exact fractions do", .database, .timeLimit(.minutes(30)))
 struct SortKeyTests {
     /// The order that the database gives to ranks that are inserted in random order.
     private func sorted(_ ranks: [Rank]) async throws -> [Rank] {

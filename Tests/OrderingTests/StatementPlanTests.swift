@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "Statements on ordered tables go along the two unique indexes, whatever the statistics", .database,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct StatementPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

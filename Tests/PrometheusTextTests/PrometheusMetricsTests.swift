@@ -2,7 +2,7 @@ import Metrics
 import PrometheusText
 import Testing
 
-@Suite("Prometheus' text", .timeLimit(.minutes(10))) struct PrometheusMetricsTests {
+@Suite("Prometheus' text", .timeLimit(.minutes(30))) struct PrometheusMetricsTests {
     @Test("has counters and gauges in the order of names, with their help and type")
     func values() {
         let metrics = PrometheusMetrics(help: ["b_total": "Counts\n\\ things."])

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Pending requests, decided in the caller's transaction", .database, .timeLimit(.minutes(10)))
+@Suite("Pending requests, decided in the caller's transaction", .database, .timeLimit(.minutes(30)))
 struct ApplyPendingTests {
     private func connect() async throws -> Connection { try await TestDatabase.current.connect() }
 

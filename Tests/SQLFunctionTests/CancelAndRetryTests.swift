@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("A request", .database, .timeLimit(.minutes(10))) struct CancelAndRetryTests {
+@Suite("A request", .database, .timeLimit(.minutes(30))) struct CancelAndRetryTests {
     private let connection: Connection
 
     init() async throws {

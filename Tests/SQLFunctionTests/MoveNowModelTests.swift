@@ -6,7 +6,7 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite("Random moves at once end as plain arrays do, also among requests of the same lists", .timeLimit(.minutes(10)))
+@Suite("Random moves at once end as plain arrays do, also among requests of the same lists", .timeLimit(.minutes(30)))
 struct MoveNowModelTests {
     /// How many moves each case makes: BROCOT_DIRECT_MOVES.
     private static let moves =

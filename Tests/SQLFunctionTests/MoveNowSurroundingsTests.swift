@@ -4,7 +4,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("A move at once, whatever is around it", .database, .timeLimit(.minutes(10)))
+@Suite("A move at once, whatever is around it", .database, .timeLimit(.minutes(30)))
 struct MoveNowSurroundingsTests {
     @Test("means the server's own operators, functions and types, and users' triggers keep the search_path")
     func hostileSearchPath() async throws {

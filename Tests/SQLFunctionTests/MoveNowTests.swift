@@ -4,7 +4,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("A move at once", .database, .timeLimit(.minutes(10)))
+@Suite("A move at once", .database, .timeLimit(.minutes(30)))
 struct MoveNowTests {
     /// Lists a of 1, 2, 3 and b of 4, and a table of the user's with one row, 1 in board 1.
     private func prepared() async throws -> SQLCaller {

@@ -7,7 +7,7 @@ import Testing
 /// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
 @Suite(
     "Recorded human editing, replayed by moves at once", .database, .serialized,
-    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(10)))
+    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(30)))
 struct MoveNowTraceTests {
     private static let names =
         ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil ? Trace.names : ["friendsforever_flat"]

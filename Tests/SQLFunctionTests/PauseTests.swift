@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("brocot.pause and brocot.resume", .database, .timeLimit(.minutes(10))) struct PauseTests {
+@Suite("brocot.pause and brocot.resume", .database, .timeLimit(.minutes(30))) struct PauseTests {
     private let connection: Connection
 
     init() async throws {

@@ -6,7 +6,7 @@ import SternBrocot
 import TestPostgres
 import Testing
 
-@Suite("Ranks chosen by SQL are those that the library chooses", .database, .timeLimit(.minutes(10)))
+@Suite("Ranks chosen by SQL are those that the library chooses", .database, .timeLimit(.minutes(30)))
 struct RankFunctionTests {
     /// How many random gaps are compared: BROCOT_RANK_GAPS.
     private static let gaps = ProcessInfo.processInfo.environment["BROCOT_RANK_GAPS"].flatMap(Int.init) ?? 20_000

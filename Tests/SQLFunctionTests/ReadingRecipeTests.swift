@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(10)))
+@Suite("The statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(30)))
 struct ReadingRecipeTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/sql.md")
 

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Two tenants of one table, whom a policy keeps apart", .database, .timeLimit(.minutes(10)))
+@Suite("Two tenants of one table, whom a policy keeps apart", .database, .timeLimit(.minutes(30)))
 struct TenantTests {
     /// Roles belong to the whole server, so the names of the tests' roles contain the database's name.
     private var tenants: [String] { ["ada_of_\(TestDatabase.current.name)", "bob_of_\(TestDatabase.current.name)"] }

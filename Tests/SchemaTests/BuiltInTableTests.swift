@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database, .timeLimit(.minutes(10))) struct BuiltInTableTests {
+@Suite(.database, .timeLimit(.minutes(30))) struct BuiltInTableTests {
     @Test(arguments: [
         ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),
         ("1, 4611686018427387904, 0", "rank_den_is_positive_within_62_bits"),

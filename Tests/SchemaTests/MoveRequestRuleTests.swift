@@ -91,7 +91,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.database, .timeLimit(.minutes(10))) struct MoveRequestRuleTests {
+@Suite(.database, .timeLimit(.minutes(30))) struct MoveRequestRuleTests {
     @Test func refusesByTheNameOfTheRule() async throws {
         let connection = try await TestDatabase.current.connect()
         for rule in BrokenRule.all {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite("The column rank becomes a plain one", .database(migrated: false), .timeLimit(.minutes(10)))
+@Suite("The column rank becomes a plain one", .database(migrated: false), .timeLimit(.minutes(30)))
 struct PlainRankTests {
     /// The migrations before the one of this name.
     private func migrations(before name: String) throws -> MigrationSet {

@@ -6,7 +6,7 @@ import Testing
 /// daemons.
 @Suite(
     "A transaction that asks for moves while a daemon sleeps",
-    .database(on: .own(settings: ["max_prepared_transactions": "2"])), .timeLimit(.minutes(10)))
+    .database(on: .own(settings: ["max_prepared_transactions": "2"])), .timeLimit(.minutes(30)))
 struct PreparedTransactionTests {
     @Test("can be prepared where brocot.wake_daemons is off")
     func prepares() async throws {

@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// What a role needs that asks for moves, and nothing beyond.
-@Suite(.database, .timeLimit(.minutes(10))) struct RequesterRightsTests {
+@Suite(.database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
     /// Roles belong to the whole server, so the name of the test's role contains the database's name.
     private var role: String { "requester_of_\(TestDatabase.current.name)" }
 

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("An INSERT of requests", .database, .timeLimit(.minutes(10))) struct WakeUpTests {
+@Suite("An INSERT of requests", .database, .timeLimit(.minutes(30))) struct WakeUpTests {
     @Test("notifies where a daemon sleeps")
     func rings() async throws {
         let connection = try await listener()

@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("The server of probes", .timeLimit(.minutes(10))) struct ProbeServerTests {
+@Suite("The server of probes", .timeLimit(.minutes(30))) struct ProbeServerTests {
     @Test(
         "closes a connection on which no request gets complete, however busily it sends, and answers others meanwhile")
     func slowClient() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("Rows of a table that is attached with --arrive-now", .database, .timeLimit(.minutes(10)))
+@Suite("Rows of a table that is attached with --arrive-now", .database, .timeLimit(.minutes(30)))
 struct ArriveNowTests {
     private func attached(
         _ tables: String = AttachFixture.tasks, arrive: OrderDefinition.Arrival = .last

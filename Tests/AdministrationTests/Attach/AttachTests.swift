@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("brocot attach", .database, .timeLimit(.minutes(10))) struct AttachTests {
+@Suite("brocot attach", .database, .timeLimit(.minutes(30))) struct AttachTests {
     @Test("gives the rows that are there ranks in the order that is asked for, and none where a list column is NULL")
     func adoptsAnOrder() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("Placing the rows that are there", .database, .timeLimit(.minutes(10))) struct FillingTests {
+@Suite("Placing the rows that are there", .database, .timeLimit(.minutes(30))) struct FillingTests {
     private static let definition = AttachFixture.definition()
 
     /// A table of 1,000 rows in 10 lists, attached up to the placing of rows.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("The triggers of an attached table", .database, .timeLimit(.minutes(10))) struct OrderTriggerTests {
+@Suite("The triggers of an attached table", .database, .timeLimit(.minutes(30))) struct OrderTriggerTests {
     private func attached(_ definition: OrderDefinition = AttachFixture.definition()) async throws -> AttachFixture {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(definition, orderBy: "title")

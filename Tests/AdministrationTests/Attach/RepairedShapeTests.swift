@@ -6,7 +6,7 @@ import Testing
 @testable import Administration
 
 /// The same damage in every shape of an order that can be registered.
-@Suite("brocot check --repair repairs", .database, .timeLimit(.minutes(10))) struct RepairedShapeTests {
+@Suite("brocot check --repair repairs", .database, .timeLimit(.minutes(30))) struct RepairedShapeTests {
     /// A table with five rows in one list, and its order.
     struct Shape: Sendable, CustomTestStringConvertible {
         let testDescription: String

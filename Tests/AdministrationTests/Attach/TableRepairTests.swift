@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("brocot check --repair", .database, .timeLimit(.minutes(10))) struct TableRepairTests {
+@Suite("brocot check --repair", .database, .timeLimit(.minutes(30))) struct TableRepairTests {
     /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
     private func repair(_ damage: String, placingRows: Bool = false) async throws -> (
         fixture: AttachFixture, found: [String]

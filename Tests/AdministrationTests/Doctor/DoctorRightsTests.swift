@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor's checks of rights", .timeLimit(.minutes(10))) struct DoctorRightsTests {
+@Suite("The doctor's checks of rights", .timeLimit(.minutes(30))) struct DoctorRightsTests {
     @Test("names the rights that a role lacks, and tables whose rows are hidden from it", .database)
     func rights() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor's checks of the schema and its tables", .timeLimit(.minutes(10))) struct DoctorSchemaTests {
+@Suite("The doctor's checks of the schema and its tables", .timeLimit(.minutes(30))) struct DoctorSchemaTests {
     @Test(
         "says what is wrong, and what to do", .database,
         arguments: [

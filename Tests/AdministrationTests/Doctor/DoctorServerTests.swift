@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor's checks of the server", .timeLimit(.minutes(10))) struct DoctorServerTests {
+@Suite("The doctor's checks of the server", .timeLimit(.minutes(30))) struct DoctorServerTests {
     @Test("warns of a database that takes text of any encoding", .database)
     func anyEncoding() async throws {
         let database = TestDatabase.current

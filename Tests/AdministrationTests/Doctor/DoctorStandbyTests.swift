@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor of a primary", .timeLimit(.minutes(10))) struct DoctorStandbyTests {
+@Suite("The doctor of a primary", .timeLimit(.minutes(30))) struct DoctorStandbyTests {
     @Test(
         "names a standby whose long query keeps dead rows, or the slot of such", .database(on: .own()),
         arguments: [false, true])

@@ -10,7 +10,7 @@ import Testing
 /// A prepared transaction keeps its locks, belongs to no session, and has no process. Any role may prepare one.
 @Suite(
     "A lock of a prepared transaction", .database(on: .own(settings: ["max_prepared_transactions": "2"])),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct PreparedTransactionTests {
     private func prepare(_ lock: String) async throws -> Connection {
         let connection = try await TestDatabase.current.connect()

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("A move at once reads few rows", .database, .timeLimit(.minutes(10))) struct RowsReadAtOnceTests {
+@Suite("A move at once reads few rows", .database, .timeLimit(.minutes(30))) struct RowsReadAtOnceTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.

@@ -5,7 +5,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("A batch reads few rows for each move", .database, .timeLimit(.minutes(10))) struct RowsReadTests {
+@Suite("A batch reads few rows for each move", .database, .timeLimit(.minutes(30))) struct RowsReadTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// The moved row, its anchor with three neighbours, the end of a list, and the same rows when they are written; some of

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("On the objects of schema brocot", .database, .timeLimit(.minutes(10))) struct RightsTests {
+@Suite("On the objects of schema brocot", .database, .timeLimit(.minutes(30))) struct RightsTests {
     @Test("each role may do what AllowedRights.swift lists, and nothing else")
     func rightsAreThoseListed() async throws {
         let connection = try await TestDatabase.current.connect()

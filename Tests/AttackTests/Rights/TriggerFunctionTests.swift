@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// A trigger function runs for whoever attaches it to a table, with values of whatever types that table has.
-@Suite("A trigger function of schema brocot", .database, .timeLimit(.minutes(10))) struct TriggerFunctionTests {
+@Suite("A trigger function of schema brocot", .database, .timeLimit(.minutes(30))) struct TriggerFunctionTests {
     @Test("can't be attached to a temporary table of a role's own", arguments: AttackingRole.allCases)
     func cannotBeAttached(kind: AttackingRole) async throws {
         let functions = try await Self.functions()

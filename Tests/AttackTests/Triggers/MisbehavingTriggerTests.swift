@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Boards whose trigger misbehaves hold up no healthy board, and none of their own requests waits for ever",
-    .database, .serialized, .timeLimit(.minutes(10)))
+    .database, .serialized, .timeLimit(.minutes(30)))
 struct MisbehavingTriggerTests {
     private static let raised = [
         "08006", "0A000", "25006", "40001", "40P01", "42501", "53100", "55000", "55P03", "57014", "58030", "XX000",

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Boards whose trigger ends the daemon's session or stands still hold up no healthy board", .database, .serialized,
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct SessionEndingTriggerTests {
     /// What a trigger does, and how long 99 of 100 moves of healthy boards may take.
     private static let triggers = [

@@ -8,7 +8,7 @@ import Testing
 /// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
 @Suite(
     "Recorded human editing, replayed through the queue while the daemon runs", .database, .serialized,
-    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(10)))
+    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(30)))
 struct TraceReplayTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
     private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]
