@@ -44,7 +44,7 @@ import Testing
             for row in tables {
                 let table = try row.decode(0, as: String.self)
                 for mode in Self.modes {
-                    do {
+                    do throws(PostgresError) {
                         try await attacker.execute(
                             script: "BEGIN; LOCK TABLE brocot.\(table) IN \(mode) MODE; ROLLBACK")
                         found[table] = mode
