@@ -69,7 +69,8 @@ package struct MoveApplication: Sendable {
     ) throws(OrderingError) -> (batch: MoveBatch, changes: Changes) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
-        var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading)
+        let leastSizes = sizes?.leastSizes(of: Set(moves.flatMap(\.lists))) ?? [:]
+        var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading, leastSizes: leastSizes)
         var needs = batch.advance()
         var rounds = 0
         while let first = needs.first {

@@ -70,7 +70,7 @@ struct ShortListTests {
         // And by more than that.
         try await lay(10_000, in: Self.names[1], on: connection)
         let later = try await keys(needs(20), nil, on: connection)
-        sizes.remember(Self.names.map { (ListIdentifier($0), 10) })
+        sizes.remember(Self.names.map { (ListIdentifier($0), rows: 10, wanted: 20) })
         #expect(try await keys(needs(20), sizes, on: connection) == later)
         #expect(later[Self.names[1]] == (9981...10_000).reversed().map(String.init))
         #expect(!sizes.areShorter([(ListIdentifier(Self.names[1]), 20)])[0])
@@ -78,14 +78,44 @@ struct ShortListTests {
 
     @Test("count as short for longer runs only, and until they are forgotten") func sizes() {
         let sizes = KnownListSizes()
-        sizes.remember([("a", 5), ("b", 50)])
+        sizes.remember([("a", rows: 5, wanted: 6), ("b", rows: 50, wanted: 60)])
         #expect(sizes.areShorter([("a", 5), ("a", 6), ("b", 6), ("c", 6)]) == [false, true, false, false])
         sizes.forget(["a"])
         #expect(sizes.areShorter([("a", 6), ("b", 51)]) == [false, true])
         for first in stride(from: 0, to: 2 * KnownListSizes.capacity, by: 1000) {
-            sizes.remember((first..<(first + 1000)).map { (ListIdentifier("\($0)"), 1) })
+            sizes.remember((first..<(first + 1000)).map { (ListIdentifier("\($0)"), rows: 1, wanted: 2) })
         }
         #expect(!sizes.areShorter([("b", 51)])[0])
         #expect(sizes.areShorter([(ListIdentifier("\(2 * KnownListSizes.capacity - 1)"), 2)])[0])
+    }
+
+    @Test("are told apart from those that had further rows") func long() {
+        let sizes = KnownListSizes()
+        sizes.remember([("short", rows: 5, wanted: 20), ("long", rows: 20, wanted: 20)])
+        #expect(sizes.areShorter([("short", 30), ("long", 30)]) == [true, false])
+        #expect(sizes.leastSizes(of: ["short", "long", "unknown"]) == ["short": 5, "long": 20])
+    }
+
+    @Test("are read whole again, and a long one is not read from its beginning in vain", .database)
+    func inVain() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await lay(20, in: "short", on: connection)
+        try await lay(3_000, in: "long", on: connection)
+        let sizes = KnownListSizes()
+        for name in ["short", "long"] {
+            let needs = [ListNeed(list: ListIdentifier(name), need: .run(from: nil, .up, count: 480))]
+            _ = try await keys(needs, sizes, on: connection)
+        }
+        // Ten moves look up 20 rows, in the time in which 480 rows are read in order.
+        let lists: [ListIdentifier] = ["short", "long"]
+        let moves = lists.flatMap { list in
+            (1...10).map { Move(list: list, items: ["\($0)"], action: .place(.after("\($0 + 10)"), from: nil)) }
+        }
+        var batch = MoveBatch(
+            moves, tables: [ExactText("items"): Self.items], policy: RebalancingPolicy(),
+            leastSizes: sizes.leastSizes(of: lists))
+        let needs = batch.advance()
+        #expect(needs.filter { $0.need.rowsFromBeginning != nil }.map(\.list) == ["short"])
+        #expect(needs.count == 21, "one run, and 20 rows")
     }
 }

@@ -20,6 +20,7 @@ extension MoveBatch {
             guard lookups >= reading.fewestLookupsOfWholeList else { return nil }
             let affordable = reading.mostBytesOfFirstRun * lookups / bytes[list.offset]
             let count = min(reading.rowsPerLookup * lookups, reading.longestFirstRun, affordable)
+            if let least = leastSizes[lists[list].identifier], least >= count { return nil }
             return ListNeed(list: lists[list].identifier, need: .run(from: nil, .up, count: count))
         }
     }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The number of placed rows that lists had when a worker last read them to the end.
+/// How many placed rows lists had when a worker last read them from their beginning: a list that is known to be short is read
+/// whole, and one that is known to be long is not read in vain.
 ///
 /// The sizes are hints: another writer may have changed a list since. They decide how a list is read, and each such read has
 /// a limit.
@@ -8,24 +9,43 @@ package final class KnownListSizes: Sendable {
     /// The most lists that are remembered; they need a few MB.
     static let capacity = 65_536
 
+    /// What was read of a list.
+    private struct Size {
+        let rows: Int32
+        /// Whether the list had no further rows.
+        let isAll: Bool
+    }
+
     /// The sizes by the lists' hash values, which need less memory than names. If two lists have the same hash value, the
     /// worst effect is that one is read in the slower way.
-    private let sizes = Mutex<[Int: Int32]>([:])
+    private let sizes = Mutex<[Int: Size]>([:])
 
     package init() {}
 
     /// For each list, whether it is known to have had fewer rows than requested.
     func areShorter(_ wanted: [(list: ListIdentifier, count: Int)]) -> [Bool] {
         sizes.withLock { sizes in
-            wanted.map { wanted in sizes[wanted.list.hashValue].map { $0 < wanted.count } ?? false }
+            wanted.map { wanted in sizes[wanted.list.hashValue].map { $0.isAll && $0.rows < wanted.count } ?? false }
         }
     }
 
-    /// Remembers sizes. If there are too many, all earlier ones are forgotten.
-    func remember(_ found: [(list: ListIdentifier, size: Int)]) {
+    /// The number of rows that each of the lists had at least; unknown lists are left out.
+    func leastSizes(of lists: some Sequence<ListIdentifier>) -> [ListIdentifier: Int] {
+        sizes.withLock { sizes in
+            var known: [ListIdentifier: Int] = [:]
+            for list in lists { known[list] = sizes[list.hashValue].map { Int($0.rows) } }
+            return known
+        }
+    }
+
+    /// Remembers what was read from the beginnings of lists: so many rows of so many that were wanted. If these are too many
+    /// lists, all earlier ones are forgotten.
+    func remember(_ found: [(list: ListIdentifier, rows: Int, wanted: Int)]) {
         sizes.withLock { sizes in
             if sizes.count + found.count > Self.capacity { sizes.removeAll(keepingCapacity: true) }
-            for (list, size) in found.prefix(Self.capacity) { sizes[list.hashValue] = Int32(clamping: size) }
+            for (list, rows, wanted) in found.prefix(Self.capacity) {
+                sizes[list.hashValue] = Size(rows: Int32(clamping: rows), isAll: rows < wanted)
+            }
         }
     }
 

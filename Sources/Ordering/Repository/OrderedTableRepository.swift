@@ -102,21 +102,19 @@ struct OrderedTableRepository {
     private func findRunsUp(
         _ needs: [ListNeed], on connection: isolated Connection
     ) throws(OrderingError) -> [(ListNeed, ReadResult)] {
-        guard let sizes, table.listColumns.count == 1 else { return try findRuns(needs, .up, on: connection) }
-        let areShort = sizes.areShorter(needs.map { ($0.list, $0.need.rowsFromBeginning ?? 0) })
+        let areShort = sizes?.areShorter(needs.map { ($0.list, $0.need.rowsFromBeginning ?? 0) }) ?? []
         let short = zip(needs, areShort).filter(\.1).map(\.0)
         var found: [(ListNeed, ReadResult)] = []
-        if short.count < Self.fewestListsAtOnce {
+        if short.count < Self.fewestListsAtOnce || table.listColumns.count != 1 {
             found = try findRuns(needs, .up, on: connection)
         } else {
             let long = zip(needs, areShort).filter { !$0.1 }.map(\.0)
             found = try findWhole(short, on: connection) + findRuns(long, .up, on: connection)
         }
-        sizes.remember(
+        sizes?.remember(
             found.compactMap { need, finding in
-                guard case .run(let rows) = finding, let wanted = need.need.rowsFromBeginning, rows.count < wanted
-                else { return nil }
-                return (need.list, rows.count)
+                guard case .run(let rows) = finding, let wanted = need.need.rowsFromBeginning else { return nil }
+                return (need.list, rows.count, wanted)
             })
         return found
     }
