@@ -18,7 +18,7 @@ package struct ReadingPolicy: Sendable {
     /// The approximate size of a row without its key, in bytes.
     static let bytesPerRow = 100
     /// The number of neighbours on each side that are read together with an anchor: earlier moves may place items beside it.
-    package var neighboursOfAnchor = 3
+    package var neighboursOfAnchor = 2
     /// The least number of rows of a run. Most moves need one or two.
     package var shortestRun = 4
     /// Each time a move waits for rows, the least number of rows of a run doubles, at most this often. It then reaches the

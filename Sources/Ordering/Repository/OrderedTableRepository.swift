@@ -89,7 +89,13 @@ struct OrderedTableRepository {
             default: below[number, default: []].append(stored)
             }
         }
-        return needs.indices.map { number in
+        // A neighbourhood learns rows fastest in their order.
+        let ranks = presences.map(\.0.rank)
+        let inOrder = needs.indices.sorted { first, second in
+            guard let second = ranks[second] else { return false }
+            return ranks[first].map { $0 < second } ?? true
+        }
+        return inOrder.map { number in
             let (presence, isVisible) = presences[number]
             return (
                 needs[number],

@@ -163,17 +163,37 @@ struct OrderingStatements {
         CROSS JOIN LATERAL (
             SELECT 0 AS side, anchor.item, anchor.num, anchor.den\(isVisible(of: "anchor"))
             UNION ALL
-            (SELECT -1, lower.\(itemColumn), lower.\(num), lower.\(den)\(isVisible)
-            FROM \(table) AS lower
-            WHERE wanted.below > 0 AND \(listColumns.equal("lower", "wanted")) AND lower.\(rank) < anchor.rank
-            ORDER BY lower.\(rank) DESC LIMIT wanted.below)
+            \(neighbours(.down, of: "anchor", "wanted.below"))
             UNION ALL
-            (SELECT 1, upper.\(itemColumn), upper.\(num), upper.\(den)\(isVisible)
-            FROM \(table) AS upper
-            WHERE wanted.above > 0 AND \(listColumns.equal("upper", "wanted")) AND upper.\(rank) > anchor.rank
-            ORDER BY upper.\(rank) LIMIT wanted.above)
+            \(neighbours(.up, of: "anchor", "wanted.above"))
         ) AS found
         """
+    }
+
+    /// Up to `count` placed rows beside a row with a rank, nearest first.
+    ///
+    /// A scan of an index reads a whole page ahead, which takes longer than all else here. In a list of which few items were
+    /// moved, neighbours are at most 1 apart. So the first scan ends there, and another one begins only if it found too few. With
+    /// a count of 0 none begins.
+    private func neighbours(_ direction: Need.Direction, of row: SQL, _ count: SQL) -> SQL {
+        let (side, beyond, within, order, sign): (SQL, SQL, SQL, SQL, SQL) =
+            direction == .up ? ("1", ">", "<=", "ASC", "+") : ("-1", "<", ">=", "DESC", "-")
+        func scan(_ condition: SQL) -> SQL {
+            """
+            (SELECT near.\(itemColumn) AS item, near.\(num) AS num, near.\(den) AS den\(isVisible)
+            FROM \(table) AS near
+            WHERE \(listColumns.equal("near", "wanted")) AND \(condition)
+            ORDER BY near.\(rank) \(order) LIMIT \(count))
+            """
+        }
+        let bound: SQL = "\(row).rank \(sign) \(count)"
+        return """
+            (SELECT \(side), neighbour.* FROM (
+                \(scan("near.\(rank) \(beyond) \(row).rank AND near.\(rank) \(within) \(bound)"))
+                UNION ALL
+                \(scan("near.\(rank) \(beyond) \(bound)"))
+            ) AS neighbour LIMIT \(count))
+            """
     }
 
     /// Up to so many placed rows from each rank on, leaving it out. -1/0 and 1/0 are the ends of a list.
