@@ -5,6 +5,7 @@ import Ordering
 
 /// One worker with its own connection. If the connection is lost, the worker opens a new one.
 struct Worker: Sendable {
+    let number: Int
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
     let isStopping: StopFlag
@@ -71,7 +72,7 @@ struct Worker: Sendable {
         mutating func noteBatch(_ progress: WorkerRound.Progress) {
             lostConnections.noteWork("connected again")
             switch progress {
-            case .decided where .now - latestFailure < Worker.calm, .contended, .postponed: break
+            case .decided where .now - latestFailure < Worker.calm, .contended, .postponed, .gathering: break
             case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
             }
         }
@@ -92,6 +93,7 @@ struct Worker: Sendable {
     ///
     /// - Throws: The error because of which the connection must be replaced.
     private func work(on connection: Connection, _ tries: inout Tries) async throws -> End? {
+        defer { idleWorkers.gathersNoLonger(number) }
         var memory = Memory(worker: QueueWorker(try await configuration.queue.fitted(to: connection)))
         var beginsElsewhere = true
         while mustGoOn {
@@ -148,11 +150,19 @@ struct Worker: Sendable {
         to progress: WorkerRound.Progress, after duration: Duration, _ memory: inout Memory, _ tries: inout Tries,
         on connection: Connection
     ) async throws -> End? {
+        if case .gathering = progress {} else { idleWorkers.gathersNoLonger(number) }
         switch progress {
+        case .gathering(let pause):
+            guard idleWorkers.gathers(number) else {
+                health.waits()
+                await idleWorkers.standBy()
+                return nil
+            }
+            try await Task.sleep(for: pause)
         case .decided(let report):
             metrics.decided(report, in: duration)
             note(report)
-            idleWorkers.noteDecision()
+            idleWorkers.noteDecision(wakesAnother: !memory.worker.isGathering)
             tries.backoff.reset()
             tries.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
