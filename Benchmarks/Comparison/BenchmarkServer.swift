@@ -12,12 +12,11 @@ struct BenchmarkServer {
 
     /// Runs `body` with a server of its own.
     static func run(
-        sharedBuffers: String = "1GB", _ body: (BenchmarkServer) async throws -> Void
+        sharedBuffers: String = "1GB", settings: [String: String] = [:], _ body: (BenchmarkServer) async throws -> Void
     ) async throws {
+        let durable = ["fsync": "on", "max_wal_size": "8GB", "shared_buffers": sharedBuffers]
         let cluster = try await LocalCluster(
-            LocalCluster.Configuration(settings: [
-                "fsync": "on", "max_wal_size": "8GB", "shared_buffers": sharedBuffers,
-            ]),
+            LocalCluster.Configuration(settings: durable.merging(settings) { _, new in new }),
             installation: PostgresInstallation.locate())
         try await cluster.start()
         let server = BenchmarkServer(cluster: cluster, url: await cluster.url(database: "postgres"))

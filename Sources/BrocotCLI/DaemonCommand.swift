@@ -51,6 +51,14 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
+            How long a worker waits at the most before the next batch while many requests keep arriving, so that it decides \
+            more of them at once; 0: it never waits. The first request after a quiet time never waits. (default: 20)
+            """, valueName: "milliseconds"))
+    var maxDelay: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
             What to do with a request that the database refuses: skip it, or hold its list. May be repeated, also for one \
             table, which is stronger than what brocot.ordered_tables says of it: --on-poison hold --on-poison \
             public.cards=skip. (default: skip)
@@ -106,6 +114,7 @@ struct DaemonCommand: AsyncParsableCommand {
             http: settings.http.value, stallAfter: .seconds(settings.stallAfter.value), logger: logger)
         var configuration = settings.configuration(parameters)
         configuration.drains = drain
+        if drain { configuration.queue.maxDelay = .zero }
         configuration.fitness = Self.fitness {
             try await $0.requireSchema()
             try await $0.requireAllRows()
@@ -145,6 +154,7 @@ struct DaemonCommand: AsyncParsableCommand {
                 "database_url": .option(connection.databaseURL), "on_poison": .option(poison),
                 "http": .option(http?.description), "workers": .option(workers), "connect_wait": .option(connectWait),
                 "idle_timeout": .option(idleTimeout), "poll_interval": .option(pollInterval),
+                "max_delay": .option(maxDelay),
                 "log_retention": .option(logRetention),
                 "stall_after": .option(stallAfter),
             ]))

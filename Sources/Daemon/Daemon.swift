@@ -38,7 +38,8 @@ package struct Daemon: Service {
                 }
                 for number in 1...max(1, configuration.workers) {
                     let worker = Worker(
-                        configuration: configuration, idleWorkers: listener.idleWorkers, isStopping: isStopping,
+                        number: number, configuration: configuration, idleWorkers: listener.idleWorkers,
+                        isStopping: isStopping,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
                         logger: worker(number), isPatient: number == 1)
                     group.addTask { await worker.run() }

@@ -11,7 +11,13 @@ final class IdleWorkers: Sendable {
         var hasPendingWakeUp = false
         var isClosed = false
         var hasDecided = false
+        var lastDecision = ContinuousClock.now
+        /// The number of the worker that waits for more requests to arrive.
+        var gatherer: Int?
     }
+
+    /// After so long a time without a decision, a worker that stands by takes over.
+    private static let longestSilence = Duration.milliseconds(100)
 
     private let state = Mutex(State())
     private let workers: Int
@@ -28,10 +34,36 @@ final class IdleWorkers: Sendable {
     /// Whether every worker of the daemon waits.
     var areAllWaiting: Bool { state.withLock { $0.waiting.count == workers } }
 
-    /// A worker decided requests, and there may be more than it could take: wakes another one.
-    func noteDecision() {
-        state.withLock { $0.hasDecided = true }
-        wakeOne()
+    /// A worker decided requests. If it doesn't wait for more, there may be more than it could take: wakes another one.
+    func noteDecision(wakesAnother: Bool = true) {
+        state.withLock { state in
+            state.hasDecided = true
+            state.lastDecision = .now
+        }
+        if wakesAnother { wakeOne() }
+    }
+
+    /// Whether this worker shall wait for more requests to arrive. One worker does so, because several would share the requests.
+    func gathers(_ worker: Int) -> Bool {
+        state.withLock { state in
+            state.gatherer = state.gatherer ?? worker
+            return state.gatherer == worker
+        }
+    }
+
+    /// This worker does not wait for more requests any longer.
+    func gathersNoLonger(_ worker: Int) {
+        state.withLock { state in
+            if state.gatherer == worker { state.gatherer = nil }
+        }
+    }
+
+    /// Waits as long as another worker decides requests, or until one is wanted again.
+    func standBy() async {
+        while true {
+            let due = state.withLock { $0.lastDecision } + Self.longestSilence
+            guard due > .now, await !wait(until: due) else { return }
+        }
     }
 
     /// Whether a worker has decided requests since this was asked last.
@@ -55,7 +87,10 @@ final class IdleWorkers: Sendable {
     }
 
     /// Waits until ``wakeOne()`` or ``close()`` is called, the task is cancelled, or `deadline` has passed.
-    func wait(until deadline: ContinuousClock.Instant? = nil) async {
+    ///
+    /// - Returns: Whether it ended before the deadline.
+    @discardableResult
+    func wait(until deadline: ContinuousClock.Instant? = nil) async -> Bool {
         let ticket = state.withLock { state in
             state.nextTicket += 1
             return state.nextTicket
@@ -85,6 +120,7 @@ final class IdleWorkers: Sendable {
         } onCancel: {
             release(ticket)
         }
+        return deadline.map { $0 > .now } ?? true
     }
 
     private func release(_ ticket: UInt64) {

@@ -5,6 +5,7 @@ import Ordering
 
 /// One worker with its own connection. If the connection is lost, the worker opens a new one.
 struct Worker: Sendable {
+    let number: Int
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
     let isStopping: StopFlag
@@ -80,7 +81,7 @@ struct Worker: Sendable {
         mutating func noteBatch(_ progress: WorkerRound.Progress) {
             lostConnections.noteWork("connected again")
             switch progress {
-            case .decided where .now - latestFailure < Worker.calm, .contended, .postponed: break
+            case .decided where .now - latestFailure < Worker.calm, .contended, .postponed, .gathering: break
             case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
             }
         }
@@ -103,6 +104,7 @@ struct Worker: Sendable {
     private func work(
         on connection: Connection, _ tries: inout Tries, _ postponed: inout PostponedLists
     ) async throws -> End? {
+        defer { idleWorkers.gathersNoLonger(number) }
         var queue = try await configuration.queue.fitted(to: connection)
         queue.isPatient = isPatient
         var memory = Memory(worker: QueueWorker(queue, postponed: postponed))
@@ -162,11 +164,19 @@ struct Worker: Sendable {
         to progress: WorkerRound.Progress, after duration: Duration, _ memory: inout Memory, _ tries: inout Tries,
         on connection: Connection
     ) async throws -> End? {
+        if case .gathering = progress {} else { idleWorkers.gathersNoLonger(number) }
         switch progress {
+        case .gathering(let pause):
+            guard idleWorkers.gathers(number) else {
+                health.waits()
+                await idleWorkers.standBy()
+                return nil
+            }
+            try await Task.sleep(for: pause)
         case .decided(let report):
             metrics.decided(report, in: duration)
             note(report)
-            idleWorkers.noteDecision()
+            idleWorkers.noteDecision(wakesAnother: !memory.worker.isGathering)
             tries.backoff.reset()
             tries.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)

@@ -51,6 +51,12 @@ package struct Row: Sendable {
     /// Reads a column by its number, counted from 0. This is faster than by name.
     ///
     /// - Throws: `decoding`, with the column's name and type.
+    // Other modules call the generic code: for the types of most columns there is a body of their own, which is faster.
+    @_specialize(where Value == Int64)
+    @_specialize(where Value == Int)
+    @_specialize(where Value == String)
+    @_specialize(where Value == Int64?)
+    @_specialize(where Value == String?)
     package func decode<Value: PostgresDecodable>(
         _ column: Int, as _: Value.Type = Value.self
     ) throws(PostgresError) -> Value {

@@ -14,6 +14,9 @@ package struct QueueConfiguration: Sendable {
     /// The most bytes of names and keys that are read at once, in decompressed form, and counted as at least 100 bytes for each
     /// item. A single request may have more.
     package var bytesPerBatch = 4 << 20
+    /// How long a worker waits for more requests at the most, while they keep arriving, before it begins the next batch. 0: it
+    /// never waits.
+    package var maxDelay = Duration.zero
     package var rebalancing = RebalancingPolicy()
     /// Lists with no more rows than this for each row to look up are read whole; 0: none.
     package var rowsPerLookup = 24

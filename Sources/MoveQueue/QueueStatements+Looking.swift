@@ -68,6 +68,9 @@ extension QueueStatements {
         """
     }
 
+    /// The last id that was handed out. It tells whether requests are arriving, at little cost.
+    static let lastID: SQL = "SELECT last_value FROM brocot.move_requests_id_seq"
+
     /// Whether these transactions are still open. If so, they were open at every earlier statement.
     static func areOpen(_ transactions: Set<Int64>) -> SQL {
         """

@@ -164,12 +164,14 @@ enum QueueStatements {
 
     /// Moves decided requests from the queue to the log, and counts both sides.
     ///
-    /// A role may choose an id that was logged before. This must not stop the queue, so the newer outcome replaces the older one.
+    /// A role may choose an id that was logged before. This must not stop the queue, so with `replacing` the newer outcome replaces
+    /// the older one. A row takes twice as long then, so this is for a batch that failed without.
     ///
     /// The rows are deleted by the places at which they were read, and only then joined with the decisions.
-    /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and a planner that takes it for empty would prefer to read all of
-    /// it. A row that another session has changed is at another place, so the counts show that it is missing.
-    static func finish(_ decided: DecidedRequests, at time: Timestamp) -> SQL {
+    /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and a planner that takes it
+    /// for empty would prefer to read all of it. A row that another session has changed is at another place, so the counts show
+    /// that it is missing.
+    static func finish(_ decided: DecidedRequests, at time: Timestamp, replacing: Bool) -> SQL {
         """
         WITH decided AS (
             DELETE FROM brocot.move_requests AS request
@@ -188,18 +190,22 @@ enum QueueStatements {
                 \(decided.ids), \(decided.outcomes), \(decided.errorCodes), \(decided.sqlStates), \(decided.errors),
                 \(decided.rebalancedRows)
             ) AS decision (id, outcome, error_code, sqlstate, error, rebalanced_rows) ON decision.id = decided.id
-            ON CONFLICT (id) DO UPDATE SET
-                (ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key,
-                    requested_at, outcome, error_code, sqlstate, error, applied_at, rebalanced_rows, direct, xid)
-                = (excluded.ordered_table, excluded.list, excluded.items, excluded.placement, excluded.anchor,
-                    excluded.position, excluded.from_list, excluded.missing, excluded.idempotency_key,
-                    excluded.requested_at, excluded.outcome, excluded.error_code, excluded.sqlstate, excluded.error,
-                    excluded.applied_at, excluded.rebalanced_rows, excluded.direct, excluded.xid)
+            \(replacing ? newerOutcome : "")
             RETURNING 1
         )
         SELECT (SELECT count(*) FROM decided), (SELECT count(*) FROM logged)
         """
     }
+
+    private static let newerOutcome: SQL = """
+        ON CONFLICT (id) DO UPDATE SET
+            (ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key,
+                requested_at, outcome, error_code, sqlstate, error, applied_at, rebalanced_rows, direct, xid)
+            = (excluded.ordered_table, excluded.list, excluded.items, excluded.placement, excluded.anchor,
+                excluded.position, excluded.from_list, excluded.missing, excluded.idempotency_key,
+                excluded.requested_at, excluded.outcome, excluded.error_code, excluded.sqlstate, excluded.error,
+                excluded.applied_at, excluded.rebalanced_rows, excluded.direct, excluded.xid)
+        """
 
     /// Also what a user's trigger may have set for the rest of the transaction.
     static func finishSettings(statementTimeout: String) -> String {

@@ -50,6 +50,8 @@ package struct QueueWorker: Sendable {
             case .read:
                 try await read(on: connection)
                 action = round.noteReading()
+            case .readLastID:
+                action = round.note(lastID: try await readLastID(on: connection), at: .now)
             case .decide(let batch):
                 let report = try await decide(batch, on: connection)
                 if report.hasLostProgress { reading.fallBack() }
@@ -59,6 +61,9 @@ package struct QueueWorker: Sendable {
             }
         }
     }
+
+    /// Whether the worker waits for more requests before its next batch.
+    package var isGathering: Bool { round.isGathering }
 
     /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
     ///
@@ -72,6 +77,15 @@ package struct QueueWorker: Sendable {
     private mutating func read(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
             _ = try await reading.look(on: connection)
+        } catch {
+            round.noteFailure(of: [], at: .now)
+            throw BatchFailure(.database(error))
+        }
+    }
+
+    private mutating func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
+        do throws(PostgresError) {
+            return try await connection.query(QueueStatements.lastID, prepared: true).single().decode(0)
         } catch {
             round.noteFailure(of: [], at: .now)
             throw BatchFailure(.database(error))

@@ -190,12 +190,12 @@ struct QueuePlanTests {
             in: QueueStatements.readOn(to: 9_000, limit: 100, progress))
     }
 
-    @Test("finishing requests")
-    func finish() async throws {
+    @Test("finishing requests", arguments: [false, true])
+    func finish(replacing: Bool) async throws {
         let move = Move(list: lists[0], items: ["1"], action: .remove)
         let decided = DecidedRequests([(PendingRequest(id: 1, move: move), .applied(rebalancedRows: 0))])
         try await expect(
-            [], in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0)),
+            [], in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0), replacing: replacing),
             settings: QueueStatements.finishSettings(statementTimeout: "60s"))
     }
 }

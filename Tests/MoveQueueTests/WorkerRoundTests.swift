@@ -227,6 +227,109 @@ import Testing
         #expect(retry.scope.named?.count == 1)
     }
 
+    // MARK: Waiting for more requests
+
+    /// What a batch reports that decided so many requests of one list, and all that were pending.
+    private func decided(_ requests: Int) -> BatchReport {
+        var report = decided(lists("a"))
+        report.applied = requests
+        return report
+    }
+
+    private func patientRound(_ maxDelay: Duration = .milliseconds(20)) -> WorkerRound {
+        var configuration = QueueConfiguration()
+        configuration.maxDelay = maxDelay
+        return WorkerRound(configuration)
+    }
+
+    /// A round that has decided so many requests, all that were pending.
+    private func round(afterDeciding requests: Int, maxDelay: Duration = .milliseconds(20)) -> WorkerRound {
+        var round = patientRound(maxDelay)
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(decided(requests), at: now)
+        return round
+    }
+
+    @Test("waits for more after many requests, in pauses, as long as requests arrive and the longest delay allows")
+    func gathers() {
+        var round = round(afterDeciding: 100)
+        #expect(round.isGathering)
+        var (pauses, time, id): ([Duration], ContinuousClock.Instant, Int64) = ([], now, 1_000)
+        while round.beginTurn(isReadingDue: false, at: time).readsLastID, pauses.count < 10 {
+            guard let pause = round.note(lastID: id, at: time).end?.pause else { break }
+            pauses.append(pause)
+            // Each pause takes a little longer than it was to.
+            (time, id) = (time + pause + .milliseconds(1), id + 1)
+        }
+        #expect(pauses == [5, 5, 5, 2].map { .milliseconds($0) })
+        #expect(!round.isGathering)
+    }
+
+    @Test("ends the wait as soon as no request arrives during a pause")
+    func gathersNoMore() {
+        var round = round(afterDeciding: 100)
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        #expect(round.note(lastID: 7, at: now).end?.pause == .milliseconds(5))
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        #expect(round.note(lastID: 7, at: now + .milliseconds(1)).batch?.scope.isNext(from: nil) == true)
+        #expect(!round.isGathering)
+    }
+
+    @Test("ends the wait as soon as a batch is full")
+    func gathersEnough() {
+        var round = round(afterDeciding: 100)
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        #expect(round.note(lastID: 7, at: now).end?.pause != nil)
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        let full = Int64(7 + QueueConfiguration().requestsPerBatch)
+        #expect(round.note(lastID: full, at: now + .milliseconds(1)).batch != nil)
+    }
+
+    @Test("does not wait after few requests, nor after a full batch, nor where it must never wait")
+    func doesNotGather() {
+        #expect(!patientRound().isGathering, "the first batch after a quiet time")
+        #expect(!round(afterDeciding: 15).isGathering)
+        #expect(!round(afterDeciding: QueueConfiguration().requestsPerBatch).isGathering)
+        #expect(!round(afterDeciding: 100, maxDelay: .zero).isGathering)
+    }
+
+    @Test("does not wait where a batch left requests")
+    func leftRequests() {
+        var round = patientRound()
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        var report = decided(100)
+        report.heldBack = 1
+        _ = round.note(report, at: now)
+        #expect(!round.isGathering)
+    }
+
+    @Test("waits after the last of several batches that were small together")
+    func gathersAfterRound() throws {
+        var round = patientRound()
+        let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
+        var report = decided(10)
+        report.found = asked
+        _ = round.note(report, at: now)
+        #expect(!round.isGathering)
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(decided(6), at: now)
+        #expect(round.isGathering)
+    }
+
+    @Test("tries postponed lists while it waits for more requests")
+    func retriesWhileGathering() throws {
+        var round = patientRound()
+        let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        var report = failed(bad, among: lists("a"))
+        report.applied = 100
+        _ = round.note(report, at: now)
+        #expect(round.isGathering)
+        #expect(try #require(round.beginTurn(isReadingDue: false, at: later).batch).scope.named == [bad])
+        _ = round.note(BatchReport(), at: later)
+        #expect(round.beginTurn(isReadingDue: false, at: later).readsLastID)
+    }
+
     @Test("stops the program where an event comes that no action asked for")
     func unexpectedEvents() async {
         await #expect(processExitsWith: .failure) {
@@ -242,10 +345,15 @@ import Testing
             _ = round.beginTurn(isReadingDue: true, at: .now)
             _ = round.note(BatchReport(), at: .now)
         }
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.note(lastID: 1, at: .now)
+        }
     }
 }
 
 extension WorkerRound.Action {
+    fileprivate var readsLastID: Bool { if case .readLastID = self { true } else { false } }
     fileprivate var batch: WorkerRound.Batch? { if case .decide(let batch) = self { batch } else { nil } }
     fileprivate var end: WorkerRound.Progress? { if case .end(let progress) = self { progress } else { nil } }
 
@@ -259,6 +367,7 @@ extension WorkerRound.Progress {
     fileprivate var isIdle: Bool { if case .idle = self { true } else { false } }
     fileprivate var isHeld: Bool { if case .held = self { true } else { false } }
     fileprivate var isContended: Bool { if case .contended = self { true } else { false } }
+    fileprivate var pause: Duration? { if case .gathering(let pause) = self { pause } else { nil } }
     fileprivate var isDecided: Bool { if case .decided = self { true } else { false } }
 }
 

@@ -12,7 +12,8 @@ struct DaemonSettings {
 
     /// The keys in a file. The names of variables (`BROCOT_WORKERS`) and options (`--workers`) are made from them.
     static let keys = [
-        "database_url", "workers", "connect_wait", "idle_timeout", "poll_interval", "on_poison", "log_retention",
+        "database_url", "workers", "connect_wait", "idle_timeout", "poll_interval", "max_delay", "on_poison",
+        "log_retention",
         "http", "stall_after",
         "log_format", "log_level",
     ]
@@ -34,6 +35,8 @@ struct DaemonSettings {
     let idleTimeout: Setting<Int>
     /// In seconds; nil: as usual, 0: never.
     let pollInterval: Setting<Int?>
+    /// In milliseconds.
+    let maxDelay: Setting<Int>
     let onPoison: Setting<PoisonSetting?>
     let logRetention: Setting<Int>
     let http: Setting<ProbeAddress?>
@@ -47,6 +50,7 @@ struct DaemonSettings {
         connectWait = try reader.integer("connect_wait", in: 0...86_400, standard: 60)
         idleTimeout = try reader.integer("idle_timeout", in: 1...86_400, standard: 60)
         pollInterval = try reader.integer("poll_interval", in: 0...86_400)
+        maxDelay = try reader.integer("max_delay", in: 0...1_000, standard: 20)
         onPoison = try reader.text("on_poison", wanted: PoisonSetting.wanted, as: { PoisonSetting($0) })
         logRetention = try reader.integer("log_retention", in: 0...36_500, standard: 7)
         http = try reader.text("http", wanted: "an address such as 127.0.0.1:9187", as: { ProbeAddress($0) })
@@ -61,6 +65,7 @@ struct DaemonSettings {
         configuration.workers = workers.value
         configuration.queue.idleTimeout = .seconds(idleTimeout.value)
         if let seconds = pollInterval.value { configuration.longestPoll = seconds == 0 ? nil : .seconds(seconds) }
+        configuration.queue.maxDelay = .milliseconds(maxDelay.value)
         configuration.queue.poisonPolicy = onPoison.value?.standard ?? .skip
         configuration.queue.poisonPolicies = onPoison.value?.tables ?? [:]
         configuration.logRetention = logRetention.value == 0 ? nil : .seconds(logRetention.value * 86_400)
@@ -78,7 +83,7 @@ struct DaemonSettings {
                 row(connection.databaseURL, parameters.summary), row(workers, "\(workers.value)"),
                 row(connectWait, "\(connectWait.value) s"), row(idleTimeout, "\(idleTimeout.value) s"),
                 row(pollInterval, pollInterval.value.map { $0 == 0 ? "never" : "\($0) s" } ?? "1.5 s"),
-                row(onPoison, (onPoison.value ?? PoisonSetting()).description),
+                row(maxDelay, "\(maxDelay.value) ms"), row(onPoison, (onPoison.value ?? PoisonSetting()).description),
                 row(logRetention, logRetention.value == 0 ? "for ever" : "\(logRetention.value) days"),
                 row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, "\(stallAfter.value) s"),
                 row(log.format, (log.format.value ?? .text).rawValue),

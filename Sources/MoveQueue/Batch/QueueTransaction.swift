@@ -117,7 +117,7 @@ package struct QueueTransaction: Sendable {
             try application.apply(batch.requests, &decisions, on: connection)
         }
         course.stage = .finishing
-        try finish(decisions, at: time, on: connection)
+        try finish(decisions, at: time, replacing: attempt.isInParts, on: connection)
         report.note(decisions)
         return report
     }
@@ -204,7 +204,9 @@ package struct QueueTransaction: Sendable {
         return lists.filter { cuts[$0] != nil && !served.contains($0) }.randomElement()
     }
 
-    private func finish(_ decisions: BatchDecisions, at time: Timestamp, on connection: isolated Connection) throws {
+    private func finish(
+        _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
+    ) throws {
         if !decisions.holds.isEmpty {
             try connection.execute(QueueStatements.hold(decisions.holds, at: time))
         }
@@ -213,7 +215,7 @@ package struct QueueTransaction: Sendable {
         try connection.execute(
             script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
         let rows = try connection.query(
-            QueueStatements.finish(DecidedRequests(decisions.decided), at: time), prepared: true)
+            QueueStatements.finish(DecidedRequests(decisions.decided), at: time, replacing: replacing), prepared: true)
         let deleted = try rows[0].decode(0, as: Int.self)
         let logged = try rows[0].decode(1, as: Int.self)
         guard deleted == decided, logged == decided else {

@@ -12,12 +12,14 @@ extension WorkerRound {
         /// Requests are pending, and other sessions have the locks.
         case contended(BatchReport)
         case decided(BatchReport)
+        /// Requests may be arriving. The next turn shall begin after this time, so that it finds more of them.
+        case gathering(Duration)
 
         /// The lists that failed, one failure for each.
         package var failures: [BatchFailure] {
             switch self {
             case .contended(let report), .decided(let report): report.failures
-            case .idle, .held, .postponed: []
+            case .idle, .held, .postponed, .gathering: []
             }
         }
     }

@@ -12,6 +12,8 @@ package struct WorkerRound: Sendable {
     package enum Action: Sendable {
         /// Find out how far the queue was read. The next event is ``noteReading()``.
         case read
+        /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
+        case readLastID
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:at:)``.
         case decide(Batch)
         /// The turn is over.
@@ -29,6 +31,7 @@ package struct WorkerRound: Sendable {
     private enum State {
         case betweenTurns
         case reading
+        case gathering
         case retrying([ListIdentifier])
         case servingCrowdedOut
         /// The batch is for the next lists of the round.
@@ -40,6 +43,9 @@ package struct WorkerRound: Sendable {
         var areAllHeld = true
         var held = 0
     }
+
+    /// A round that decided fewer requests is not worth waiting for more.
+    private static let fewestGathered = 16
 
     private let fullConfiguration: QueueConfiguration
     private var configuration: QueueConfiguration
@@ -66,6 +72,10 @@ package struct WorkerRound: Sendable {
     /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
     /// less than one that is too large.
     private var depth: Double
+    /// The number of requests that were decided since the round began, as long as none was left.
+    private var decidedOfAll: Int? = 0
+    /// The wait for more requests before the next round; nil if there is none.
+    private var gathering: Gathering?
 
     /// `postponed` are the lists that an earlier round left out.
     package init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
@@ -76,6 +86,9 @@ package struct WorkerRound: Sendable {
         self.configuration = configuration
         depth = Double(configuration.requestsPerBatch) / 8
     }
+
+    /// Whether the worker waits for more requests before its next batch.
+    package var isGathering: Bool { gathering != nil }
 
     // MARK: Events
 
@@ -126,8 +139,17 @@ package struct WorkerRound: Sendable {
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .advancing(let lists, let withPartners):
             return noteAdvance(report, lists: lists, withPartners: withPartners, at: now)
-        case .betweenTurns, .reading: preconditionFailure("A batch was reported that no turn asked for.")
+        case .betweenTurns, .reading, .gathering:
+            preconditionFailure("A batch was reported that no turn asked for.")
         }
+    }
+
+    /// The last id was read that was handed out.
+    package mutating func note(lastID: Int64, at now: ContinuousClock.Instant) -> Action {
+        guard case .gathering = state else { preconditionFailure("An id was reported that no turn asked for.") }
+        if let pause = gathering?.note(lastID: lastID, at: now) { return end(.gathering(pause)) }
+        gathering = nil
+        return advance()
     }
 
     /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
@@ -185,6 +207,10 @@ package struct WorkerRound: Sendable {
     // MARK: The next lists of the round
 
     private mutating func advance() -> Action {
+        if gathering != nil {
+            state = .gathering
+            return .readLastID
+        }
         // A small batch, such as the first ones, has fewer requests of each list instead of a single list. Otherwise a round
         // would take long.
         let depth = min(depth, max(1, Double(configuration.requestsPerList) / 2))
@@ -236,6 +262,7 @@ package struct WorkerRound: Sendable {
         if isWaiting { findings?.areAllHeld = false }
         let finished = findings
         let isAtEnd = report.found < lists
+        noteRound(report, isAtEnd: isAtEnd)
         place = isAtEnd ? .beginning : report.lastFound.map(Place.behind) ?? .beginning
         if isAtEnd { findings = Findings() }
         if report.hasDecisions { return .decided(report) }
@@ -244,6 +271,18 @@ package struct WorkerRound: Sendable {
         (wasIdle, seesChangesOfList) = (true, true)
         if let due = postponed.nextDue { return .postponed(until: due) }
         return finished.held > 0 ? .held : .idle
+    }
+
+    /// After a round that decided many requests and left none, it pays to wait: a batch has a cost of its own. Requests of lists
+    /// that another session has count for neither.
+    private mutating func noteRound(_ report: BatchReport, isAtEnd: Bool) {
+        let isAll = report.heldBack == 0 && report.crowdedOut == nil
+        decidedOfAll = isAll ? decidedOfAll.map { $0 + report.decided } : nil
+        guard isAtEnd else { return }
+        let (decided, enough) = (decidedOfAll ?? 0, configuration.requestsPerBatch)
+        decidedOfAll = 0
+        guard configuration.maxDelay > .zero, decided >= Self.fewestGathered, decided < enough else { return }
+        gathering = Gathering(limit: configuration.maxDelay, enough: enough)
     }
 
     private mutating func end(_ progress: Progress) -> Action {

@@ -69,6 +69,10 @@ struct Neighbourhood: Sendable {
     private mutating func learnRun(
         _ rows: some Collection<StoredRow>, from start: Rank?, _ direction: Need.Direction, wanted: Int
     ) throws(OrderingError) {
+        if rows.count > members.count {
+            members.reserveCapacity(members.count + rows.count)
+            memberByKey.reserveCapacity(members.count + rows.count)
+        }
         for row in rows { try learn(row) }
         // If there are fewer rows than requested, the list ends there.
         var end: Rank?

@@ -29,7 +29,8 @@ struct MisbehavingTriggerTests {
                 while !Task.isCancelled {
                     switch try? await worker.runBatch(on: connection) {
                     case .decided: break
-                    case .contended, .postponed, .idle, .held, nil: try? await Task.sleep(for: .milliseconds(5))
+                    case .contended, .postponed, .gathering, .idle, .held, nil:
+                        try? await Task.sleep(for: .milliseconds(5))
                     }
                 }
                 await connection.close()

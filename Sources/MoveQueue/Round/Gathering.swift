@@ -1,0 +1,33 @@
+/// A wait for more requests, which goes on while they keep arriving, so that a batch gets larger. Pure.
+///
+/// It has four pauses, and after each a look at the last id that was handed out. A pause is long enough for sessions that commit
+/// together, and then ask together.
+struct Gathering {
+    private static let pauses = 4
+
+    /// The longest wait.
+    let limit: Duration
+    /// So many requests fill a batch.
+    let enough: Int
+    private var start: (id: Int64, time: ContinuousClock.Instant)?
+    private var latest: Int64 = 0
+
+    init(limit: Duration, enough: Int) {
+        (self.limit, self.enough) = (limit, enough)
+    }
+
+    /// Records a look.
+    ///
+    /// - Returns: How long to wait until the next look; nil if the wait is over.
+    mutating func note(lastID: Int64, at now: ContinuousClock.Instant) -> Duration? {
+        let pause = limit / Self.pauses
+        guard let start else {
+            (start, latest) = ((lastID, now), lastID)
+            return pause
+        }
+        let remaining = limit - (now - start.time)
+        guard lastID > latest, remaining > .zero, enough > lastID - start.id else { return nil }
+        latest = lastID
+        return min(pause, remaining)
+    }
+}
