@@ -8,5 +8,6 @@ struct Comparison: AsyncParsableCommand {
         subcommands: [
             Draining.self, Positions.self, ListSizes.self, Pages.self, WakingUp.self, HeldHorizon.self, Fairness.self,
             Memory.self, Idle.self, AtOnce.self, Attach.self, Bystanders.self,
+            Import.self,
         ])
 }
