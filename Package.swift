@@ -85,11 +85,16 @@ let package = Package(
             path: "Benchmarks/RebalancingSimulator", swiftSettings: strict),
 
         .executableTarget(
+            name: "InstructionCount", dependencies: ["Ordering", "OrderingModel", "SeededRandom"],
+            path: "Benchmarks/InstructionCount", exclude: ["instructions.txt"], swiftSettings: strict),
+
+        .executableTarget(
             name: "Comparison", dependencies: ["LibPQ", "LocalPostgres", subprocess, argumentParser, logging],
             path: "Benchmarks/Comparison",
             exclude: [
                 "set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql", "enqueue.sql",
-                "pages.sql", "page-by-rank.sql", "page-by-position.sql", "list-sizes.sql", "list-sizes-moves.sql",
+                "pages.sql", "page-by-rank.sql", "page-by-position.sql",
+                "list-by-rank.sql", "list-by-position.sql", "list-sizes.sql", "list-sizes-moves.sql",
                 "at-once.sql", "at-once-move.sql", "at-once-function.sql", "at-once-statements.sql",
                 "attach-table.sql", "attach-moves.sql", "attach-random-moves.sql", "attach-triggers.sql",
             ],

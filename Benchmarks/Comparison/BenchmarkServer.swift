@@ -43,13 +43,13 @@ struct BenchmarkServer {
         URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "brocot").path
     }
 
-    /// Runs the `brocot` that was built beside this program, and returns how long it took in seconds.
+    /// Runs the `brocot` that was built beside this program, with a file as its input, and returns how long it took in seconds.
     @discardableResult
-    func brocot(_ arguments: String...) async throws -> Double {
+    func brocot(_ arguments: String..., input: String = "/dev/null") async throws -> Double {
         let clock = ContinuousClock()
         let start = clock.now
         let status = try await Subprocess.run(
-            .path(.init(program)), arguments: .init(arguments),
+            .name("sh"), arguments: .init(["-c", "exec \"$0\" \"$@\" < '\(input)'", program] + arguments),
             environment: .inherit.updating(["DATABASE_URL": url]), output: .discarded, error: .discarded
         ).terminationStatus
         try check(status, arguments.joined(separator: " "))

@@ -7,6 +7,6 @@ struct Comparison: AsyncParsableCommand {
         commandName: "Comparison",
         subcommands: [
             Draining.self, Positions.self, ListSizes.self, Pages.self, WakingUp.self, HeldHorizon.self, Fairness.self,
-            Memory.self, Idle.self, AtOnce.self, Busy.self, Attach.self, Bystanders.self,
+            Memory.self, Idle.self, AtOnce.self, Busy.self, Attach.self, Bystanders.self, Import.self,
         ])
 }

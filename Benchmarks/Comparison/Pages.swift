@@ -16,25 +16,27 @@ struct Pages: AsyncParsableCommand {
         try await BenchmarkServer.run { server in
             for (name, moved) in [("appended", 0), ("moved about, with 38 decimals", 1)] {
                 try await server.psql(file: "pages.sql", ["items": items, "moved": moved])
-                var speeds: [String: [Double]] = [:]
-                // The first round warms the caches.
-                for round in 0...rounds {
-                    for column in ["rank", "position"] {
-                        let speed = try await server.pgbench(
-                            file: "page-by-\(column).sql", ["items": items, "size": size], sessions: sessions,
-                            seconds: seconds)
-                        if round > 0 { speeds[column, default: []].append(speed) }
-                    }
-                }
-                let (byRank, byPosition) = (
-                    median(speeds["rank", default: []]), median(speeds["position", default: []])
-                )
-                print(
-                    "\(name): by rank \(Int(byRank)) pages/s, by position \(Int(byPosition)),",
-                    "time ratio \(rounded(byPosition / byRank))")
+                try await compare("\(name), pages", "page", sessions: sessions, on: server)
+                try await compare("\(name), the whole list", "list", sessions: 1, on: server)
             }
         }
     }
 
-    private func median(_ speeds: [Double]) -> Double { speeds.sorted()[speeds.count / 2] }
+    /// Reads by rank and by position in turn, and prints the ratio of the times.
+    private func compare(_ name: String, _ what: String, sessions: Int, on server: BenchmarkServer) async throws {
+        var speeds: [String: [Double]] = [:]
+        // The first round warms the caches.
+        for round in 0...rounds {
+            for column in ["rank", "position"] {
+                let speed = try await server.pgbench(
+                    file: "\(what)-by-\(column).sql", ["items": items, "size": size], sessions: sessions,
+                    seconds: seconds)
+                if round > 0 { speeds[column, default: []].append(speed) }
+            }
+        }
+        let (byRank, byPosition) = (median(speeds["rank", default: []]), median(speeds["position", default: []]))
+        print(
+            "\(name): by rank \(rounded(byRank)) each second, by position \(rounded(byPosition)),",
+            "time ratio \(rounded(byPosition / byRank))")
+    }
 }

@@ -86,7 +86,11 @@ struct RebalancingSimulator: AsyncParsableCommand {
         for (name, recording) in recordings {
             let bits = Workloads.unboundedBits(recording.patches)
             table.report("\(name), needs \(bits) bits", Workloads(policy: policy).edits(recording.patches), bound)
-            table.report("\(name), in blocks", Workloads(policy: policy).blockEdits(recording.patches), nil)
+            for most in [10_000, 1_000] {
+                table.report(
+                    "\(name), in blocks of up to \(most)",
+                    Workloads(policy: policy).blockEdits(recording.patches, most: most), bound)
+            }
             for bits in [50, 45] as [Int64] {
                 let shorter = RebalancingPolicy(
                     limit: 1 << bits, layout: policy.layout, reservedBits: policy.reservedBits,

@@ -113,12 +113,14 @@ struct Workloads {
         return list
     }
 
-    /// The same, but one request places all characters that an edit inserts.
-    func blockEdits(_ patches: [Recording.Patch]) -> SimulatedList {
+    /// The same, but one request places up to `most` characters that an edit inserts.
+    func blockEdits(_ patches: [Recording.Patch], most: Int) -> SimulatedList {
         var list = SimulatedList(policy)
         for patch in patches {
             for _ in 0..<patch.deleted { list.remove(at: patch.position) }
-            if patch.inserted > 0 { list.insert(patch.inserted, at: patch.position) }
+            for start in stride(from: 0, to: patch.inserted, by: most) {
+                list.insert(min(most, patch.inserted - start), at: patch.position + start)
+            }
         }
         return list
     }

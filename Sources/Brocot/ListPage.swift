@@ -30,7 +30,7 @@ public struct ListPage: Hashable, Sendable {
         }
         let reader = try ListReader.open(list, on: connection).get()
         // One more item than requested shows whether a next page exists.
-        let found = try reader.items(after: cursor?.rank, limit: limit + 1, on: connection)
+        let found = try reader.page(after: cursor?.rank, limit: limit + 1, on: connection)
         let entries = found.prefix(limit).map { Entry(item: $0.key, cursor: ListCursor(rank: $0.rank)) }
         return ListPage(entries: entries, next: found.count > limit ? entries.last?.cursor : nil)
     }

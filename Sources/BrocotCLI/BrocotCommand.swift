@@ -15,6 +15,7 @@ struct BrocotCommand: AsyncParsableCommand {
               export DATABASE_URL=postgresql://app@localhost/app
               brocot migrate up            create the schema brocot
               brocot attach public.tasks --item id --list project_id
+              brocot import groceries < items.txt
               brocot daemon                apply move requests, until SIGTERM
               brocot show groceries        print a list in its order
               brocot check groceries       how much room its order has
@@ -40,7 +41,6 @@ struct BrocotCommand: AsyncParsableCommand {
         subcommands: [
             MigrateCommand.self, AttachCommand.self, DetachCommand.self, GrantCommand.self, DaemonCommand.self,
             StatusCommand.self, ReleaseCommand.self, PauseCommand.self, ResumeCommand.self, RetryCommand.self,
-            ShowCommand.self,
-            CheckCommand.self, DoctorCommand.self, DevCommand.self, DemoCommand.self,
+            ImportCommand.self, ShowCommand.self, CheckCommand.self, DoctorCommand.self, DevCommand.self, DemoCommand.self,
         ])
 }

@@ -28,7 +28,7 @@ struct RankedItem: Encodable {
         do {
             let items = try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly) { connection throws in
-                    try ListReader.open(list, on: connection).get().items(after: nil, limit: limit, on: connection)
+                    try ListReader.open(list, on: connection).get().items(limit: limit, on: connection)
                 }
             }
             return items.enumerated().map { position, item in

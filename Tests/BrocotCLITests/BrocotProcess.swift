@@ -12,19 +12,19 @@ struct BrocotProcess {
     /// Runs `brocot` with these arguments, as it was built with the tests.
     static func run(
         _ arguments: String..., databaseURL: String = TestDatabase.current.url,
-        environment: [Environment.Key: String] = [:]
+        environment: [Environment.Key: String] = [:], input: String = ""
     ) async throws -> BrocotProcess {
-        try await run(arguments, databaseURL: databaseURL, environment: environment)
+        try await run(arguments, databaseURL: databaseURL, environment: environment, input: input)
     }
 
     static func run(
         _ arguments: [String], databaseURL: String = TestDatabase.current.url,
-        environment: [Environment.Key: String] = [:]
+        environment: [Environment.Key: String] = [:], input: String = ""
     ) async throws -> BrocotProcess {
         let variables = environment.merging(["BROCOT_DATABASE_URL": databaseURL]) { $1 }
         let result = try await Subprocess.run(
             .path(.init(program)), arguments: Arguments(arguments),
-            environment: .inherit.updating(variables),
+            environment: .inherit.updating(variables), input: .string(input),
             output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         let exitCode: Int32? =
             if case .exited(let code) = result.terminationStatus { code } else { nil }

@@ -107,6 +107,14 @@ struct StatementPlanTests {
         try await expectIndexes([], in: statements.count(of: "l1"))
     }
 
+    @Test func pages() async throws {
+        let statement = statements.items(of: "l1", after: PostgresNumeric("5"), limit: 50, withFractions: false)
+        for plan in try await plans(of: statement) {
+            #expect(plan.contains("Index Only Scan using items_list_rank_key"), "\(plan)")
+            #expect(!plan.contains("Sort"), "\(plan)")
+        }
+    }
+
     @Test func writes() async throws {
         let statements = [
             statements.updateRanks([change]), statements.updateListsAndRanks([change]), statements.delete([change]),

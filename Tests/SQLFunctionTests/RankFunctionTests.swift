@@ -6,6 +6,8 @@ import SternBrocot
 import TestPostgres
 import Testing
 
+@testable import Ordering
+
 @Suite("Ranks chosen by SQL are those that the library chooses", .database, .timeLimit(.minutes(30)))
 struct RankFunctionTests {
     /// How many random gaps are compared: BROCOT_RANK_GAPS.
@@ -108,6 +110,28 @@ struct RankFunctionTests {
                 Rank(numerator: try row.decode(0, as: Int64.self), denominator: try row.decode(1, as: Int64.self))
             }
             let expected = Rank.spread(size, between: gap.lower, and: gap.upper) ?? []
+            try #require(ranks == expected, "seed \(random.seed), \(size) in \(gap)")
+        }
+    }
+
+    @Test("ranks_one_after_the_other, in random gaps and at the ends of lists")
+    func randomBlocks() async throws {
+        let connection = try await TestDatabase.current.connect()
+        var random = RandomGaps(seed: .random(in: 0..<1_000_000))
+        let count = Self.gaps / 40
+        print("ranks_one_after_the_other: seed \(random.seed), \(count) gaps")
+        for _ in 0..<count {
+            let (gap, size) = (random.next(), random.nextCount())
+            let row = try await connection.query(
+                """
+                SELECT nums, dens
+                FROM brocot.ranks_one_after_the_other(\(size)::integer, \(gap.lower?.numerator as Int64?),
+                    \(gap.lower?.denominator as Int64?), \(gap.upper?.numerator as Int64?), \(gap.upper?.denominator as Int64?))
+                """
+            ).single()
+            let (nums, dens) = try (row.decode(0, as: [Int64]?.self), row.decode(1, as: [Int64]?.self))
+            let ranks = zip(nums ?? [], dens ?? []).map { Rank(numerator: $0, denominator: $1) }
+            let expected = OpenInterval(gap.lower, gap.upper).oneAfterTheOther(size, limit: Rank.limit) ?? []
             try #require(ranks == expected, "seed \(random.seed), \(size) in \(gap)")
         }
     }

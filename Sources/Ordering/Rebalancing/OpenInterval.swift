@@ -11,6 +11,23 @@ struct OpenInterval {
         self.upper = upper
     }
 
+    /// The ranks of `count` items that are placed one after the other, each directly after the one before; nil if one of them has
+    /// no room below `limit`. At the beginning of a list they are consecutive integers.
+    ///
+    /// So a pasted text leaves as much room as a typed one. Ranks at equal distances would leave the gap behind the last item,
+    /// where people go on writing, only a small part of the whole gap.
+    func oneAfterTheOther(_ count: Int, limit: Int64) -> [Rank]? {
+        guard var last = lower else { return Rank.spread(count, between: nil, and: upper, limit: limit) }
+        var ranks: [Rank] = []
+        ranks.reserveCapacity(count)
+        for _ in 0..<count {
+            guard let next = Rank.between(last, upper, limit: limit) else { return nil }
+            ranks.append(next)
+            last = next
+        }
+        return ranks
+    }
+
     /// The `count` ranks with the smallest greater terms, in ascending order; nil if there are fewer ranks below `limit`.
     ///
     /// A fraction is simpler than all fractions below it in the Stern–Brocot tree. So a best-first search of the tree from the

@@ -53,10 +53,9 @@ package struct RebalancingPolicy: Sendable {
         case (.unknown, _), (_, .unknown): return .load(below: 1, above: 1)
         case (let below, let above):
             let interval = OpenInterval(below.knownRank, above.knownRank)
-            let ranks =
-                Rank.spread(count, between: interval.lower, and: interval.upper, limit: limit)
-                ?? (count > 1 ? interval.simplest(count, limit: limit) : nil)
-            if let ranks { return .window(RankWindow(below: 0, above: 0, ranks: ranks)) }
+            if let ranks = interval.oneAfterTheOther(count, limit: limit) {
+                return .window(RankWindow(below: 0, above: 0, ranks: ranks))
+            }
             return rebalance(count, in: gap)
         }
     }

@@ -33,18 +33,31 @@ package struct ListReader: Sendable {
         package let fraction: (numerator: Int64, denominator: Int64)
     }
 
-    /// The first placed items beyond a rank; nil means from the beginning of the list.
-    package func items(
-        after rank: PostgresNumeric?, limit: Int, on connection: isolated Connection
-    ) throws(OrderingError) -> [PlacedItem] {
+    /// The first placed items of the list.
+    package func items(limit: Int, on connection: isolated Connection) throws(OrderingError) -> [PlacedItem] {
+        let statement = statements.items(of: list, after: nil, limit: limit, withFractions: true)
         do throws(PostgresError) {
             var items: [PlacedItem] = []
-            for row in try connection.query(statements.items(of: list, after: rank, limit: limit)) {
+            for row in try connection.query(statement) {
                 items.append(
                     PlacedItem(
                         key: try row.decode(0), rank: try row.decode(1),
                         fraction: (try row.decode(2), try row.decode(3))))
             }
+            return items
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    /// The first placed items beyond a rank, with their sort keys; nil means from the beginning of the list.
+    package func page(
+        after rank: PostgresNumeric?, limit: Int, on connection: isolated Connection
+    ) throws(OrderingError) -> [(key: String, rank: PostgresNumeric)] {
+        let statement = statements.items(of: list, after: rank, limit: limit, withFractions: false)
+        do throws(PostgresError) {
+            var items: [(key: String, rank: PostgresNumeric)] = []
+            for row in try connection.query(statement) { items.append((try row.decode(0), try row.decode(1))) }
             return items
         } catch {
             throw .database(error)

@@ -268,16 +268,18 @@ struct OrderingStatements {
             """
     }
 
-    /// The keys, sort keys and exact ranks of the first visible placed rows beyond a rank.
-    func items(of list: String, after rank: PostgresNumeric?, limit: Int) -> SQL {
-        """
-        SELECT \(itemType.text(of: "placed.\(itemColumn)")), placed.\(self.rank), placed.\(num), placed.\(den)
-        FROM \(table) AS placed
-        WHERE \(listColumns.isIn(list, "placed"))
-            AND \(rank.map { "placed.\(self.rank) > \($0)" as SQL } ?? "placed.\(self.rank) IS NOT NULL")\(andIsVisible)
-        ORDER BY placed.\(self.rank)
-        LIMIT \(limit)
-        """
+    /// The keys and sort keys of the first visible placed rows beyond a rank, and their exact ranks if wanted. In `brocot.items`
+    /// the index of list and rank has all but the exact ranks.
+    func items(of list: String, after rank: PostgresNumeric?, limit: Int, withFractions: Bool) -> SQL {
+        let fraction: SQL = withFractions ? ", placed.\(num), placed.\(den)" : ""
+        return """
+            SELECT \(itemType.text(of: "placed.\(itemColumn)")), placed.\(self.rank)\(fraction)
+            FROM \(table) AS placed
+            WHERE \(listColumns.isIn(list, "placed"))
+                AND \(rank.map { "placed.\(self.rank) > \($0)" as SQL } ?? "placed.\(self.rank) IS NOT NULL")\(andIsVisible)
+            ORDER BY placed.\(self.rank)
+            LIMIT \(limit)
+            """
     }
 
     /// How many visible placed rows a list has. The order leaves only the index of list and rank to count in.

@@ -105,6 +105,7 @@ enum AllowedRights {
         routine brocot.rank_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.rank_of(bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.rank_spread(integer,bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.ranks_one_after_the_other(integer,bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.ranks_of(bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.read_gap(brocot.order_shape,text,text,bigint,bigint,bigint,numeric,numeric[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.read_rows(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE

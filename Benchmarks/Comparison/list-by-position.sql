@@ -1,0 +1,2 @@
+-- For pgbench: the same by position.
+SELECT item, position FROM positions WHERE list = 'l' ORDER BY position;

@@ -1,0 +1,105 @@
+import ArgumentParser
+import LibPQ
+import Ordering
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Insert many new items at the end of a list, with COPY.",
+        discussion: """
+            EXAMPLES:
+              brocot import groceries < items.txt
+              psql -AtXc 'SELECT id FROM notes ORDER BY created_at' | brocot import notes
+              brocot import 7 --table public.playlist_songs < songs.txt
+
+            Each line of standard input is the key of one item. The list may be empty, or have items already. All is one \
+            transaction: if a line is refused, or the command is interrupted, nothing is imported. Meanwhile moves in this \
+            list wait, and reading goes on. The log has no rows of imported items.
+
+            Refused are empty lines, keys of more than 1,024 bytes, keys that are not UTF-8, and items that are in the list \
+            already or in an earlier line. A table of yours must be attached with --owns-rows: into other tables, copy the \
+            rows yourself, and the daemon places them.
+
+            Exit status: 0 imported · 1 refused or failed, nothing was imported · 2 no such table or list · 5 others kept \
+            the list locked
+            """)
+
+    @Argument(help: "The list.")
+    var list: String
+
+    @Option(help: "The ordered table: items, or schema.table for your own table.")
+    var table = "items"
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try await connection.connect()
+        let target = ListIdentifier(list, of: table)
+        let input = StandardInput()
+        let result = try await database.advisingGrant(.mover) {
+            do {
+                return try await database.run { connection throws in
+                    try ListImport.run(into: target, reading: { try input.read() }, on: connection)
+                }
+            } catch {
+                throw CommandFailure.reason(for: error, on: database)
+            }
+        }
+        input.end()
+        switch result {
+        case .success(let count):
+            Stream.error.tell("Imported \(count) items into list \"\(list.printable)\".")
+        case .failure(let rejection) where rejection.code == .unknownOrderedTable:
+            throw CommandFailure.notAnOrderedTable(table)
+        case .failure(let rejection):
+            throw CommandFailure(.failed, "Nothing was imported: \(rejection.message).")
+        }
+    }
+}
+
+/// Standard input, with a progress bar if its size is known.
+private final class StandardInput: Sendable {
+    private static let pieceSize = 1 << 18
+    /// 0 if it is not a file.
+    private let size: Int
+    private let bar = ProgressBar(title: "importing kB")
+
+    init() {
+        var status = stat()
+        size = fstat(STDIN_FILENO, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
+    }
+
+    /// The next bytes; empty at the end.
+    func read() throws -> [UInt8] {
+        if size > 0 { bar.show(Int(lseek(STDIN_FILENO, 0, SEEK_CUR)) / 1024, of: size / 1024) }
+        return try [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
+            while true {
+                let received = systemRead(STDIN_FILENO, buffer.baseAddress, Self.pieceSize)
+                if received >= 0 {
+                    count = received
+                    return
+                }
+                guard errno == EINTR else {
+                    throw CommandFailure(
+                        .failed,
+                        "Standard input can't be read: \(String(cString: strerror(errno))). Nothing was imported.")
+                }
+            }
+        }
+    }
+
+    func end() {
+        if size > 0 { bar.end() }
+    }
+}
+
+/// Calls `read(2)`, whose name is hidden by the method of the same name.
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(descriptor, bytes, count)
+}

@@ -1,0 +1,89 @@
+/// The lines of a text that comes in pieces, each of which is the key of an item.
+///
+/// It ends at the first line that can't be a key, and then has a ``fault``.
+final class ImportedLines: IteratorProtocol {
+    /// A line that can't be imported.
+    struct Fault: Equatable {
+        /// Counted from 1.
+        let line: Int
+        let reason: String
+    }
+
+    private let read: () throws -> [UInt8]
+    private let column: KeyColumn
+    private var bytes: [UInt8] = []
+    /// The beginning of the next line in ``bytes``.
+    private var start = 0
+    private var isAtEnd = false
+    /// The number of lines that were returned.
+    private(set) var count = 0
+    private(set) var fault: Fault?
+    /// What `read` threw.
+    private(set) var readError: (any Error)?
+
+    /// - Parameters:
+    ///   - column: The column of the keys.
+    ///   - read: Returns the next piece of the text in UTF-8; empty at its end.
+    init(keysOf column: KeyColumn, read: @escaping () throws -> [UInt8]) {
+        self.column = column
+        self.read = read
+    }
+
+    func next() -> String? {
+        guard fault == nil, readError == nil, let line = nextLine() else { return nil }
+        let key = String(validating: line, as: UTF8.self)
+        guard let key, let reason = Self.reason(against: key, of: column) else {
+            guard let key else { return refuse("it is not UTF-8") }
+            count += 1
+            return key
+        }
+        return refuse(reason)
+    }
+
+    private func refuse(_ reason: String) -> String? {
+        fault = Fault(line: count + 1, reason: reason)
+        return nil
+    }
+
+    /// Why the text can't be a key; nil: it can.
+    private static func reason(against key: String, of column: KeyColumn) -> String? {
+        if key.isEmpty { return "it is empty" }
+        if key.utf8.count > 1024 { return "it has more than 1,024 bytes" }
+        if key.utf8.contains(0) { return "it has a NUL character" }
+        guard column.type.isCanonical(key) else {
+            return "'\(key)' is not a \(column.type.name) as PostgreSQL prints it"
+        }
+        return nil
+    }
+
+    /// The next line without its line feed, or the carriage return before it.
+    private func nextLine() -> ArraySlice<UInt8>? {
+        var searched = start
+        while true {
+            if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer { start = end + 1 }
+                return line(upTo: end)
+            }
+            guard !isAtEnd else {
+                defer { start = bytes.count }
+                return start < bytes.count ? line(upTo: bytes.count) : nil
+            }
+            searched = bytes.count - start
+            bytes.removeSubrange(..<start)
+            start = 0
+            do {
+                let piece = try read()
+                isAtEnd = piece.isEmpty
+                bytes += piece
+            } catch {
+                readError = error
+                return nil
+            }
+        }
+    }
+
+    private func line(upTo end: Int) -> ArraySlice<UInt8> {
+        let line = bytes[start..<end]
+        return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+    }
+}

@@ -1,0 +1,152 @@
+import LibPQ
+import SternBrocot
+
+/// Inserts new items at the end of a list with COPY, in one transaction that has the list's lock.
+package struct ListImport: Sendable {
+    private let list: ListIdentifier
+    private let table: OrderedTable
+
+    /// How long the list's lock is waited for.
+    private static let lockTimeout = "60s"
+
+    private static func settings(_ orderedTable: String) -> [(String, String)] {
+        [
+            ("lock_timeout", lockTimeout), ("statement_timeout", "0"), ("idle_in_transaction_session_timeout", "0"),
+            ("brocot.writing", orderedTable),
+        ] + MoveApplication.plannerSettings
+    }
+
+    /// Imports the keys of a text, one in each line. Nothing is inserted if one of them is refused.
+    ///
+    /// - Parameters:
+    ///   - list: The list.
+    ///   - read: Returns the next piece of the text in UTF-8; empty at its end. It is called on the connection's thread, while
+    ///     the list is locked.
+    ///   - connection: A connection without an open transaction.
+    /// - Returns: The number of inserted items; or a rejection, which names the line if it is about one.
+    /// - Throws: ``OrderingError``, or what `read` throws. Nothing was inserted then.
+    package static func run(
+        into list: ListIdentifier, reading read: @escaping @Sendable () throws -> [UInt8],
+        on connection: isolated Connection
+    ) throws -> Result<Int, Rejection> {
+        do {
+            return .success(
+                try connection.transaction(settings: settings(list.orderedTable)) { connection in
+                    _ = try connection.query(lock(list))
+                    guard try !connection.query(isBeingFilled(list)).single().decode(0, as: Bool.self) else {
+                        throw Rejection(.failed, "brocot attach is still placing the rows of \(list.orderedTable)")
+                    }
+                    let table = try table(of: list, on: connection)
+                    return try ListImport(list: list, table: table).copy(read, on: connection)
+                })
+        } catch let rejection as Rejection {
+            return .failure(rejection)
+        } catch let error as PostgresError {
+            throw OrderingError.database(error)
+        }
+    }
+
+    private static func table(of list: ListIdentifier, on connection: isolated Connection) throws -> OrderedTable {
+        let name = list.orderedTable
+        guard let table = try OrderedTable.named(name, on: connection) else {
+            throw Rejection.unknownOrderedTable(name)
+        }
+        if let rejection = table.rejection(ofList: list.list) { throw rejection }
+        guard table.ownsRows else {
+            throw Rejection(
+                .failed,
+                "\(name) has rows of its own. COPY them into it: the daemon places new rows in the order in which they come"
+            )
+        }
+        return table
+    }
+
+    private static func lock(_ list: ListIdentifier) -> SQL {
+        "SELECT pg_advisory_xact_lock(brocot.list_lock_key(\(list.orderedTable), \(list.list)))"
+    }
+
+    private static func isBeingFilled(_ list: ListIdentifier) -> SQL {
+        """
+        SELECT EXISTS (
+            SELECT FROM brocot.ordered_tables AS registered
+            WHERE registered.name = \(list.orderedTable) AND registered.being_filled)
+        """
+    }
+
+    // MARK: Copying
+
+    private func copy(
+        _ read: @escaping () throws -> [UInt8], on connection: isolated Connection
+    ) throws -> Int {
+        guard let first = Rank.between(try lastRank(on: connection), nil) else {
+            throw Rejection(.failed, "no rank is left behind the last item of list \(list)")
+        }
+        let lines = ImportedLines(keysOf: table.itemColumn, read: read)
+        let rows = ImportedRows(lines, in: table.listValues(of: list.list) ?? [], from: first.numerator)
+        let copied: Int
+        do throws(PostgresError) {
+            copied = try connection.copyIn(statement, rows: rows)
+        } catch {
+            throw rejection(for: error) ?? error
+        }
+        if let error = lines.readError { throw error }
+        if let fault = lines.fault { throw Rejection(.invalidKey, "line \(fault.line): \(fault.reason)") }
+        guard copied == lines.count else {
+            throw OrderingError.unexpectedRowCount(table: table.name, expected: lines.count, written: copied)
+        }
+        return copied
+    }
+
+    private func lastRank(on connection: isolated Connection) throws -> Rank? {
+        let need = ListNeed(list: list, need: .run(from: nil, .down, count: 1))
+        guard case .run(let rows)? = try OrderedTableRepository(table).find([need], on: connection).first?.1 else {
+            return nil
+        }
+        return rows.first?.rank
+    }
+
+    private var statement: String {
+        let names = table.names
+        let columns =
+            table.listColumns.map(\.name) + [table.itemColumn.name, names.numerator, names.denominator, names.rank]
+        return """
+            COPY \(quoteIdentifier(table.schema)).\(quoteIdentifier(table.table)) \
+            (\(columns.map(quoteIdentifier).joined(separator: ", "))) FROM STDIN
+            """
+    }
+
+    /// What the database says against a row, with the row's line; nil: the error is about none.
+    ///
+    /// The server names the line in the error's context, in the language of its messages.
+    private func rejection(for error: PostgresError) -> Rejection? {
+        guard let state = error.sqlState, ["22", "23", "P0"].contains(state.classCode) else { return nil }
+        let line = error.context.flatMap { $0.firstMatch(of: /COPY .*?, \S+ (\d+)/) }.map { "line \($0.1): " } ?? ""
+        let detail = error.detail.map { " (\($0))" } ?? ""
+        guard state == .uniqueViolation else {
+            return Rejection(.failed, "\(line)\(error.message)\(detail)", sqlState: state.rawValue)
+        }
+        return Rejection(
+            .itemExists, "\(line)the item is in the list already, or in an earlier line\(detail)",
+            sqlState: state.rawValue)
+    }
+}
+
+/// The rows of imported items: the values of the list columns, the key, and consecutive integers as ranks.
+private struct ImportedRows: Sequence, IteratorProtocol {
+    private let lines: ImportedLines
+    private let list: [String]
+    private var rank: Int64
+
+    init(_ lines: ImportedLines, in list: [String], from rank: Int64) {
+        self.lines = lines
+        self.list = list
+        self.rank = rank
+    }
+
+    mutating func next() -> [String?]? {
+        guard let key = lines.next() else { return nil }
+        defer { rank += 1 }
+        let number = String(rank)
+        return list + [key, number, "1", number]
+    }
+}

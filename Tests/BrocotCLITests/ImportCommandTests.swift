@@ -1,0 +1,135 @@
+import LibPQ
+import Subprocess
+import TestPostgres
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite("import", .database, .timeLimit(.minutes(10))) struct ImportCommandTests {
+    private static let duplicate = "the item is in the list already, or in an earlier line"
+
+    private func items(of list: String = "l") async throws -> [String] {
+        try await TestDatabase.current.connect().query(
+            "SELECT item FROM brocot.items WHERE list = \(list) ORDER BY rank"
+        ).map { try $0.decode(0) }
+    }
+
+    @Test("inserts the lines in their order, at the end of the list")
+    func placesLast() async throws {
+        let first = try await BrocotProcess.run("import", "l", input: "b\na\n")
+        #expect(first.exitCode == 0)
+        #expect(first.errors == "Imported 2 items into list \"l\".\n")
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SELECT brocot.move_now('l', 'm', last => true)")
+        try await connection.execute("SELECT brocot.move_now('l', 'n', after => 'm')")
+        try await connection.execute("SELECT brocot.move_now('l', 'o', before => 'n')")
+        #expect(try await BrocotProcess.run("import", "l", input: "c\r\nback\\slash\td").exitCode == 0)
+        #expect(try await items() == ["b", "a", "m", "o", "n", "c", "back\\slash\td"])
+    }
+
+    @Test("comes after a rank that is no integer") func afterFraction() async throws {
+        try await TestDatabase.current.connect().execute(
+            "INSERT INTO brocot.items VALUES ('l', 'x', 7, 2, 3.5), ('other', 'y', 9, 1, 9)")
+        #expect(try await BrocotProcess.run("import", "l", input: "a\n").exitCode == 0)
+        let rank = try await TestDatabase.current.connect().query(
+            "SELECT rank_num || '/' || rank_den FROM brocot.items WHERE item = 'a'"
+        ).single()
+        #expect(try rank.decode(0, as: String.self) == "4/1")
+    }
+
+    @Test("does nothing with no lines") func nothing() async throws {
+        let result = try await BrocotProcess.run("import", "l")
+        #expect(result.exitCode == 0)
+        #expect(result.errors == "Imported 0 items into list \"l\".\n")
+    }
+
+    @Test(
+        "refuses everything because of one line, and names it",
+        arguments: [
+            ("a\nb\n\nc\n", "line 3: it is empty."),
+            ("a\nb\na\n", "line 3: \(Self.duplicate) (Key (list, item)=(l, a) already exists.)."),
+            ("a\nold\n", "line 2: \(Self.duplicate) (Key (list, item)=(l, old) already exists.)."),
+        ])
+    func refuses(input: String, reason: String) async throws {
+        _ = try await BrocotProcess.run("import", "l", input: "old\n")
+        let result = try await BrocotProcess.run("import", "l", input: input)
+        #expect(result.exitCode == 1)
+        #expect(result.errors == "brocot: Nothing was imported: \(reason)\n")
+        #expect(try await items() == ["old"])
+    }
+
+    @Test("names the line of a duplicate among many") func duplicateAmongMany() async throws {
+        let lines = (1...30_000).map { "\($0 == 23_456 ? 17 : $0)\n" }.joined()
+        let result = try await BrocotProcess.run("import", "l", input: lines)
+        #expect(result.errors.contains("line 23456: the item is in the list already"), "\(result.errors)")
+        #expect(try await items().isEmpty)
+    }
+
+    @Test("exits with 2 for a table that is not an ordered one") func unknownTable() async throws {
+        let result = try await BrocotProcess.run("import", "l", "--table", "public.cards", input: "a\n")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("public.cards is not an ordered table"))
+    }
+
+    @Test("inserts rows into a table that was attached with --owns-rows, without requests for them")
+    func ownedRows() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE songs (
+                    playlist int, year int, song bigint NOT NULL, note text DEFAULT 'n', UNIQUE (playlist, year, song))
+                """)
+        let attached = try await BrocotProcess.run(
+            "attach", "public.songs", "--item", "song", "--list", "playlist", "--list", "year", "--owns-rows")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        let arguments = ["import", #"["7", "2026"]"#, "--table", "public.songs"]
+        #expect(try await BrocotProcess.run(arguments, input: "3\n1\n2\n").exitCode == 0)
+        let rows = try await connection.query(
+            "SELECT string_agg(concat_ws(' ', playlist, year, song, note), ', ' ORDER BY rank) FROM songs")
+        #expect(try rows.single().decode(0, as: String.self) == "7 2026 3 n, 7 2026 1 n, 7 2026 2 n")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
+        let refused = try await BrocotProcess.run(arguments, input: "4\n04\n")
+        #expect(refused.errors.contains("line 2: '04' is not a bigint as PostgreSQL prints it"), "\(refused.errors)")
+    }
+
+    @Test("refuses a table whose rows are the application's, and says what to do") func applicationsRows() async throws
+    {
+        try await TestDatabase.current.connect().execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
+        #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
+        let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
+        #expect(result.exitCode == 1)
+        #expect(result.errors.contains("COPY them into it: the daemon places new rows"), "\(result.errors)")
+    }
+
+    @Test("leaves nothing where it is interrupted", arguments: [SIGINT, SIGKILL]) func interrupted(signal: Int32)
+        async throws
+    {
+        let observer = try await TestDatabase.current.connect()
+        let lines = (1...20_000).map { "\($0)\n" }.joined()
+        _ = try await Subprocess.run(
+            .path(.init(BrocotProcess.program)), arguments: ["import", "l"],
+            environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
+            input: .inputWriter, output: .discarded, error: .discarded
+        ) { execution in
+            let process = execution.processIdentifier.value
+            // The end of the input stays away, so that the COPY is under way when the signal comes.
+            _ = try await execution.standardInputWriter.write(lines)
+            try await eventually("rows are copied") {
+                try await observer.query(
+                    "SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE datname = current_database() AND tuples_processed > 0"
+                ).single().decode(0)
+            }
+            kill(process, signal)
+        }
+        try await eventually("the server has ended the transaction") {
+            try await observer.query("SELECT pg_try_advisory_xact_lock(brocot.list_lock_key('items', 'l'))").single()
+                .decode(0)
+        }
+        #expect(try await items().isEmpty)
+        #expect(try await BrocotProcess.run("import", "l", input: "1\n").exitCode == 0)
+    }
+}

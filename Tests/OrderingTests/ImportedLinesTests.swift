@@ -1,0 +1,58 @@
+import Testing
+
+@testable import Ordering
+
+@Suite("Lines that are imported") struct ImportedLinesTests {
+    private func lines(_ pieces: [[UInt8]], _ type: KeyType = .text) -> ImportedLines {
+        var rest = pieces[...]
+        return ImportedLines(keysOf: KeyColumn("item", type)) { rest.popFirst() ?? [] }
+    }
+
+    private func keys(_ lines: ImportedLines) -> [String] {
+        var keys: [String] = []
+        while let key = lines.next() { keys.append(key) }
+        return keys
+    }
+
+    @Test("are the same wherever the text is cut into pieces", arguments: 1...12)
+    func pieces(size: Int) {
+        let text = Array("a\nbä c\r\n\t\nd".utf8)
+        let pieces = stride(from: 0, to: text.count, by: size).map { Array(text[$0..<min($0 + size, text.count)]) }
+        let lines = lines(pieces)
+        #expect(keys(lines) == ["a", "bä c", "\t", "d"])
+        #expect(lines.fault == nil && lines.count == 4)
+    }
+
+    @Test("may end with a line feed, or be none") func ends() {
+        #expect(keys(lines([Array("a\nb\n".utf8)])) == ["a", "b"])
+        #expect(keys(lines([])) == [])
+    }
+
+    @Test(
+        "that can't be keys are named with their number",
+        arguments: [
+            (Array("a\n\nb\n".utf8), 2, "it is empty"), (Array("a\nb\n\r\n".utf8), 3, "it is empty"),
+            ([0x61, 0x0A, 0xFF, 0x0A], 2, "it is not UTF-8"), ([0x61, 0x00, 0x0A], 1, "it has a NUL character"),
+            (Array("\(String(repeating: "ä", count: 513))\n".utf8), 1, "it has more than 1,024 bytes"),
+        ] as [([UInt8], Int, String)])
+    func faults(text: [UInt8], line: Int, reason: String) {
+        let lines = lines([text])
+        #expect(keys(lines).count == line - 1)
+        #expect(lines.fault == ImportedLines.Fault(line: line, reason: reason))
+        #expect(lines.next() == nil)
+    }
+
+    @Test("are the text that PostgreSQL prints for the column's type") func canonical() {
+        let lines = lines([Array("7\n007\n".utf8)], .bigint)
+        #expect(keys(lines) == ["7"])
+        #expect(
+            lines.fault == ImportedLines.Fault(line: 2, reason: "'007' is not a bigint as PostgreSQL prints it"))
+    }
+
+    @Test("end where reading fails") func readingFails() {
+        struct Failure: Error {}
+        let lines = ImportedLines(keysOf: KeyColumn("item", .text)) { throw Failure() }
+        #expect(lines.next() == nil)
+        #expect(lines.readError is Failure)
+    }
+}
