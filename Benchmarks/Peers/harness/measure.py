@@ -10,21 +10,20 @@ from .moves import filled
 
 def measure(peer, workload, seconds):
     """The figures of one run, as they are stored."""
-    database = peer.database
     peer.server.execute("CHECKPOINT")
-    peer.server.execute(f"ALTER DATABASE {database} SET synchronous_commit = {'on' if workload.durable else 'off'}")
-    peer.server.execute(f"ALTER DATABASE {database} SET statement_timeout = '{longest_statement(seconds)}s'")
     peer.fill(workload.lists, workload.items)
     figures = {"bytes_per_row": _bytes_per_row(peer)}
-    before, start = _counters(peer), time.time()
+    before = _counters(peer)
+    peer.server.execute(f"ALTER DATABASE {peer.database} SET synchronous_commit = {'on' if workload.durable else 'off'}")
+    peer.server.execute(f"ALTER DATABASE {peer.database} SET statement_timeout = '{longest_statement(seconds)}s'")
     peer.start()
     try:
-        start = time.time()
         outcome = drive(peer, workload, seconds)
         peer.settle()
     finally:
         peer.stop()
-    figures |= _speed(peer, outcome, start)
+        peer.server.execute(f"ALTER DATABASE {peer.database} RESET ALL")
+    figures |= _speed(peer, outcome)
     if not outcome.killed:
         figures |= _cost(peer, before, outcome.moves)
     figures["bytes_per_row_afterwards"] = _bytes_per_row(peer)
@@ -38,7 +37,7 @@ def measure(peer, workload, seconds):
     return figures
 
 
-def _speed(peer, outcome, start):
+def _speed(peer, outcome):
     calls = sorted(itertools.chain.from_iterable(outcome.latencies))
     figures = {"moves": outcome.moves, "seconds": outcome.seconds, "call_p50": at(calls, 0.5), "call_p99": at(calls, 0.99)}
     visible = peer.visible_after() if calls else None
