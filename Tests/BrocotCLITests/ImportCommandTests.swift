@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("import", .database, .timeLimit(.minutes(10))) struct ImportCommandTests {
+@Suite("import", .database, .timeLimit(.minutes(30))) struct ImportCommandTests {
     private static let duplicate = "the item is in the list already, or in an earlier line"
 
     private func items(of list: String = "l") async throws -> [String] {

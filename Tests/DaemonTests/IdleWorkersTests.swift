@@ -2,7 +2,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("Workers that wait", .timeLimit(.minutes(10))) struct IdleWorkersTests {
+@Suite("Workers that wait", .timeLimit(.minutes(30))) struct IdleWorkersTests {
     private let workers = IdleWorkers(workers: 2, onAllWaiting: {})
 
     @Test("leave it to one of them to wait for more requests, until that one no longer does")

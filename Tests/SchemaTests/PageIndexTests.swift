@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite("The index of list and rank gets the item", .database(migrated: false), .timeLimit(.minutes(10)))
+@Suite("The index of list and rank gets the item", .database(migrated: false), .timeLimit(.minutes(30)))
 struct PageIndexTests {
     /// Rows of two items, in a schema as it was before.
     private func prepare(_ connection: Connection) async throws {

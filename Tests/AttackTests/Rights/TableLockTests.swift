@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// Who may lock a table keeps everybody else from it for as long as the transaction is open.
-@Suite("LOCK TABLE on a table of schema brocot", .database, .timeLimit(.minutes(10))) struct TableLockTests {
+@Suite("LOCK TABLE on a table of schema brocot", .database, .timeLimit(.minutes(30))) struct TableLockTests {
     private static let modes = [
         "ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE",
         "EXCLUSIVE",
