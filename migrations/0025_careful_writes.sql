@@ -530,7 +530,8 @@ BEGIN
         rebalanced := brocot.apply_request(
             request.ordered_table, request.list, request.items, request.placement, request.anchor, request."position",
             request.from_list, request.missing);
-    EXCEPTION WHEN OTHERS THEN
+    -- OTHERS leaves two out.
+    EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, context = PG_EXCEPTION_CONTEXT;
         code := brocot.error_code(state, context);
         -- The operator's fault: the table isn't as it is registered.
