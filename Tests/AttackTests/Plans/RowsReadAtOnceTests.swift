@@ -110,7 +110,7 @@ import Testing
                 try await connection.execute(script: "SAVEPOINT one")
                 do {
                     try await connection.execute(script: "SELECT brocot.\(call)")
-                } catch {
+                } catch let error as PostgresError {
                     #expect(error.sqlState?.rawValue == "RK006", "\(call): \(error)")
                     try await connection.execute(script: "ROLLBACK TO SAVEPOINT one")
                 }
