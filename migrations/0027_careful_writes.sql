@@ -70,7 +70,7 @@ BEGIN
         lists.conditions, lists.key_values, (
             SELECT pg_catalog.array_agg(pg_catalog.quote_ident(part.attname) ORDER BY key.number)
             FROM pg_catalog.pg_index AS one
-            CROSS JOIN LATERAL unnest(one.indkey::pg_catalog.int2[]) WITH ORDINALITY AS key (attnum, number)
+            CROSS JOIN LATERAL pg_catalog.unnest(one.indkey::pg_catalog.int2[]) WITH ORDINALITY AS key (attnum, number)
             JOIN pg_catalog.pg_attribute AS part
                 ON part.attrelid OPERATOR(pg_catalog.=) one.indrelid AND part.attnum OPERATOR(pg_catalog.=) key.attnum
             WHERE one.indrelid OPERATOR(pg_catalog.=) item.attrelid AND one.indisunique AND one.indisvalid AND one.indimmediate
@@ -153,7 +153,7 @@ CREATE OR REPLACE FUNCTION brocot.read_rows(
     shape brocot.order_shape, list text, keys text[], OUT is_there boolean[], OUT ranks numeric[], OUT nums bigint[], OUT dens bigint[]
 )
     LANGUAGE plpgsql
-    SET enable_seqscan = off SET enable_sort = off SET jit = off
+    SET enable_seqscan = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off
 AS $$
 DECLARE
     key pg_catalog.text;
@@ -181,6 +181,9 @@ BEGIN
     INTO is_there, ranks, nums, dens USING list, keys;
 END
 $$;
+
+-- Another index that begins with the item has the beginning of the order.
+ALTER FUNCTION brocot.places(brocot.order_shape, text, text[], boolean) SET enable_incremental_sort = off;
 
 -- What was written is compared with what was asked: a trigger may return NULL, or another row than it was given.
 CREATE OR REPLACE FUNCTION brocot.is_at_place() RETURNS text
@@ -363,7 +366,7 @@ BEGIN
             OUT place tid, OUT relation oid, OUT is_in_place boolean, OUT num bigint, OUT den bigint
         )
             LANGUAGE plpgsql
-            SET enable_seqscan = off SET enable_sort = off SET jit = off
+            SET enable_seqscan = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off
         AS $body$
         <<own>>
         DECLARE
@@ -530,7 +533,8 @@ BEGIN
         rebalanced := brocot.apply_request(
             request.ordered_table, request.list, request.items, request.placement, request.anchor, request."position",
             request.from_list, request.missing);
-    EXCEPTION WHEN OTHERS THEN
+    -- OTHERS leaves two out.
+    EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, context = PG_EXCEPTION_CONTEXT;
         code := brocot.error_code(state, context);
         -- The operator's fault: the table isn't as it is registered.

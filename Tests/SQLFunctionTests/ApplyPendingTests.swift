@@ -131,7 +131,7 @@ struct ApplyPendingTests {
             "XX000",
             "RK004",
         ].map { ("RAISE EXCEPTION 'no' USING ERRCODE = '\($0)'", $0) } + [
-            ("PERFORM missing_function(1)", "42883"), ("PERFORM 1 / 0", "22012"),
+            ("PERFORM missing_function(1)", "42883"), ("PERFORM 1 / 0", "22012"), ("ASSERT false", "P0004"),
             ("PERFORM brocot.move_now('x', '1', at => -1)", "22023"),
             ("RETURN NULL", "55000"), ("RETURN OLD", "55000"), ("NEW.board := 'elsewhere'", "55000"),
             ("NEW.rank := 77; NEW.rank_num := 77", "55000"),

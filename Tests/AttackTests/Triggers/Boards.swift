@@ -9,8 +9,8 @@ enum Boards {
     /// For 99 of 100 moves, on a busy machine as well. Without a defence it was half a minute.
     static let bound = Duration.seconds(5)
 
-    /// A table in which a trigger does this with the rows of bad boards, and a pending move of each bad board.
-    static func fill(_ trigger: String, on connection: Connection) async throws {
+    /// A table in which a trigger does this with the rows of bad boards, and a pending move of some bad boards.
+    static func fill(_ trigger: String, bad: Int = number, on connection: Connection) async throws {
         try await connection.execute(
             script: """
                 CREATE TABLE cards (
@@ -25,7 +25,7 @@ enum Boards {
                 $$ BEGIN IF NEW.board LIKE 'bad%' THEN \(trigger); END IF; RETURN NEW; END $$;
                 CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION misbehave();
                 SELECT brocot.move('bad' || n, 'a', first => true, ordered_table => 'public.cards')
-                FROM generate_series(1, \(number)) AS n;
+                FROM generate_series(1, \(bad)) AS n;
                 """)
     }
 

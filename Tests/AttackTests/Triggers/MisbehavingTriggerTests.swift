@@ -86,8 +86,9 @@ struct MisbehavingTriggerTests {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             """
-            INSERT INTO brocot.move_log (id, list, items, placement, requested_at, outcome, applied_at, rebalanced_rows)
-            SELECT n, 'good', '{a}', 'first', now(), 'applied',
+            INSERT INTO brocot.move_log
+                (id, ordered_table, list, items, placement, requested_at, outcome, applied_at, rebalanced_rows)
+            SELECT n, 'items', 'good', '{a}', 'first', now(), 'applied',
                 now() + CASE WHEN n % 50 = 0 THEN interval '6 s' ELSE interval '1 s' END, 0
             FROM generate_series(1, 100) AS n
             """)
