@@ -51,6 +51,11 @@ final class IdleWorkers: Sendable {
         }
     }
 
+    /// Whether another worker waits for more requests to arrive. Then this one would only take some of them away.
+    func anotherGathers(than worker: Int) -> Bool {
+        state.withLock { state in state.gatherer.map { $0 != worker } ?? false }
+    }
+
     /// This worker does not wait for more requests any longer.
     func gathersNoLonger(_ worker: Int) {
         state.withLock { state in

@@ -167,16 +167,12 @@ struct Worker: Sendable {
         if case .gathering = progress {} else { idleWorkers.gathersNoLonger(number) }
         switch progress {
         case .gathering(let pause):
-            guard idleWorkers.gathers(number) else {
-                health.waits()
-                await idleWorkers.standBy()
-                return nil
-            }
-            try await Task.sleep(for: pause)
+            if idleWorkers.gathers(number) { try await Task.sleep(for: pause) }
         case .decided(let report):
             metrics.decided(report, in: duration)
             note(report)
-            idleWorkers.noteDecision(wakesAnother: !memory.worker.isGathering)
+            idleWorkers.noteDecision(
+                wakesAnother: !memory.worker.isGathering && !idleWorkers.anotherGathers(than: number))
             tries.backoff.reset()
             tries.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
@@ -196,6 +192,10 @@ struct Worker: Sendable {
         case .idle, .held:
             health.waits()
             await idleWorkers.wait()
+        }
+        if idleWorkers.anotherGathers(than: number) {
+            health.waits()
+            await idleWorkers.standBy()
         }
         return nil
     }

@@ -9,9 +9,11 @@ import Testing
     func gatherer() {
         #expect(workers.gathers(1))
         #expect(!workers.gathers(2))
+        #expect(workers.anotherGathers(than: 2) && !workers.anotherGathers(than: 1))
         workers.gathersNoLonger(2)
         #expect(!workers.gathers(2))
         workers.gathersNoLonger(1)
+        #expect(!workers.anotherGathers(than: 2))
         #expect(workers.gathers(2))
     }
 
