@@ -8,10 +8,10 @@ export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin
 # Folders of Swift code that swift-format reads.
 SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 
-# One binary that needs no Swift on the machine where it runs, only libpq.
-RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
+# One binary that needs no Swift on the machine where it runs, only libpq. docs/decisions/size-of-the-program.md says what is in it.
+RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib -Xlinker --strip-all
 
-.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark instructions simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,7 +55,10 @@ test-attacks: dependencies ## Attack Brocot in every way that was found, with HI
 
 benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release
-	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle at-once; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle at-once import; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+
+instructions: dependencies ## Count the instructions of planning in memory, and compare with the committed numbers; UPDATE=1 writes them
+	@.ci/instructions $(if $(UPDATE),--update)
 
 simulation: dependencies ## Print what rebalancing costs, without a database; RECORDINGS=folder adds recorded editing
 	swift run -c release RebalancingSimulator $(if $(RECORDINGS),--recordings $(RECORDINGS))
