@@ -8,10 +8,10 @@ export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin
 # Folders of Swift code that swift-format reads.
 SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 
-# One binary. The machine where it runs needs libpq, but no Swift.
-RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib
+# One binary. The machine where it runs needs libpq, but no Swift. docs/decisions/size-of-the-program.md says what is in it.
+RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib -Xlinker --strip-all
 
-.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark bench bench-quick simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark bench bench-quick instructions simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,7 +55,7 @@ test-attacks: dependencies ## Attack Brocot in every way that was found, with HI
 
 benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release
-	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle at-once busy; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle at-once busy import; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
 
 COMPARE = swift build -c release --product brocot && swift build -c release --product LibraryMoves && Benchmarks/Peers/prepare && \
 	.build/bench/venv/bin/python Benchmarks/Peers/bench.py $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(ARGUMENTS)
@@ -65,6 +65,9 @@ bench: dependencies ## Compare Brocot with other ways to keep an order, into doc
 
 bench-quick: dependencies ## The same in under five minutes, into .build/bench/report, or INTO=folder; RECORDINGS=folder
 	$(COMPARE) --quick --into $(or $(INTO),.build/bench/report)
+
+instructions: dependencies ## Count the instructions of planning in memory, and compare with the committed numbers; UPDATE=1 writes them
+	@.ci/instructions $(if $(UPDATE),--update)
 
 simulation: dependencies ## Print what rebalancing costs, without a database; RECORDINGS=folder adds recorded editing
 	swift run -c release RebalancingSimulator $(if $(RECORDINGS),--recordings $(RECORDINGS))

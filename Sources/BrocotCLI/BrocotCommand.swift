@@ -41,6 +41,7 @@ struct BrocotCommand: AsyncParsableCommand {
         subcommands: [
             MigrateCommand.self, AttachCommand.self, DetachCommand.self, GrantCommand.self, DaemonCommand.self,
             StatusCommand.self, ReleaseCommand.self, PauseCommand.self, ResumeCommand.self, RetryCommand.self,
-            ImportCommand.self, ShowCommand.self, CheckCommand.self, DoctorCommand.self, DevCommand.self, DemoCommand.self,
+            ImportCommand.self, ShowCommand.self, CheckCommand.self, DoctorCommand.self, DevCommand.self,
+            DemoCommand.self,
         ])
 }

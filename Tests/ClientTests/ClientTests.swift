@@ -55,7 +55,8 @@ struct ClientTests {
         let result = try await Subprocess.run(
             .path(.init(try #require(Self.python))),
             arguments: ["-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-q"],
-            environment: Self.environment, workingDirectory: .init(project), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+            environment: Self.environment, workingDirectory: .init(project), output: .string(limit: 1 << 20),
+            error: .string(limit: 1 << 20))
         let printed = result.standardOutput + result.standardError
         #expect(result.terminationStatus.isSuccess, "\(printed)")
         // A test whose program is missing, such as Node.js, is skipped with the reason.
