@@ -28,13 +28,14 @@ class Plan:
         self.name = "quick" if arguments.quick else "full"
         self.seconds = arguments.seconds or (1 if arguments.quick else 5)
         self.jobs = 2_000 if arguments.quick else 20_000
+        self._rounds = arguments.rounds
         self.single_jobs = 20 if arguments.quick else 200
 
     def rounds(self, workload):
-        """Where a disk's speed changes from one second to the next, one round would compare disks."""
-        if workload.durable:
-            return 3 if self.name == "quick" else 5
-        return 3 if workload.repeated and self.name == "full" else 1
+        """More where commits wait for the disk, whose speed may change from one second to the next."""
+        if self.name == "quick" or not workload.repeated:
+            return self._rounds or 1
+        return self._rounds or (5 if workload.durable else 3)
 
 
 def run(arguments, plan, folder):
@@ -147,6 +148,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="shorter lists and runs, one round")
     parser.add_argument("--seconds", type=float, help="seconds of each run (1 if quick, else 5)")
+    parser.add_argument("--rounds", type=int, help="rounds of each workload (1 if quick, else up to 5)")
     parser.add_argument("--recordings", help="a folder with recordings of editing; without one they are left out")
     parser.add_argument("--workloads", nargs="*", help="only those of these names, such as sessions-1, or sessions for all; jobs is one too")
     parser.add_argument("--peers", nargs="*", help="only those of these names, such as brocot-now, or brocot for all")
