@@ -27,15 +27,21 @@ class Plan:
     def __init__(self, arguments):
         self.name = "quick" if arguments.quick else "full"
         self.seconds = arguments.seconds or (1 if arguments.quick else 5)
-        self.rounds = 1 if arguments.quick else 3
         self.jobs = 2_000 if arguments.quick else 20_000
+        self._rounds = arguments.rounds
         self.single_jobs = 20 if arguments.quick else 200
+
+    def rounds(self, workload):
+        """More where commits wait for the disk, whose speed may change from one second to the next."""
+        if self.name == "quick" or not workload.repeated:
+            return self._rounds or 1
+        return self._rounds or (5 if workload.durable else 3)
 
 
 def run(arguments, plan, folder):
     chosen = [one for one in all_workloads(arguments.quick, arguments.recordings) if wanted(one.key, arguments.workloads)]
     with Server() as server:
-        common = describe_machine(server) | {"plan": plan.name, "seconds": plan.seconds, "rounds": plan.rounds}
+        common = describe_machine(server) | {"plan": plan.name, "seconds": plan.seconds}
         peers = install(server, PEERS, arguments.peers) if chosen else {}
         failed = []
         for workload in chosen:
@@ -43,7 +49,8 @@ def run(arguments, plan, folder):
             failed += [
                 f"{key}, {workload.key}: {summary(one)}" for key, one in figures.items()
                 if is_brocot(key) and (one["broke"] or one["wrong"])]
-            about = {"title": workload.title, "what": workload.what, "sessions": workload.sessions}
+            about = {
+                "title": workload.title, "what": workload.what, "sessions": workload.sessions, "rounds": plan.rounds(workload)}
             store(folder / f"{workload.key}.json", common | about | {"peers": figures})
         if wanted("jobs", arguments.workloads):
             queues = install(server, QUEUES, arguments.peers)
@@ -73,7 +80,7 @@ def install(server, kinds, patterns):
 def compare(workload, peers, plan):
     """All peers in turn, in as many rounds as the workload needs; of each peer the round with the median speed."""
     runs = {key: [] for key, peer in peers.items() if not isinstance(peer, str)}
-    for _ in range(plan.rounds if workload.repeated else 1):
+    for _ in range(plan.rounds(workload)):
         for key in runs:
             began = time.monotonic()
             runs[key].append(measure(peers[key], workload, plan.seconds))
@@ -95,7 +102,7 @@ def median(runs):
 
 def summary(figures):
     words = [f"{figures['per_second']:8,.0f}/s"]
-    words += [f"{name} {figures[name] * 1000:.2f} ms" for name in ("p50", "p99") if figures[name] is not None]
+    words += [f"{name} {figures[name] * 1000:.2f} ms" for name in ("p50", "p99", "commit") if figures[name] is not None]
     if figures.get("rows_per_move") is not None:
         words.append(f"{figures['rows_per_move']:.2f} rows, {figures['wal_per_move']:,.0f} bytes of WAL")
     if figures.get("deadlocks"):
@@ -141,6 +148,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="shorter lists and runs, one round")
     parser.add_argument("--seconds", type=float, help="seconds of each run (1 if quick, else 5)")
+    parser.add_argument("--rounds", type=int, help="rounds of each workload (1 if quick, else up to 5)")
     parser.add_argument("--recordings", help="a folder with recordings of editing; without one they are left out")
     parser.add_argument("--workloads", nargs="*", help="only those of these names, such as sessions-1, or sessions for all; jobs is one too")
     parser.add_argument("--peers", nargs="*", help="only those of these names, such as brocot-now, or brocot for all")

@@ -5,6 +5,7 @@ import re
 import time
 
 from .drive import drive, longest_statement, pgbench, run_moves
+from .machine import seconds_of_commit
 from .moves import filled
 
 
@@ -12,7 +13,7 @@ def measure(peer, workload, seconds):
     """The figures of one run, as they are stored."""
     peer.server.execute("CHECKPOINT")
     peer.fill(workload.lists, workload.items)
-    figures = {"bytes_per_row": _bytes_per_row(peer)}
+    figures = {"bytes_per_row": _bytes_per_row(peer), "commit": seconds_of_commit(peer.server)}
     before = _counters(peer)
     peer.server.execute(f"ALTER DATABASE {peer.database} SET synchronous_commit = {'on' if workload.durable else 'off'}")
     peer.server.execute(f"ALTER DATABASE {peer.database} SET statement_timeout = '{longest_statement(seconds)}s'")

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import psycopg
 
-# Everything else is PostgreSQL's default. No checkpoint happens while a workload runs, so that no peer pays for full pages that
-# another one's checkpoint asks for. `jit` would compile the large updates of some peers, which costs them more than it gains.
+# Everything else is PostgreSQL's default. Neither a checkpoint nor autovacuum happens while a workload runs: they would come in the
+# run of one peer and not in that of another. Each run begins with tables that were just vacuumed, and is shorter than the pause of
+# autovacuum. `jit` would compile the large updates of some peers, which costs them more than it gains.
 SETTINGS = {
     "fsync": "on",
     "shared_buffers": "1GB",
     "max_wal_size": "8GB",
     "checkpoint_timeout": "1h",
+    "autovacuum": "off",
     "track_commit_timestamp": "on",
     "jit": "off",
 }

@@ -36,13 +36,17 @@ def _breaking(results):
             if (figures := workload["peers"].get(key)) and "missing" not in figures and not is_right(figures)]
         if where:
             failed.append(f"{name.removeprefix('with ')} ({', '.join(where)})")
-    yield (
-        f"Went wrong or broke: {'; '.join(failed) or 'none'}. All others kept the right order in all {len(workloads)} workloads.")
+    tried = "; ".join(_place(workload) for workload in workloads)
+    yield f"Went wrong or broke: {'; '.join(failed) or 'none'}. All others kept the right order. Tried were: {tried}."
+
+
+def _place(workload):
+    words = workload["title"].replace(":", "").replace(",", " in", 1)
+    return words[0].lower() + words[1:]
 
 
 def _failure(workload, figures):
-    place = workload["title"].replace(":", "").replace(",", " in", 1)
-    place = place[0].lower() + place[1:]
+    place = _place(workload)
     if figures.get("wrong"):
         return place + (f" from move {figures['wrong_from']:,} on" if figures.get("wrong_from") else "")
     return f"{place} after {figures['broke']['after']:,} moves"

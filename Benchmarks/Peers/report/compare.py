@@ -47,9 +47,9 @@ def worse(results):
 
 def _part(heading, rows, comparisons, ways):
     if not rows:
-        return f"**{heading}**: none of {comparisons}."
+        return f"**{heading}**: not worse in any of {comparisons} comparisons."
     names = [title(key).removeprefix("Brocot, ") for key in ways]
-    return f"**{heading}**: {len(rows)} of {comparisons}.\n\n" + table(["", "best other peer", *names], rows)
+    return f"**{heading}**: worse in {len(rows)} of {comparisons} comparisons.\n\n" + table(["", "best other peer", *names], rows)
 
 
 def _failed(results):

@@ -3,8 +3,6 @@
 from jobs import QUEUES
 from peers import PEERS
 
-from .results import milliseconds
-
 COMMANDS = """\
 ```sh
 make bench-quick                                  # under five minutes; the page and its plots go to .build/bench/report
@@ -33,7 +31,9 @@ METHOD = """\
   still must be exactly that of its own moves, however the sessions took turns. If a result is wrong, the moves run again with a comparison after
   each one, to find the first that went wrong.
 - **Rows** are those that PostgreSQL's statistics count as inserted, updated or deleted. **WAL** is what the server wrote between the
-  first move and the last. There is no checkpoint meanwhile, and so no full pages.
+  first move and the last. Meanwhile there is no checkpoint, and so no full pages, and no autovacuum.
+- **A commit** says how long a durable commit of one row by one session took directly before the run. Only runs with similar commits can be
+  compared: virtual machines have good and bad seconds. That is why there are rounds, in which all peers take turns.
 - **A statement that takes 10 s** (30 s in `make bench`) is cancelled, and its server process is killed if it ignores that.
 - **p50, p99**: half of the moves took at most the first, and 99 of 100 at most the second."""
 
@@ -49,11 +49,11 @@ def machine(results):
     """From the part that was measured last."""
     part = max(results.parts(), key=lambda part: part["date"])
     settings = ", ".join(f"`{name} = {value}`" for name, value in part["settings"].items())
-    rounds = "One round" if part["rounds"] == 1 else f"The median of {part['rounds']} rounds"
+    rounds = " and ".join(sorted({str(part["rounds"]) for part in results.workloads("sessions", "random") if "rounds" in part}))
     return "\n".join([
         f"- {part['processor']}, {part['cores']} cores, {part['memory'] / 2 ** 30:.0f} GiB of memory, {part['system']}. Sessions, daemon "
         "and server share it.",
         f"- PostgreSQL {part['postgresql']}, with {settings}; all other settings are its defaults.",
-        f"- A durable commit of one row, by one session, took {milliseconds(part['commit'])} ms.",
-        f"- {part['date']}, revision {part['revision']}. {rounds}, {part['seconds']:g} s each.",
+        f"- {part['date']}, revision {part['revision']}. Each run took {part['seconds']:g} s. Rounds of eight sessions and of random moves: "
+        f"{rounds}; each figure is from the round with the median speed.",
     ])

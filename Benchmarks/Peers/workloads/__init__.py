@@ -12,7 +12,8 @@ def all_workloads(quick, folder):
     return [
         EightSessions("sessions-1", 1, 10_000),
         EightSessions("sessions-64", 64, length),
-        *(RandomMoves(f"random-{items}", items) for items in (100, 10_000, largest)),
+        *(RandomMoves(f"random-{items}", items) for items in (100, 10_000)),
+        RandomMoves(f"random-{largest}", largest, is_read=True),
         OneSpot("one-spot"),
         Zigzag("zigzag"),
         Prepend("prepend"),

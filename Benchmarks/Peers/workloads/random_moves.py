@@ -10,10 +10,10 @@ from .workload import Workload
 class RandomMoves(Workload):
     repeated = True
 
-    def __init__(self, key, items):
+    def __init__(self, key, items, is_read=False):
         super().__init__(key)
         self.items = items
-        self.is_read = items >= 10_000
+        self.is_read = is_read
         self.title = f"Random moves, a list of {items:,}"
         self.what = f"One session puts random items of a list of {items:,} behind random other ones."
 
