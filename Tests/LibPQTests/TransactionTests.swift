@@ -87,11 +87,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""$user", public"#, #""$user", public"#), ("", ""), ("evil, pg_catalog", #"evil,"""#),
+        (#""$user", public"#, #""$user", public"#), ("", #""""#), ("evil, pg_catalog", #"evil,"""#),
         ("pg_catalog, evil", #""", evil"#), (#"a,PG_Catalog , "pg_catalog",b"#, #"a,"","",b"#),
         (#"pg_catalogue, my_pg_catalog, "x pg_catalog""#, #"pg_catalogue, my_pg_catalog, "x pg_catalog""#),
     ])
-    func `pg_catalog is searched first, and what else the session's path names after it`(
+    func `pg_catalog is searched first, what else the session's path names after it, and temporary objects last`(
         path: String, expected: String
     ) async throws {
         let connection = try await connect()
@@ -103,7 +103,7 @@ import Testing
             let inside = try await connection.run { connection in
                 try connection.transaction(mode) { connection in try connection.query(statement)[0] }
             }
-            #expect(try inside.decode(0) == expected)
+            #expect(try inside.decode(0) == expected + ", pg_temp")
             #expect(try inside.decode(1) == "pg_catalog")
         }
         #expect(try await connection.query(statement)[0].decode(0) == path)
