@@ -90,6 +90,12 @@ import Testing
         _ story: String
     ) async throws {
         try await connection.execute("ANALYZE pg_class")
+        // The planner looks up the ends of an index, past entries of dead rows, which it marks so that this happens once.
+        for anchor in ["first", "last"] {
+            let item = table.isEmpty ? "'1'" : "1"
+            try await connection.execute(
+                script: "BEGIN; SELECT brocot.move_now(\(list), \(item), \(anchor) => true\(table)); ROLLBACK")
+        }
         for kind in Self.kinds {
             try await connection.execute(script: "BEGIN")
             let before = try await counters(of: relations, on: connection)
