@@ -79,9 +79,7 @@ struct Enqueuer {
 
     private mutating func openConnection() async throws -> Connection {
         if let connection { return connection }
-        var parameters = try ConnectionParameters(url: url)
-        parameters.answerTimeout = .seconds(20)
-        let opened = try await Connection.connect(parameters, logger: ReplicatedServers.logger)
+        let opened = try await ReplicatedServers.connectClient(to: url)
         connection = opened
         return opened
     }

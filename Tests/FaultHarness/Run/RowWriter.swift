@@ -100,9 +100,7 @@ struct RowWriter {
 
     private mutating func openConnection() async throws -> Connection {
         if let connection { return connection }
-        var parameters = try ConnectionParameters(url: url)
-        parameters.answerTimeout = .seconds(20)
-        let opened = try await Connection.connect(parameters, logger: ReplicatedServers.logger)
+        let opened = try await ReplicatedServers.connectClient(to: url)
         connection = opened
         return opened
     }

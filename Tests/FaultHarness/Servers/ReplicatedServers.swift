@@ -32,6 +32,13 @@ package actor ReplicatedServers {
     /// Leads to the primary, as an address does that moves along.
     private nonisolated let address: FaultProxy
 
+    /// A connection of a client of the run, which gives up an answer that does not come within 20 s.
+    static func connectClient(to url: String) async throws -> Connection {
+        var parameters = try ConnectionParameters(url: url)
+        parameters.answerTimeout = .seconds(20)
+        return try await Connection.connect(parameters, logger: logger)
+    }
+
     package init() async throws {
         let installation = try await PostgresInstallation.locate()
         let configuration = LocalCluster.Configuration(settings: Self.settings)
