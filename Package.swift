@@ -96,6 +96,7 @@ let package = Package(
                 "pages.sql", "page-by-rank.sql", "page-by-position.sql",
                 "list-by-rank.sql", "list-by-position.sql", "list-sizes.sql", "list-sizes-moves.sql",
                 "at-once.sql", "at-once-move.sql", "at-once-function.sql", "at-once-statements.sql",
+                "busy-insert.sql", "busy-move.sql", "busy-plain.sql",
                 "attach-table.sql", "attach-moves.sql", "attach-random-moves.sql", "attach-triggers.sql",
             ],
             swiftSettings: strict),

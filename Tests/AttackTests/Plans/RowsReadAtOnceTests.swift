@@ -116,7 +116,7 @@ import Testing
                 try await connection.execute(script: "SAVEPOINT one")
                 do {
                     try await connection.execute(script: "SELECT brocot.\(call)")
-                } catch let error as PostgresError {
+                } catch {
                     #expect(error.sqlState?.rawValue == "RK006", "\(call): \(error)")
                     try await connection.execute(script: "ROLLBACK TO SAVEPOINT one")
                 }
