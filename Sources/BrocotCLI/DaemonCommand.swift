@@ -52,7 +52,7 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             How long a worker waits at the most before the next batch while many requests keep arriving, so that it decides \
-            more of them at once; 0: it never waits. The first request after a quiet time never waits. (default: 20)
+            more of them at once; 0: it never waits. The first request after a quiet time never waits. (default: 0)
             """, valueName: "milliseconds"))
     var maxDelay: Int?
 

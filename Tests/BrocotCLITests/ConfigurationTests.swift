@@ -23,7 +23,7 @@ import Testing
                 lines.dropFirst() == [
                     ["workers", "9", "--workers"], ["connect_wait", "7 s", "BROCOT_CONNECT_WAIT"],
                     ["idle_timeout", "5 s", file], ["poll_interval", "never", "BROCOT_POLL_INTERVAL"],
-                    ["max_delay", "20 ms", "default"], ["on_poison", "hold", file],
+                    ["max_delay", "0 ms", "default"], ["on_poison", "hold", file],
                     ["log_retention", "7 days", "default"],
                     ["http", "[::1]:9187", "BROCOT_HTTP"], ["stall_after", "300 s", "default"],
                     ["log_format", "json", "--log-format"], ["log_level", "debug", file],

@@ -50,7 +50,7 @@ struct DaemonSettings {
         connectWait = try reader.integer("connect_wait", in: 0...86_400, standard: 60)
         idleTimeout = try reader.integer("idle_timeout", in: 1...86_400, standard: 60)
         pollInterval = try reader.integer("poll_interval", in: 0...86_400)
-        maxDelay = try reader.integer("max_delay", in: 0...1_000, standard: 20)
+        maxDelay = try reader.integer("max_delay", in: 0...1_000, standard: 0)
         onPoison = try reader.text("on_poison", wanted: PoisonSetting.wanted, as: { PoisonSetting($0) })
         logRetention = try reader.integer("log_retention", in: 0...36_500, standard: 7)
         http = try reader.text("http", wanted: "an address such as 127.0.0.1:9187", as: { ProbeAddress($0) })
