@@ -31,6 +31,8 @@ struct BigFraction {
 
     /// The least denominator with a multiple between, then the multiple that is closest to 0: the definition, word by word.
     static func simplestBySearch(between lower: BigFraction, and upper: BigFraction) -> BigFraction {
+        // Some denominator has a multiple between any two different fractions.
+        precondition(lower < upper)
         var denominator = BigInt(1)
         while true {
             let first = (lower.numerator * denominator).floor(dividedBy: lower.denominator) + 1
