@@ -8,7 +8,7 @@ import Testing
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lockKey))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lockKey))"
 
-    /// Waits until a session has tried so often at least to get the lock.
+    /// Waits until a session has tried so often at least to get the lock. The end of an attempt is shown until the next one begins.
     private func waitForAttempts(_ count: Int, of connection: Connection, seenBy observer: Connection) async throws {
         var attempts: Set<String> = []
         try await eventually(
@@ -16,9 +16,8 @@ import Testing
             read: {
                 for row in try await observer.query(
                     """
-                    SELECT xact_start::text FROM pg_stat_activity
-                    WHERE pid = \(Int(connection.backendProcessIdentifier)) AND query LIKE '%pg_try_advisory%'
-                        AND xact_start IS NOT NULL
+                    SELECT query_start::text FROM pg_stat_activity
+                    WHERE pid = \(Int(connection.backendProcessIdentifier)) AND state = 'idle' AND query = 'COMMIT'
                     """)
                 { attempts.insert(try row.decode(0, as: String.self)) }
                 return attempts.count

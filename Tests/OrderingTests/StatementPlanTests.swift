@@ -30,18 +30,19 @@ struct StatementPlanTests {
     }
 
     private func expectIndexes(
-        _ names: [String], in statement: SQL, sorts: Bool = true,
+        _ names: [String], in statement: SQL, sorts: Bool = true, fromListStart: Bool = false,
         after histories: [StatisticsHistory] = StatisticsHistory.all
     ) async throws {
         for plan in try await plans(of: statement, after: histories) {
-            expectBoundedScans(of: "items", in: plan)
+            expectBoundedScans(of: "items", in: plan, fromListStart: fromListStart)
             #expect(sorts || !plan.contains("Sort"), "\(plan)")
             for name in names { #expect(plan.contains("using \(name)"), "\(plan)") }
         }
     }
 
-    /// Each scan of the table goes to places, or into an index with a condition on both of its columns.
-    private func expectBoundedScans(of table: String, in plan: String) {
+    /// Each scan of the table goes to places, or into an index with a condition on both of its columns. A scan from the start of
+    /// a list only asks for placed rows: from version 17 on, the server knows that all rows of `brocot.items` are placed.
+    private func expectBoundedScans(of table: String, in plan: String, fromListStart: Bool) {
         let lines = plan.split(separator: "\n")
         for (line, next) in zip(lines, lines.dropFirst()) where line.contains(" on \(table) ") && line.contains("Scan")
         {
@@ -50,7 +51,8 @@ struct StatementPlanTests {
             } else {
                 #expect(next.contains("Index Cond: ") && next.contains("(list = "), "\(line)\n\(plan)")
                 let key = line.contains("using items_pkey") ? "(item " : "(rank "
-                #expect(next.contains(key), "\(line)\n\(plan)")
+                let isFromListStart = fromListStart && !line.contains("using items_pkey")
+                #expect(isFromListStart || next.contains(key), "\(line)\n\(plan)")
             }
         }
     }
@@ -98,13 +100,13 @@ struct StatementPlanTests {
     @Test func positions() async throws {
         for offsets in [[500], [5, 900]] {
             let statement = statements.rows(of: "l1", at: AscendingOffsets(offsets), count: 5)
-            try await expectIndexes(["items_list_rank_key"], in: statement, sorts: false)
+            try await expectIndexes(["items_list_rank_key"], in: statement, sorts: false, fromListStart: true)
             // Counting stays in the index.
             for plan in try await plans(of: statement) {
                 #expect(plan.split(separator: "Index Only Scan using items_list_rank_key").count == 3, "\(plan)")
             }
         }
-        try await expectIndexes([], in: statements.count(of: "l1"))
+        try await expectIndexes([], in: statements.count(of: "l1"), fromListStart: true)
     }
 
     @Test func pages() async throws {

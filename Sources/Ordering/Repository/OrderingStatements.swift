@@ -122,13 +122,14 @@ struct OrderingStatements {
     }
 
     /// Only an index that begins with these columns gives this order. A comparison of the list for equality would take it out of the
-    /// order; with ANY, it would begin to read at the list's first row. Two inequalities do neither, and find the partition.
+    /// order; with ANY, it would begin to read at the list's first row. Two inequalities do neither, and find the partition. They
+    /// stand last: a scan begins at the first condition on a column that bounds it, which must be the row's.
     func lookUp(of key: SQL, along columns: [String]) -> (condition: SQL, order: SQL) {
         let order = columns.map { "named.\(identifier: $0)" as SQL }.joined()
         let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }.joined()
         return (
             """
-            \(listColumns.between("named", key)) AND (\(order)) >= (\(values)) AND (\(order)) <= (\(values))
+            (\(order)) >= (\(values)) AND (\(order)) <= (\(values)) AND \(listColumns.between("named", key))
             """, order
         )
     }
