@@ -11,6 +11,9 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 # One binary. The machine where it runs needs libpq, but no Swift. docs/decisions/size-of-the-program.md says what is in it.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib -Xlinker --strip-all
 
+# Tests that run the program as a process run a release build of it.
+TEST := swift build -c release --product brocot && PROGRAM_UNDER_TEST="$$(swift build -c release --show-bin-path)/brocot" swift test
+
 .PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark bench bench-quick instructions simulation demo dev example format lint clean
 
 help: ## List these targets
@@ -24,7 +27,7 @@ build: dependencies ## Build the release binary, and print its path
 	@echo "$$($(RELEASE) --show-bin-path)/brocot"
 
 test: dependencies ## Run the tests against real servers of their own; the attacks are a target of their own
-	swift test --skip AttackTests
+	$(TEST) --skip AttackTests
 
 test-versions: dependencies ## Run all tests on PostgreSQL of this system, and on 16 and 18 from PyPI; ARGUMENTS="--filter …"
 	@.ci/test-versions $(ARGUMENTS)
@@ -41,17 +44,17 @@ test-ranks: dependencies ## Compare ranks chosen by SQL with the library's, in R
 	BROCOT_RANK_GAPS=$(RANK_GAPS) swift test --filter RankFunctionTests
 
 test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRACES is their folder
-	BROCOT_ALL_TRACES=1 swift test --filter 'TraceReplayTests|MoveNowTraceTests'
+	export BROCOT_ALL_TRACES=1; $(TEST) --filter 'TraceReplayTests|MoveNowTraceTests'
 
 FAULTS ?= 300
 FAULT_REQUESTS ?= 100000
 test-faults: dependencies ## Break daemons, servers and connections FAULTS=300 times, and check that no move suffered; SEED=n
-	BROCOT_FAULTS=$(FAULTS) BROCOT_FAULT_REQUESTS=$(FAULT_REQUESTS) $(if $(SEED),BROCOT_FAULT_SEED=$(SEED)) \
-		swift test --filter FaultRunTests
+	export BROCOT_FAULTS=$(FAULTS) BROCOT_FAULT_REQUESTS=$(FAULT_REQUESTS) $(if $(SEED),BROCOT_FAULT_SEED=$(SEED)); \
+		$(TEST) --filter FaultRunTests
 
 HISTORIES ?= 300
 test-attacks: dependencies ## Attack Brocot in every way that was found, with HISTORIES=300 random histories of statistics
-	BROCOT_PLAN_HISTORIES=$(HISTORIES) swift test --filter AttackTests
+	export BROCOT_PLAN_HISTORIES=$(HISTORIES); $(TEST) --filter AttackTests
 
 benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release

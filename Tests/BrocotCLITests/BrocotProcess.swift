@@ -9,7 +9,7 @@ struct BrocotProcess {
     let output: String
     let errors: String
 
-    /// Runs `brocot` with these arguments, as it was built with the tests.
+    /// Runs `brocot` with these arguments.
     static func run(
         _ arguments: String..., databaseURL: String = TestDatabase.current.url,
         environment: [Environment.Key: String] = [:], input: String = ""
@@ -23,7 +23,7 @@ struct BrocotProcess {
     ) async throws -> BrocotProcess {
         let variables = environment.merging(["BROCOT_DATABASE_URL": databaseURL]) { $1 }
         let result = try await Subprocess.run(
-            .path(.init(program)), arguments: Arguments(arguments),
+            .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
             environment: .inherit.updating(variables), input: .string(input),
             output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         let exitCode: Int32? =
@@ -31,8 +31,4 @@ struct BrocotProcess {
         return BrocotProcess(
             exitCode: exitCode, output: result.standardOutput, errors: result.standardError)
     }
-
-    /// Beside the tests' own program.
-    static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        .appending(path: "brocot").path
 }

@@ -1,15 +1,9 @@
 import Foundation
 import Subprocess
+import TestPostgres
 
 /// A `brocot daemon` in a process of its own.
 enum DaemonProcess {
-    /// The program that was built with the tests.
-    static var program: String {
-        // swift test runs a bundle that lies beside the products.
-        let bundle = CommandLine.arguments[0]
-        return URL(filePath: bundle).deletingLastPathComponent().appending(path: "brocot").path
-    }
-
     struct Failure: Error {
         let status: TerminationStatus
     }
@@ -21,7 +15,7 @@ enum DaemonProcess {
         url: String, arguments: [String] = [], _ body: @escaping @Sendable () async throws -> Void
     ) async throws -> Int {
         let result = try await Subprocess.run(
-            .path(.init(program)), arguments: .init(["daemon"] + arguments),
+            .path(.init(BrocotProgram.path)), arguments: .init(["daemon"] + arguments),
             environment: .inherit.updating(["DATABASE_URL": url]), input: .none, output: .discarded, error: .discarded
         ) { execution in
             let memory: Int

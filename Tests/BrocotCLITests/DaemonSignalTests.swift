@@ -102,7 +102,7 @@ import Testing
         let result = try await Subprocess.run(
             .path(.init(Self.terminal)),
             arguments: [
-                "--quiet", "--return", "--flush", "--command", "exec \(BrocotProcess.program) daemon", "/dev/null",
+                "--quiet", "--return", "--flush", "--command", "exec \(BrocotProgram.path) daemon", "/dev/null",
             ],
             environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]), input: .none,
             output: .sequence, error: .discarded
@@ -126,7 +126,7 @@ import Testing
                     """
                     mkfifo log; "$0" daemon 2>log & daemon=$!
                     head -n 1 log | grep connected; kill -TERM $daemon; wait $daemon
-                    """, BrocotProcess.program,
+                    """, BrocotProgram.path,
                 ], environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
                 workingDirectory: .init(folder), output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
             #expect(result.standardOutput.contains("connected"))

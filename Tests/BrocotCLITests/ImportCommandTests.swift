@@ -111,7 +111,7 @@ import Testing
         let observer = try await TestDatabase.current.connect()
         let lines = (1...20_000).map { "\($0)\n" }.joined()
         _ = try await Subprocess.run(
-            .path(.init(BrocotProcess.program)), arguments: ["import", "l"],
+            .path(.init(BrocotProgram.path)), arguments: ["import", "l"],
             environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
             input: .inputWriter, output: .discarded, error: .discarded
         ) { execution in

@@ -30,7 +30,7 @@ import Testing
     private func run(_ arguments: [String]) async throws -> (status: TerminationStatus, errors: String) {
         let full = try FileDescriptor.open("/dev/full", .writeOnly)
         let result = try await Subprocess.run(
-            .path(.init(BrocotProcess.program)), arguments: Arguments(arguments),
+            .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
             environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
             output: .fileDescriptor(full, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
         return (result.terminationStatus, result.standardError)

@@ -119,7 +119,7 @@ import Testing
                     "$0" demo & demo=$!
                     until ls "$TMPDIR"/*/log; do kill -0 "$demo" || exit 1; sleep 0.01; done
                     kill -9 "$demo"
-                    """, BrocotProcess.program,
+                    """, BrocotProgram.path,
                 ],
                 environment: .inherit.updating(["TMPDIR": folder]), output: .discarded, error: .discarded)
             #expect(result.terminationStatus.isSuccess, "demo was to be killed before its end")

@@ -55,7 +55,7 @@ struct RunningBrocot {
         let watchdog = Watchdog(printed)
         defer { watchdog.cancel() }
         let result = try await Subprocess.run(
-            .path(.init(BrocotProcess.program)), arguments: Arguments(arguments),
+            .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
             environment: .inherit.updating(environment.merging(["BROCOT_DATABASE_URL": databaseURL]) { $1 }),
             workingDirectory: .init(directory),
             input: .none, output: .sequence, error: .combinedWithOutput

@@ -15,7 +15,7 @@ import Testing
 struct LibraryConcurrencyTests {
     /// How many transactions each direct caller makes; BROCOT_DIRECT_TRANSACTIONS sets it.
     private static let transactions =
-        ProcessInfo.processInfo.environment["BROCOT_DIRECT_TRANSACTIONS"].flatMap(Int.init) ?? 60
+        ProcessInfo.processInfo.environment["BROCOT_DIRECT_TRANSACTIONS"].flatMap(Int.init) ?? 25
     private static let daemons = 8
     private static let callers = 4
     private static let lists = ["1", "2", "3"]
@@ -105,9 +105,8 @@ struct LibraryConcurrencyTests {
 
     /// Runs a daemon in a process of its own.
     private static func daemon(_ database: TestDatabase, until isOver: Flag) async throws {
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "brocot")
         let result = try await Subprocess.run(
-            .path(.init(program.path)), arguments: ["daemon", "--workers", "1"],
+            .path(.init(BrocotProgram.path)), arguments: ["daemon", "--workers", "1"],
             environment: .inherit.updating(["DATABASE_URL": database.url]), input: .none, output: .discarded,
             error: .discarded
         ) { execution in

@@ -66,11 +66,7 @@ struct ClientTests {
 
     private static var environment: Environment {
         .inherit.updating([
-            "DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": program, "PYTHONDONTWRITEBYTECODE": "1",
+            "DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": BrocotProgram.path, "PYTHONDONTWRITEBYTECODE": "1",
         ])
     }
-
-    /// The `brocot` that was built with the tests.
-    private static let program = URL(filePath: CommandLine.arguments[0])
-        .deletingLastPathComponent().appending(path: "brocot").path
 }

@@ -164,7 +164,7 @@ private struct SmallRun {
 
     func drain() async throws {
         let result = try await Subprocess.run(
-            .path(.init(DaemonUnderFaults.program)), arguments: ["daemon", "--drain"],
+            .path(.init(BrocotProgram.path)), arguments: ["daemon", "--drain"],
             environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]), output: .discarded,
             error: .discarded)
         try #require(result.terminationStatus.isSuccess)

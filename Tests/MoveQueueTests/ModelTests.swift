@@ -8,9 +8,10 @@ import Testing
 
 @Suite("Random requests end as plain arrays do", .timeLimit(.minutes(30)))
 struct ModelTests {
-    /// How many requests each case applies: half of BROCOT_MODEL_REQUESTS.
+    /// How many requests each kind of table gets: its part of BROCOT_MODEL_REQUESTS.
     private static let requests =
-        (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 20_000) / 2
+        (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 20_000)
+        / ModelTable.allCases.count
 
     /// The seed of each case, to repeat a run.
     private static let seed = ProcessInfo.processInfo.environment["BROCOT_MODEL_SEED"].flatMap(UInt64.init)

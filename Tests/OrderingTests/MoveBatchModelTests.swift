@@ -10,9 +10,10 @@ import Testing
 /// Reading in small parts and a small bound of ranks make every boundary of reading and rebalancing common.
 @Suite("Random moves, applied in memory, end as plain arrays do", .timeLimit(.minutes(60)))
 struct MoveBatchModelTests {
-    /// How many moves each case applies: half of BROCOT_MODEL_REQUESTS.
+    /// How many moves each kind of table gets: its part of BROCOT_MODEL_REQUESTS.
     private static let moves =
-        (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 100_000) / 2
+        (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 100_000)
+        / TableKind.allCases.count
     /// After so many moves, other lists and other bounds are chosen.
     private static let movesPerRound = 500
 

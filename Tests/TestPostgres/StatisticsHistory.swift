@@ -46,6 +46,9 @@ package struct StatisticsHistory: CustomStringConvertible, Sendable {
         """
     }
 
+    /// Whether the table had thousands of rows in each list when it was analysed, or was never analysed.
+    package var isUsual: Bool { Self.all.prefix(2).contains { $0.name == name } }
+
     /// Makes the table have this history and no other.
     package func take(on connection: Connection) async throws(PostgresError) {
         try await connection.execute(script: "TRUNCATE brocot.items")

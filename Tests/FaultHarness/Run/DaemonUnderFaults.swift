@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Subprocess
 import Synchronization
+import TestPostgres
 
 /// A `brocot daemon` in a process of its own that is started again when the harness has killed it, and only then.
 package actor DaemonUnderFaults {
@@ -23,10 +24,6 @@ package actor DaemonUnderFaults {
         self.arguments = arguments
     }
 
-    /// Beside the tests' own program.
-    package static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-        .appending(path: "brocot").path
-
     /// The last lines that it logged.
     package nonisolated var latestLog: [String] { log.withLock { $0 } }
 
@@ -44,7 +41,7 @@ package actor DaemonUnderFaults {
 
     private nonisolated func run(_ announce: @escaping @Sendable (pid_t) -> Void) async -> TerminationStatus? {
         let result = try? await Subprocess.run(
-            .path(.init(Self.program)), arguments: Arguments(["daemon"] + arguments),
+            .path(.init(BrocotProgram.path)), arguments: Arguments(["daemon"] + arguments),
             environment: .inherit.updating(["BROCOT_DATABASE_URL": url]), input: .none, output: .sequence,
             error: .combinedWithOutput
         ) { execution in

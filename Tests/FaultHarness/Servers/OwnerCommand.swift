@@ -1,11 +1,12 @@
 import FoundationEssentials
 import Subprocess
+import TestPostgres
 
 /// A command of `brocot` that the owner of the schema runs, and that has to work.
 enum OwnerCommand {
     static func run(_ arguments: String..., url: String) async throws {
         let result = try await Subprocess.run(
-            .path(.init(DaemonUnderFaults.program)), arguments: Arguments(arguments),
+            .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
             environment: .inherit.updating(["BROCOT_DATABASE_URL": url]), output: .discarded,
             error: .string(limit: 1 << 16))
         guard result.terminationStatus.isSuccess else {
