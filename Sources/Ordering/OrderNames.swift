@@ -36,7 +36,7 @@ package struct OrderNames: Hashable, Sendable {
     package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }
     package var changeTrigger: String { Self.bounded("zzz_brocot_\(rank)_change") }
     package var keepTrigger: String { Self.bounded("zzz_brocot_\(rank)_keep") }
-    // These place rows, before the triggers above ask for what is left.
+    // These triggers place rows at once. Their names come before those above, which request places for all other rows.
     package var insertNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_add_now") }
     package var changeNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_carry_now") }
 

@@ -104,7 +104,7 @@ package struct Attacher: Sendable {
             } catch {
                 guard step.isTransactional, error.sqlState == .lockNotAvailable else { throw .database(error) }
             }
-            if attempt == 10 { logger.notice("could not \(step.purpose) yet: others keep the table locked") }
+            if attempt == 10 { logger.notice("could not \(step.purpose) yet: other sessions keep the table locked") }
             do { try await Task.sleep(for: .milliseconds(Int.random(in: 100...500))) } catch { throw .cancelled }
         }
         throw .lockTimeout(step: step.purpose)
@@ -121,7 +121,7 @@ package struct Attacher: Sendable {
         let limit =
             step.lock == .shareUpdateExclusive
             ? "0"
-            : "\(lockTimeout.components.seconds * 1000 + lockTimeout.components.attoseconds / 1_000_000_000_000_000)"
+            : "\(lockTimeout.milliseconds)"
         try connection.transaction(settings: TableReader.settings + [("lock_timeout", limit)]) {
             connection throws(PostgresError) in
             if step.actor == .schemaOwner { try connection.execute(script: Self.becomeSchemaOwner) }
@@ -129,8 +129,8 @@ package struct Attacher: Sendable {
         }
     }
 
-    /// New objects in schema `brocot` belong to the schema's owner, also if another role attaches the table: a function that
-    /// runs with its owner's rights must not have those of a superuser.
+    /// New objects in schema `brocot` belong to the schema's owner, even if another role attaches the table. A function that runs with
+    /// its owner's rights must not run with the rights of a superuser.
     static let becomeSchemaOwner = """
         DO $$
         BEGIN

@@ -50,8 +50,9 @@ enum DoctorStatements {
 
     /// Transactions that have kept vacuum from removing dead rows for at least this time, the oldest first: sessions of any
     /// database, prepared transactions, standbys with feedback, and the slots of such standbys.
-    static func horizonHolders(seconds: Int, transactions: Int) -> SQL {
-        """
+    static func horizonHolders(olderThan age: Duration, transactions: Int) -> SQL {
+        let seconds = age.components.seconds
+        return """
         SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
                 activity.datname, activity.state),
             (extract(epoch FROM pg_catalog.clock_timestamp() - activity.xact_start))::bigint AS age

@@ -113,7 +113,7 @@ struct RepairStatements {
         ] + (definition.arrive == .none ? [] : [requestPlacesOfDamaged])
     }
 
-    /// Rows whose rank could not be corrected had a place, and get another one where rows arrive.
+    /// Rows whose rank could not be corrected get a new place, at the table's end for new rows.
     private var requestPlacesOfDamaged: SQL {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)

@@ -39,7 +39,7 @@ struct ConnectionSettings {
         return parameters
     }
 
-    /// Whether the place of the database is nobody's choice: libpq tries its own default.
+    /// Whether no setting names a server or a database, so that libpq tries its own defaults.
     private var namesNothing: Bool {
         let environment = ProcessInfo.processInfo.environment
         return databaseURL.value == nil
