@@ -71,7 +71,10 @@ struct AttachCommand: AsyncParsableCommand {
     @Flag(help: "Print what would be done, and change nothing.")
     var dryRun = false
 
-    @Flag(help: "Print the SQL for your own migration tool. Afterwards, the same command without --sql places the existing rows.")
+    @Flag(
+        help:
+            "Print the SQL for your own migration tool. Afterwards, the same command without --sql places the existing rows."
+    )
     var sql = false
 
     @OptionGroup var connection: ConnectionOptions

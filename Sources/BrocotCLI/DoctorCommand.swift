@@ -39,13 +39,15 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (parameters, logger) = try connection.resolve()
-        let doctor = Doctor(parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logger: logger)
+        let doctor = Doctor(
+            parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logger: logger)
         let findings = await doctor.examine()
         try json ? Stream.output.print(encoded(findings)) : Stream.output.tell(text(of: findings))
         let failures = findings.compactMap(\.failureKind)
         guard let first = failures.first else { return }
         throw CommandFailure(
-            ExitStatus(of: first), "\(failures.count == 1 ? "1 check fails" : "\(failures.count) checks fail"), see above.")
+            ExitStatus(of: first),
+            "\(failures.count == 1 ? "1 check fails" : "\(failures.count) checks fail"), see above.")
     }
 
     private func text(of findings: [CheckResult]) -> String {

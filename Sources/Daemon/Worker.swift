@@ -21,7 +21,7 @@ struct Worker: Sendable {
         case drained, onlyHeldWork
     }
 
-    /// Runs until the worker ends by itself; nil if it was told to stop.
+    /// Runs until the worker ends by itself. Returns nil if the daemon stops.
     func run() async -> End? {
         var failureState = FailureState(logger)
         var postponed = PostponedLists()
@@ -98,7 +98,7 @@ struct Worker: Sendable {
         var unavailable = UnavailableLists()
     }
 
-    /// Works until it is told to stop, or drained.
+    /// Works until the daemon stops or, with `drains`, until nothing is pending.
     ///
     /// - Throws: The error because of which the connection must be replaced.
     private func work(
@@ -161,7 +161,8 @@ struct Worker: Sendable {
     }
 
     private func react(
-        to result: WorkerRound.TurnResult, after duration: Duration, _ memory: inout Memory, _ failureState: inout FailureState,
+        to result: WorkerRound.TurnResult, after duration: Duration, _ memory: inout Memory,
+        _ failureState: inout FailureState,
         on connection: Connection
     ) async throws -> End? {
         if case .gathering = result {} else { idleWorkers.gathersNoLonger(number) }

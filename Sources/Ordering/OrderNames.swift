@@ -29,7 +29,7 @@ package struct OrderNames: Hashable, Sendable {
     /// The unique index on list and rank of the table itself, or of one of its partitions.
     package func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
 
-    /// What the names of all these indexes begin with.
+    /// The beginning of the names of all these indexes.
     static let indexPrefix = "brocot_"
 
     // Triggers fire in the order of their names. These names come after those of the user's triggers.

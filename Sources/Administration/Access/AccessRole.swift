@@ -138,7 +138,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
         let isPlain =
             !name.isEmpty
             && name.utf8.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
                     || byte == UInt8(ascii: "_")
             }
         let argument = isPlain ? name : "'" + name.replacing("'", with: #"'\''"#) + "'"

@@ -91,7 +91,8 @@ struct AttachRules {
     private func checkOwnedRows() throws(AttachError) {
         guard definition.ownsRows else { return }
         guard definition.visible == nil else {
-            throw refuse("--owns-rows and --visible can't be combined: with --owns-rows, removed rows are deleted, not hidden")
+            throw refuse(
+                "--owns-rows and --visible can't be combined: with --owns-rows, removed rows are deleted, not hidden")
         }
         let written = Set(
             definition.listColumns + [definition.itemColumn, names.rank, names.numerator, names.denominator])

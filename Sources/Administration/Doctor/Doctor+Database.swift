@@ -65,7 +65,8 @@ extension Doctor {
             guard full.isEmpty else {
                 return .warning(
                     "autovacuum", full.joined(separator: ", "),
-                    advice: "See horizon below. If horizon is ok, autovacuum is too slow: raise autovacuum_max_workers.")
+                    advice: "See horizon below. If horizon is ok, autovacuum is too slow: raise autovacuum_max_workers."
+                )
             }
             return .ok("autovacuum", "on for every table of the queue")
         }
@@ -140,7 +141,8 @@ extension Doctor {
                     "horizon",
                     seesAll
                         ? "nothing keeps vacuum from removing dead rows"
-                        : "nothing visible keeps vacuum from removing dead rows; a role in pg_monitor sees all sessions")
+                        : "nothing visible keeps vacuum from removing dead rows; a role in pg_monitor sees all sessions"
+                )
             }
             return .warning(
                 "horizon", "dead rows can't be removed because of \(holders.joined(separator: "; "))",

@@ -70,7 +70,8 @@ extension Doctor {
             guard lacks.isEmpty else {
                 return .warning(
                     "orders", "still to do: \(lacks.joined(separator: "; "))",
-                    advice: "As the owner of the table: brocot check --repair. A person must repair what it can't repair.")
+                    advice:
+                        "As the owner of the table: brocot check --repair. A person must repair what it can't repair.")
             }
             return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
         }

@@ -135,7 +135,8 @@ package struct Doctor: Sendable {
         }
         return .warning(
             "notify", "notifications don't arrive, for example because of a pooler in transaction mode",
-            advice: "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
+            advice:
+                "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
     }
 
     // MARK: The schema

@@ -53,30 +53,30 @@ enum DoctorStatements {
     static func horizonHolders(olderThan age: Duration, transactions: Int) -> SQL {
         let seconds = age.components.seconds
         return """
-        SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
-                activity.datname, activity.state),
-            (extract(epoch FROM pg_catalog.clock_timestamp() - activity.xact_start))::bigint AS age
-        FROM pg_catalog.pg_stat_activity AS activity
-        WHERE activity.pid <> pg_catalog.pg_backend_pid() AND activity.backend_type = 'client backend'
-            AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
-            AND activity.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
-        UNION ALL
-        SELECT 'prepared', pg_catalog.format('%L in database %s', prepared.gid, prepared.database),
-            (extract(epoch FROM pg_catalog.clock_timestamp() - prepared.prepared))::bigint
-        FROM pg_catalog.pg_prepared_xacts AS prepared
-        WHERE prepared.prepared < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
-        UNION ALL
-        SELECT 'slot', pg_catalog.format('%L, %s transactions behind', slot.slot_name, pg_catalog.age(slot.xmin)), NULL
-        FROM pg_catalog.pg_replication_slots AS slot
-        WHERE pg_catalog.age(slot.xmin) > \(transactions)::bigint
-        UNION ALL
-        SELECT 'standby', pg_catalog.format('%L at %s, %s transactions behind', standby.application_name,
-                standby.client_addr, pg_catalog.age(standby.backend_xmin)), NULL
-        FROM pg_catalog.pg_stat_replication AS standby
-        WHERE pg_catalog.age(standby.backend_xmin) > \(transactions)::bigint
-        ORDER BY age DESC NULLS LAST
-        LIMIT 20
-        """
+            SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
+                    activity.datname, activity.state),
+                (extract(epoch FROM pg_catalog.clock_timestamp() - activity.xact_start))::bigint AS age
+            FROM pg_catalog.pg_stat_activity AS activity
+            WHERE activity.pid <> pg_catalog.pg_backend_pid() AND activity.backend_type = 'client backend'
+                AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
+                AND activity.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
+            UNION ALL
+            SELECT 'prepared', pg_catalog.format('%L in database %s', prepared.gid, prepared.database),
+                (extract(epoch FROM pg_catalog.clock_timestamp() - prepared.prepared))::bigint
+            FROM pg_catalog.pg_prepared_xacts AS prepared
+            WHERE prepared.prepared < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
+            UNION ALL
+            SELECT 'slot', pg_catalog.format('%L, %s transactions behind', slot.slot_name, pg_catalog.age(slot.xmin)), NULL
+            FROM pg_catalog.pg_replication_slots AS slot
+            WHERE pg_catalog.age(slot.xmin) > \(transactions)::bigint
+            UNION ALL
+            SELECT 'standby', pg_catalog.format('%L at %s, %s transactions behind', standby.application_name,
+                    standby.client_addr, pg_catalog.age(standby.backend_xmin)), NULL
+            FROM pg_catalog.pg_stat_replication AS standby
+            WHERE pg_catalog.age(standby.backend_xmin) > \(transactions)::bigint
+            ORDER BY age DESC NULLS LAST
+            LIMIT 20
+            """
     }
 
     /// The columns that a registered table must have.

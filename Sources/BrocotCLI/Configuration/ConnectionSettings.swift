@@ -19,7 +19,7 @@ struct ConnectionSettings {
         if case .option = databaseURL.source, parameters["password"] != nil {
             logger.warning(
                 """
-                everybody who can list this machine's processes can read the password in --database-url; \
+                other users of this machine can read the password in --database-url, in the list of processes; \
                 set BROCOT_DATABASE_URL or PGPASSFILE instead
                 """)
         }

@@ -158,7 +158,8 @@ package struct QueueTransaction: Sendable {
     }
 
     private func read(
-        _ lists: [ListIdentifier], _ first: ListIdentifier?, _ progress: ReadProgress, on connection: isolated Connection
+        _ lists: [ListIdentifier], _ first: ListIdentifier?, _ progress: ReadProgress,
+        on connection: isolated Connection
     ) throws -> (requests: [PendingRequest], cuts: [ListIdentifier: Int64], time: Timestamp?) {
         guard !lists.isEmpty else { return ([], [:], nil) }
         let rows = try connection.query(

@@ -38,7 +38,7 @@ package struct WorkerRound: Sendable {
         case advancing(lists: Int, withPartners: Bool)
     }
 
-    /// What was found since the round began at its first list.
+    /// What was found since the beginning of the round.
     private struct Findings {
         var areAllHeld = true
         var held = 0

@@ -18,7 +18,7 @@ final class ImportedLines: IteratorProtocol {
     /// The number of lines that were returned.
     private(set) var count = 0
     private(set) var fault: Fault?
-    /// What `read` threw.
+    /// The error that `read` threw.
     private(set) var readError: (any Error)?
 
     /// - Parameters:
