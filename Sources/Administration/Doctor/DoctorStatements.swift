@@ -33,15 +33,13 @@ enum DoctorStatements {
         SELECT pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
         """
 
-    /// The tables of the queue: whether autovacuum is on for each, its number of dead rows, and when it was last vacuumed.
+    /// The tables of the queue: whether autovacuum is on for each, and its number of dead rows.
     static let vacuumedTables: SQL = """
         SELECT relation.relname,
             coalesce((
                 SELECT option.option_value::boolean FROM pg_catalog.pg_options_to_table(relation.reloptions) AS option
                 WHERE option.option_name = 'autovacuum_enabled'), true),
-            pg_catalog.pg_stat_get_dead_tuples(relation.oid),
-            (extract(epoch FROM pg_catalog.clock_timestamp()
-                - pg_catalog.pg_stat_get_last_autovacuum_time(relation.oid)))::bigint
+            pg_catalog.pg_stat_get_dead_tuples(relation.oid)
         FROM pg_catalog.pg_class AS relation
         WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
             AND relation.relname IN ('move_requests', 'move_log', 'items', 'idempotency_keys')

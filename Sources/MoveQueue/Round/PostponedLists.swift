@@ -25,6 +25,9 @@ package struct PostponedLists: Sendable {
     private static let firstPause = (taken: Duration.milliseconds(10), failed: Duration.milliseconds(100))
     private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
 
+    /// A pause that doubles so often is longer than any ``longestPause``.
+    private static let mostDoublings = 20
+
     private var entries: [ListIdentifier: Entry] = [:]
     /// The time at which the first list is due, or an earlier time; nil if no list is postponed.
     private var earliest: ContinuousClock.Instant?
@@ -35,8 +38,6 @@ package struct PostponedLists: Sendable {
     package var count: Int { entries.count }
     package var isFull: Bool { entries.count >= Self.capacity }
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
-
-    package func contains(_ list: ListIdentifier) -> Bool { entries[list] != nil }
 
     /// When the first list is due.
     package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
@@ -106,6 +107,6 @@ package struct PostponedLists: Sendable {
     }
 
     private static func pause(after times: Int, _ first: Duration, _ longest: Duration) -> Duration {
-        min(first * (1 << min(times, 20)), longest)
+        min(first * (1 << min(times, mostDoublings)), longest)
     }
 }

@@ -48,7 +48,7 @@ final class ImportedLines: IteratorProtocol {
     /// Why the text can't be a key; nil if it can.
     private static func reason(against key: String, of column: KeyColumn) -> String? {
         if key.isEmpty { return "it is empty" }
-        if key.utf8.count > 1024 { return "it has more than 1,024 bytes" }
+        if key.utf8.count > Move.longestKey { return "it has more than 1,024 bytes" }
         if key.utf8.contains(0) { return "it has a NUL character" }
         guard column.type.isCanonical(key) else {
             return "'\(key)' is not a \(column.type.name) as PostgreSQL prints it"

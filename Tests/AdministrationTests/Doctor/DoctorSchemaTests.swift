@@ -67,7 +67,7 @@ import Testing
         let results = try await examination()
         #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "duplicates" })
-        #expect(result.level == .warn && result.message.hasSuffix("out of public.cards"))
+        #expect(result.level == .warn && result.message.hasSuffix("in public.cards"))
     }
 
     @Test("names the session that keeps daemons from deleting old rows of the log", .database)
