@@ -19,9 +19,9 @@ struct AttachCommand: AsyncParsableCommand {
 
             Adds the columns rank, rank_num and rank_den, a constraint, a unique index and triggers, and places the \
             existing rows. Afterwards, read the table with ORDER BY rank. The command is safe while other sessions read and \
-            write: it doesn't rewrite the table, and it gives up each lock that would make them wait after 0.2 s, and tries \
-            again. It needs the rights of two owners: that of the table and that of schema brocot. If it is interrupted, run \
-            the same command again to continue.
+            write: it doesn't rewrite the table. If other sessions would have to wait behind it for a lock, it gives up after \
+            0.2 s, and tries again. It needs the rights of two owners: that of the table and that of schema brocot. If it is \
+            interrupted, run the same command again to continue.
 
             Placing the existing rows fires the table's triggers. Afterwards, run brocot grant again for the roles that use \
             the table.
