@@ -40,11 +40,11 @@ let package = Package(
         .target(name: "LibPQ", dependencies: ["CLibPQ", logging], swiftSettings: strict),
         .target(name: "SternBrocot", swiftSettings: strict),
         .target(
-            name: "Ordering", dependencies: ["SternBrocot", "LibPQ", logging, heap], swiftSettings: strict),
+            name: "Ordering", dependencies: ["SternBrocot", "LibPQ", heap], swiftSettings: strict),
         .target(
-            name: "Migrations", dependencies: ["LibPQ", logging], swiftSettings: strict,
+            name: "Migrations", dependencies: ["LibPQ"], swiftSettings: strict,
             plugins: ["EmbedMigrations"]),
-        .target(name: "MoveQueue", dependencies: ["Ordering", "LibPQ", logging], swiftSettings: strict),
+        .target(name: "MoveQueue", dependencies: ["Ordering", "LibPQ"], swiftSettings: strict),
         .target(
             name: "Daemon", dependencies: ["MoveQueue", "Ordering", "LibPQ", logging, metrics, serviceLifecycle],
             swiftSettings: strict),
@@ -55,7 +55,7 @@ let package = Package(
         .target(name: "PrometheusText", dependencies: [metrics], swiftSettings: strict),
         .target(
             name: "Supervision", dependencies: [logging, serviceLifecycle] + nio, swiftSettings: strict),
-        .target(name: "LocalPostgres", dependencies: [subprocess, logging], swiftSettings: strict),
+        .target(name: "LocalPostgres", dependencies: [subprocess], swiftSettings: strict),
         .executableTarget(
             name: "BrocotCLI",
             dependencies: [

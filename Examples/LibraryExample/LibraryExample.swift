@@ -6,14 +6,14 @@ struct LibraryExample {
     static func main() async throws {
         let client = try await BrocotClient.connect(CommandLine.arguments.dropFirst().first)
 
-        // At once, each call in a transaction of its own.
+        // At once, each call in a separate transaction.
         try await client.place(["bread", "milk", "eggs", "tea"], .last, in: "groceries")
         try await client.place(["butter"], .after("bread"), in: "groceries")
-        // What SwiftUI's onMove hands over: bread and milk go before the item at offset 4.
+        // The offsets of SwiftUI's onMove: bread and milk go before the item at offset 4.
         try await client.move(fromOffsets: [0, 2], toOffset: 4, in: "groceries")
         print("groceries:", try await client.page(of: "groceries").items)
 
-        // Together with statements of one's own. All lists that it touches are locked first.
+        // Together with your own statements. All lists that the transaction changes are locked first.
         let count = try await client.transaction { transaction in
             try transaction.lock(["groceries", "basket"])
             try transaction.execute("CREATE TEMPORARY TABLE prices (item text, cents bigint) ON COMMIT DROP")
@@ -25,15 +25,15 @@ struct LibraryExample {
         }
         print("moved to the basket:", count)
 
-        // What the data doesn't allow is a rejection, and changes nothing.
+        // A move that the data doesn't allow is rejected, and changes nothing.
         do {
             try await client.place(["jam"], .before("honey"), in: "groceries")
         } catch let rejection as Rejection where rejection.code == .anchorNotFound {
             print("rejected:", rejection.message)
         }
 
-        // Through the queue: the request is stored, and the daemon applies it in its turn. With the same key again, as
-        // when an app repeats a call that it had no answer to, it would be the same request.
+        // Through the queue: the request is stored, and the daemon applies it later. If an app gets no answer and repeats
+        // the call with the same key, that is not a second request.
         let key = "tap \(UInt64.random(in: 0 ... .max))"
         let request = try await client.enqueuePlace(["jam"], .at(1), in: "groceries", idempotencyKey: key)
         do {

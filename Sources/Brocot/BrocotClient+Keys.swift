@@ -2,7 +2,9 @@ import Ordering
 
 /// Items by keys of other types than `String`, and single items.
 extension BrocotClient {
-    /// As the method of this name for an array of texts, for a single item.
+    /// Places one item by its key in a list, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func place(
         _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert
@@ -10,12 +12,17 @@ extension BrocotClient {
         try await place([item.itemKey], placement, in: list, from: source, missing: missing)
     }
 
-    /// As the method of this name for an array of texts, for a single item.
+    /// Removes one item by its key from a list's order, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func remove(_ item: some ItemKey, from list: ListIdentifier) async throws {
         try await remove([item.itemKey], from: list)
     }
 
-    /// As the method of this name for an array of texts, for a single item.
+    /// Enqueues a request to place one item by its key, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
+    /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueuePlace(
         _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
@@ -24,14 +31,19 @@ extension BrocotClient {
             [item.itemKey], placement, in: list, from: source, missing: missing, idempotencyKey: idempotencyKey)
     }
 
-    /// As the method of this name for an array of texts, for a single item.
+    /// Enqueues a request to remove one item by its key, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
+    /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueueRemove(
         _ item: some ItemKey, from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
         try await enqueueRemove([item.itemKey], from: list, idempotencyKey: idempotencyKey)
     }
 
-    /// As the method of this name for an array of texts, for items by their keys.
+    /// Places items by their keys in a list, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func place(
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert
@@ -39,12 +51,17 @@ extension BrocotClient {
         try await place(items.map(\.itemKey), placement, in: list, from: source, missing: missing)
     }
 
-    /// As the method of this name for an array of texts, for items by their keys.
+    /// Removes items by their keys from a list's order, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func remove(_ items: [some ItemKey], from list: ListIdentifier) async throws {
         try await remove(items.map(\.itemKey), from: list)
     }
 
-    /// As the method of this name for an array of texts, for items by their keys.
+    /// Enqueues a request to place items by their keys, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
+    /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueuePlace(
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
@@ -53,7 +70,10 @@ extension BrocotClient {
             items.map(\.itemKey), placement, in: list, from: source, missing: missing, idempotencyKey: idempotencyKey)
     }
 
-    /// As the method of this name for an array of texts, for items by their keys.
+    /// Enqueues a request to remove items by their keys, in a separate transaction. See the method for an array of texts.
+    ///
+    /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
+    /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueueRemove(
         _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {

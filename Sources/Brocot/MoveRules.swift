@@ -3,11 +3,9 @@ import Ordering
 /// The rules for moves that don't depend on the data. They are the rules of `brocot.move_requests`, and apply to direct and
 /// to enqueued moves.
 enum MoveRules {
-    private static let mostItems = 10_000
-    /// The longest key of a list, in bytes.
-    private static let longestList = 1024
     /// The lengths of an item's key and of an idempotency key, in bytes.
-    private static let keyLengths = 1...1024
+    private static let keyLengths = 1...Move.longestKey
+    /// The lengths of an ordered table's name, in bytes.
     private static let tableLengths = 1...200
 
     static func check(_ move: Move) throws(BrocotError) {
@@ -15,8 +13,8 @@ enum MoveRules {
         if let source = move.source, source == move.list {
             throw broken("the items come from the list that they go to; leave `from` out")
         }
-        guard (1...mostItems).contains(move.items.count) else {
-            throw broken("a move has 1 to \(mostItems) items, not \(move.items.count)")
+        guard (1...Move.mostItems).contains(move.items.count) else {
+            throw broken("a move has 1 to \(Move.mostItems) items, not \(move.items.count)")
         }
         for item in move.items { try check(item, "an item's key") }
         guard Set(move.items.map(ExactText.init)).count == move.items.count else {
@@ -32,8 +30,8 @@ enum MoveRules {
         guard tableLengths.contains(list.orderedTable.utf8.count) else {
             throw broken("an ordered table's name has \(described(tableLengths)), not \(list.orderedTable.utf8.count)")
         }
-        guard list.list.utf8.count <= longestList else {
-            throw broken("a list's key has at most \(longestList) bytes, not \(list.list.utf8.count)")
+        guard list.list.utf8.count <= Move.longestKey else {
+            throw broken("a list's key has at most \(Move.longestKey) bytes, not \(list.list.utf8.count)")
         }
     }
 

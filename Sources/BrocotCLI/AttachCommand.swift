@@ -17,15 +17,16 @@ struct AttachCommand: AsyncParsableCommand {
               brocot attach public.menu --item id
               brocot attach public.tasks --item id --list project_id --dry-run
 
-            Adds the columns rank, rank_num and rank_den, a constraint, a unique index and triggers, and places the rows \
-            that are there. Read the table ORDER BY rank. It is safe while others read and write: nothing is rewritten, \
-            and each lock that others wait behind is given up after 0.2 s and tried again. It runs as a role that has the \
-            rights of both owners, that of the table and that of schema brocot. Interrupted, the same command goes on.
+            Adds the columns rank, rank_num and rank_den, a constraint, a unique index and triggers, and places the \
+            existing rows. Afterwards, read the table with ORDER BY rank. The command is safe while other sessions read and \
+            write: it doesn't rewrite the table. If other sessions would have to wait behind it for a lock, it gives up after \
+            0.2 s, and tries again. It needs the rights of two owners: that of the table and that of schema brocot. If it is \
+            interrupted, run the same command again to continue.
 
-            The CHECK, the index and each placed row fire triggers that the table has. Afterwards, grant what roles need \
-            again: brocot grant.
+            Placing the existing rows fires the table's triggers. Afterwards, run brocot grant again for the roles that use \
+            the table.
 
-            Exit status: 0 attached · 1 failed · 2 the table can't be attached so · 5 others kept it locked
+            Exit status: 0 attached · 1 failed · 2 the table can't be attached like this · 5 other sessions kept it locked
             """)
 
     @OptionGroup var order: OrderOptions
@@ -35,25 +36,25 @@ struct AttachCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            A column that says which list a row is in; repeat it for several. None: the whole table is one list. A row \
-            where one of them is NULL is in no list.
+            A column that names the list of a row. Repeat the option for several columns; without it, the whole table is \
+            one list. A row with NULL in one of these columns is in no list.
             """)
     var list: [String] = []
 
-    @Option(help: "The order of the existing rows, as after ORDER BY. (default: by the item column)")
+    @Option(help: "The order of the existing rows, as in ORDER BY. (default: by the item column)")
     var orderBy: String?
 
     @Option(
         help: """
-            A condition on the row, such as 'deleted_at IS NULL'. Rows that fail it keep their place and count for no \
-            position. It is immutable and names neither the list columns nor the rank.
+            The condition of visible rows, such as 'deleted_at IS NULL'. All other rows keep their place, but positions don't \
+            count them. The condition must be immutable, and must not use the list columns or the rank.
             """)
     var visible: String?
 
     @Flag(
         help: """
-            For join tables: placing a missing item inserts a row, with its other columns by default, and removing an item \
-            deletes its row.
+            For join tables: placing a missing item inserts a row, with default values in its other columns, and removing an \
+            item deletes its row.
             """)
     var ownsRows = false
 
@@ -62,15 +63,18 @@ struct AttachCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Place rows in the transaction that inserts them, as brocot.move_now would, and not by the daemon. Its role \
-            needs the rights of a mover; else, and for more than 256 lists, the daemon does it.
+            Place rows in the transaction that inserts them, like brocot.move_now. The inserting role needs the rights of a \
+            mover. Without these rights, and beyond 256 lists, the daemon places the rows.
             """)
     var arriveNow = false
 
     @Flag(help: "Print what would be done, and change nothing.")
     var dryRun = false
 
-    @Flag(help: "Print the SQL for your own migration tool. The same command then places the existing rows.")
+    @Flag(
+        help:
+            "Print the SQL for your own migration tool. Afterwards, the same command without --sql places the existing rows."
+    )
     var sql = false
 
     @OptionGroup var connection: ConnectionOptions

@@ -20,10 +20,10 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot show groceries        print a list in its order
               brocot check groceries       how much room its order has
               brocot status                what is pending, applied, rejected and held
-              brocot release groceries     let a held list go on
+              brocot release groceries     continue a held list
               brocot pause                 stop applying requests, until brocot resume
               brocot doctor                what is wrong, and what to do
-              brocot grant requester app   let the role app ask for moves
+              brocot grant requester app   let the role app request moves
 
               psql -c "SELECT brocot.move('groceries', 'milk', first => true)"
 
@@ -32,7 +32,7 @@ struct BrocotCommand: AsyncParsableCommand {
 
             EXIT STATUS:
               0  done                      5  lock timeout
-              1  failed, left nothing      6  no connection
+              1  failed, changed nothing   6  no connection
               2  usage or configuration    7  needs repair
               3  migrations pending        8  the database is newer
               4  schema changed by hand

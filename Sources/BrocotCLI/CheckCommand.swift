@@ -16,16 +16,16 @@ struct CheckCommand: AsyncParsableCommand {
               brocot check --table public.tasks --repair
               brocot check --table public.tasks --repair --place-rows
 
-            Without a list, it looks for what is wrong with tables that brocot attach ordered: missing columns, constraints, \
-            indexes and triggers, and ranks that are wrong. --repair says what it changes, and changes it as the tables' \
-            owner; the order of all other rows stays.
+            Without a list, it searches attached tables for missing columns, constraints, indexes and triggers, and for wrong \
+            ranks. --repair prints the faults and repairs them, with the rights of the tables' owners. The order of all other \
+            rows stays.
 
-            Rows that are not placed are no damage: somebody removed them, the daemon has yet to place them, or they came where \
-            no trigger fired. --place-rows asks the daemon to place them all, also those that were removed.
+            A row without a place is not a fault: the row was removed from the order, the daemon has not placed it yet, or it \
+            was written without triggers. --place-rows asks the daemon to place all such rows, the removed ones too.
 
-            The terms of a rank have up to 62 bits. Inserts left is how many more items are certain to fit into a gap, \
-            in whatever places within it they go, before a rebalance gives its neighbours new ranks; 90 is the most. \
-            Most gaps take far more. Nothing needs to be done where few are left: rebalancing is automatic.
+            The terms of a rank have up to 62 bits. "Inserts left" is the number of items that certainly fit into a gap, at any \
+            places within it, before its neighbours get new ranks. It is at most 90; most gaps take far more. A low number \
+            needs no action, because rebalancing is automatic.
 
             Exit status: 0 all is right, or was repaired · 7 something needs repair
             """)
@@ -43,7 +43,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Flag(help: "Repair the faults of attached tables.")
     var repair = false
 
-    @Flag(help: "With --repair: have all rows of lists placed that are not placed.")
+    @Flag(help: "With --repair: ask the daemon to place all rows that are in a list but have no place.")
     var placeRows = false
 
     @Flag(help: "Print one JSON object.")
@@ -113,7 +113,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// The table, of which `list` can be a list.
+    /// The ordered table, if `list` can be a list of it.
     private func orderedTable(
         _ table: String, with list: String, on connection: Connection
     ) async throws -> OrderedTable {

@@ -20,13 +20,13 @@ extension Connection {
     /// - Throws: ``CommandFailure`` `.needsRepair`, with what to do.
     nonisolated func requireAllRows() async throws {
         let hidden = try await run { connection throws(PostgresError) in
-            try RowSecurity.hidden(.own, on: connection)
+            try RowSecurity.hidden(.builtIn, on: connection)
         }
         guard !hidden.isEmpty else { return }
         throw CommandFailure(.needsRepair, "\(RowSecurity.description(of: hidden)). \(RowSecurity.advice)")
     }
 
-    /// The names that are not names of registered ordered tables.
+    /// The names for which no ordered table is registered.
     nonisolated func unregistered(_ tables: [String]) async throws -> [String] {
         guard !tables.isEmpty else { return [] }
         let names: [String] = try await query("SELECT name FROM brocot.ordered_tables").map { try $0.decode(0) }

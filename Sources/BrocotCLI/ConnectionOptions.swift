@@ -8,9 +8,10 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             "The database, as postgresql://user@host:port/name or libpq keywords.",
             discussion: """
-                Else BROCOT_DATABASE_URL, else DATABASE_URL, else database_url in the file of settings, else libpq's own \
-                (PGHOST, PGDATABASE, service file, …), which also fill what the URL leaves out. Others can read a password \
-                given here from the process list: better put it into a variable, PGPASSWORD or ~/.pgpass.
+                Without it: BROCOT_DATABASE_URL, else DATABASE_URL, else database_url in the settings file, else libpq's own \
+                settings (PGHOST, PGDATABASE, service file, …). libpq's settings also add the values that a URL leaves out. \
+                Other users of this machine can read a password given here in the process list. Put it into one of these \
+                variables, PGPASSWORD or ~/.pgpass instead.
                 """,
             valueName: "url"))
     var databaseURL: String?

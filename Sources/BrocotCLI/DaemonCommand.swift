@@ -26,7 +26,7 @@ struct DaemonCommand: AsyncParsableCommand {
     @Flag(help: "End as soon as no request is pending.")
     var drain = false
 
-    @Option(help: "How many connections apply requests. (default: 2)")
+    @Option(help: "How many connections apply requests. (default: \(DaemonConfiguration.defaultWorkers))")
     var workers: Int?
 
     @Option(help: ArgumentHelp("How long to try to connect at the start. (default: 60)", valueName: "seconds"))
@@ -35,38 +35,40 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            How long the server lets a transaction idle. A statement has twice as long, a lock a sixth of it. \
-            (default: 60)
+            The time after which the server ends an idle transaction. A statement may take twice as long. A worker waits for \
+            a lock for a sixth of this time, but at most 0.25 s. (default: 60)
             """, valueName: "seconds"))
     var idleTimeout: Int?
 
     @Option(
         help: ArgumentHelp(
             """
-            How long an idle daemon waits at the most between two looks into the queue, where notifications arrive; 0: it \
-            looks only when it is notified, so that a serverless database can sleep. (default: 1.5)
+            The longest time between two readings of the queue by an idle daemon, if notifications arrive. With 0, it reads \
+            the queue only when it is notified, so that a serverless database can sleep. (default: 1.5)
             """, valueName: "seconds"))
     var pollInterval: Int?
 
     @Option(
         help: ArgumentHelp(
             """
-            How long a worker waits at the most before the next batch while many requests keep arriving, so that it decides \
-            more of them at once; 0: it never waits. The first request after a quiet time never waits. (default: 0)
+            The longest time that a worker waits before its next batch while many requests keep arriving, so that the batch \
+            contains more of them. With 0, it never waits. The first request after a quiet time never waits. (default: 0)
             """, valueName: "milliseconds"))
     var maxDelay: Int?
 
     @Option(
         help: ArgumentHelp(
             """
-            What to do with a request that the database refuses: skip it, or hold its list. May be repeated, also for one \
-            table, which is stronger than what brocot.ordered_tables says of it: --on-poison hold --on-poison \
-            public.cards=skip. (default: skip)
+            What to do with a request that the database refuses: skip the request, or hold its list. Repeat the option for \
+            single tables: --on-poison hold --on-poison public.cards=skip. The option for a table takes precedence over \
+            the table's row in brocot.ordered_tables. (default: skip)
             """, valueName: "[table=]skip|hold"))
     var onPoison: [String] = []
 
     @Option(
-        help: ArgumentHelp("How long decided requests stay in the log; 0: for ever. (default: 7)", valueName: "days"))
+        help: ArgumentHelp(
+            "How long decided requests stay in the log; 0: for ever. (default: \(DaemonConfiguration.defaultLogRetentionDays))",
+            valueName: "days"))
     var logRetention: Int?
 
     @Option(
@@ -97,7 +99,7 @@ struct DaemonCommand: AsyncParsableCommand {
         do {
             try await run(settings, logger)
         } catch {
-            // Who reads JSON reads why the daemon ended, too.
+            // The reason is part of a JSON log too.
             guard settings.log.format.value == .json, let status = ExitStatus(of: error) else { throw error }
             logger.critical("\(error)")
             throw LoggedFailure(status: status)
@@ -106,12 +108,12 @@ struct DaemonCommand: AsyncParsableCommand {
 
     private func run(_ settings: DaemonSettings, _ logger: Logger) async throws {
         for name in DaemonSettings.unknownVariables(in: ProcessInfo.processInfo.environment) {
-            logger.warning("an environment variable is no setting, and changes nothing", metadata: ["name": "\(name)"])
+            logger.warning("an environment variable is not a setting, and has no effect", metadata: ["name": "\(name)"])
         }
         let parameters = try settings.connection.parameters(logger: logger)
         let signals = DaemonSignals.prepare()
         let probes = try await DaemonProbes.start(
-            http: settings.http.value, stallAfter: .seconds(settings.stallAfter.value), logger: logger)
+            http: settings.http.value, stallAfter: settings.stallAfter.value, logger: logger)
         var configuration = settings.configuration(parameters)
         configuration.drains = drain
         if drain { configuration.queue.maxDelay = .zero }
@@ -123,7 +125,7 @@ struct DaemonCommand: AsyncParsableCommand {
             try await $0.requireSchemaStill()
             try await $0.requireAllRows()
         }
-        let connectWait = Duration.seconds(settings.connectWait.value)
+        let connectWait = settings.connectWait.value
         let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
         let daemon = StartingDaemon(daemon: Daemon(configuration, health: probes.health, logger: logger)) {
             try await Self.waitForSchema(parameters, naming: poisonTables, atMost: connectWait, logger: logger)
@@ -160,7 +162,7 @@ struct DaemonCommand: AsyncParsableCommand {
             ]))
     }
 
-    /// Waits for a server that can be written to, with a schema that this program knows. It may go away meanwhile.
+    /// Waits for a server that can be written to, with a schema that this program knows. The server may go away in the meantime.
     private static func waitForSchema(
         _ parameters: ConnectionParameters, naming tables: [String], atMost limit: Duration, logger: Logger
     ) async throws {
@@ -173,7 +175,7 @@ struct DaemonCommand: AsyncParsableCommand {
             } catch {
                 guard Connection.serverError(in: error)?.isConnectionLost == true, .now < deadline else { throw error }
                 logger.info("the server went away; trying again", metadata: ["error": "\(error)"])
-                // It may accept connections and end each at once.
+                // The server may accept connections and end each of them at once.
                 try await Task.sleep(for: .milliseconds(500))
             }
         }
@@ -182,7 +184,7 @@ struct DaemonCommand: AsyncParsableCommand {
     private static func checkSchema(on first: Connection, naming tables: [String], logger: Logger) async throws {
         try await first.requireWritable()
         try await first.advisingGrant(.daemon) { try await first.requireSchema() }
-        // A warning is not worth a failure, should the server go away right now.
+        // If the server goes away now, only this warning is lost.
         for table in (try? await first.unregistered(tables)) ?? [] {
             logger.warning("--on-poison names a table that is not registered", metadata: ["table": "\(table)"])
         }

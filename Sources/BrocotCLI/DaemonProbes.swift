@@ -37,8 +37,8 @@ struct DaemonProbes {
         return DaemonProbes(health: health, stallAfter: stallAfter, server: server)
     }
 
-    /// The daemon and the services around it, in the order of their start. They stop in the opposite order: systemd is told first,
-    /// and HTTP is answered to the end.
+    /// The daemon and the services around it, in the order of their start. They stop in the opposite order: systemd is
+    /// notified first, and HTTP is answered to the end.
     func services(around daemon: any Service) -> [any Service] {
         let notifier = SystemdNotifier(
             environment: ProcessInfo.processInfo.environment,

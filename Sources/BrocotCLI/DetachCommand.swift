@@ -6,18 +6,18 @@ import Ordering
 struct DetachCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "detach",
-        abstract: "Leave a table as it was before brocot attach.",
+        abstract: "Undo brocot attach for a table.",
         discussion: """
             EXAMPLES:
               brocot detach public.tasks
               brocot detach public.tasks --rank assignee_rank --drop-columns
               brocot detach public.tasks --dry-run
 
-            Drops the triggers, the constraint and the index. The rank columns stay, with the ranks, unless told \
-            otherwise: attached again, the table has the order that it had. Pending requests are rejected by the daemon as \
+            Drops the triggers, the constraint and the index. The rank columns and their ranks stay, unless you give \
+            --drop-columns. If you attach the table again, it has its former order. The daemon rejects pending requests as \
             unknown_ordered_table.
 
-            Exit status: 0 detached · 1 failed · 2 it is not attached · 5 others kept it locked
+            Exit status: 0 detached · 1 failed · 2 the table is not attached · 5 other sessions kept it locked
             """)
 
     @OptionGroup var order: OrderOptions

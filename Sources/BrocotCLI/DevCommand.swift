@@ -14,25 +14,25 @@ struct DevCommand: AsyncParsableCommand {
               brocot dev
               brocot dev --directory /tmp/trial --port 5555
 
-            The next start goes on with the same data. Delete the folder to begin anew.
+            The next start continues with the same data. Delete the folder to start again from nothing.
             """)
 
     @Option(help: "The folder for the server's data.")
     var directory = ".brocot"
 
-    @Option(help: "The TCP port on 127.0.0.1. (default: that of last time, else any)")
+    @Option(help: "The TCP port on 127.0.0.1. (default: the previous port, else any free port)")
     var port: UInt16?
 
     @Option(help: "How many connections apply requests.")
-    var workers = 2
+    var workers = DaemonConfiguration.defaultWorkers
 
     @OptionGroup var settings: SettingsOptions
 
     func validate() throws {
         guard DaemonSettings.workerCounts.contains(workers) else {
-            throw ValidationError("--workers is from 1 to \(DaemonSettings.workerCounts.upperBound).")
+            throw ValidationError("--workers must be from 1 to \(DaemonSettings.workerCounts.upperBound).")
         }
-        guard port != 0 else { throw ValidationError("--port is from 1 to 65535.") }
+        guard port != 0 else { throw ValidationError("--port must be from 1 to 65535.") }
     }
 
     func run() async throws {
@@ -44,7 +44,7 @@ struct DevCommand: AsyncParsableCommand {
         var configuration = DaemonConfiguration(connection: database.parameters)
         configuration.version = BrocotCommand.version
         configuration.workers = workers
-        // Whoever tries something wants to see why nothing happens.
+        // A person who tries Brocot wants to see why a request changes nothing.
         configuration.rejectionLevel = .warning
         try await ServiceRunner.run(
             [
@@ -53,7 +53,7 @@ struct DevCommand: AsyncParsableCommand {
             ], logger: logger)
     }
 
-    /// Printed by a service: from then on signals are listened to.
+    /// A service prints the text, because signals are handled from then on.
     private struct Introduction: Service {
         let text: String
 
@@ -80,7 +80,7 @@ struct DevCommand: AsyncParsableCommand {
           SELECT brocot.move_items('groceries', '{milk,eggs,bread}', last => true);
           SELECT brocot.move('groceries', 'bread', before => 'eggs');
 
-        And see what became of it:
+        Then read the result:
 
           SELECT item, rank_num, rank_den, rank FROM brocot.items WHERE list = 'groceries' ORDER BY rank;
 
@@ -95,7 +95,7 @@ struct DevCommand: AsyncParsableCommand {
         """
     }
 
-    /// What to type to run this program, from whatever folder: it need not be on PATH.
+    /// The command that runs this program from any folder, even if it is not on PATH.
     private static var program: String {
         let name = CommandLine.arguments[0]
         guard name.contains("/") else { return name }

@@ -19,12 +19,12 @@ struct DoctorCommand: AsyncParsableCommand {
             6 no connection, or only a standby · 7 something else needs repair · 8 the database is newer
             """)
 
-    @Option(help: "Whose rights to check: daemon, requester or reader.")
+    @Option(help: "The kind of role whose rights are checked: daemon, requester, mover or reader.")
     var role = AccessRole.daemon
 
     @Option(
         help: ArgumentHelp(
-            "The age from which transactions are reported that keep vacuum from removing dead rows.",
+            "Report transactions of this age or older, if they keep vacuum from removing dead rows.",
             valueName: "seconds"))
     var oldTransaction = 900
 
@@ -39,13 +39,15 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (parameters, logger) = try connection.resolve()
-        let doctor = Doctor(parameters: parameters, role: role, oldTransaction: oldTransaction, logger: logger)
+        let doctor = Doctor(
+            parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logger: logger)
         let findings = await doctor.examine()
         try json ? Stream.output.print(encoded(findings)) : Stream.output.tell(text(of: findings))
-        let faults = findings.compactMap(\.fault)
-        guard let first = faults.first else { return }
+        let failures = findings.compactMap(\.failureKind)
+        guard let first = failures.first else { return }
         throw CommandFailure(
-            ExitStatus(of: first), "\(faults.count == 1 ? "1 check fails" : "\(faults.count) checks fail"), see above.")
+            ExitStatus(of: first),
+            "\(failures.count == 1 ? "1 check fails" : "\(failures.count) checks fail"), see above.")
     }
 
     private func text(of findings: [CheckResult]) -> String {
@@ -61,9 +63,9 @@ struct DoctorCommand: AsyncParsableCommand {
 }
 
 extension ExitStatus {
-    fileprivate init(of fault: CheckResult.Fault) {
+    fileprivate init(of kind: CheckResult.FailureKind) {
         self =
-            switch fault {
+            switch kind {
             case .cannotConnect: .cannotConnect
             case .schemaMissing: .migrationsPending
             case .schemaChanged: .drift

@@ -15,7 +15,7 @@ enum ExitStatus: Int32, Sendable {
     case usage = 2
     /// The schema is missing, or migrations are pending.
     case migrationsPending = 3
-    /// Objects of the migrations were changed by somebody else.
+    /// Objects that the migrations created were changed by hand.
     case drift = 4
     /// A lock was not available in time.
     case lockTimeout = 5

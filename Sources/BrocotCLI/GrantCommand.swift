@@ -12,15 +12,15 @@ struct GrantCommand: AsyncParsableCommand {
               brocot grant reader reports analytics
               brocot grant daemon brocot_daemon --dry-run
 
-            requester  asks for moves and sees what becomes of them. It may reorder every registered table, and see \
-            every request: where that is too much, let your application's server ask.
-            mover      moves at once, in its own transactions, and so may write the ranks of every registered table.
+            requester  requests moves and sees their outcomes. It may reorder every registered table, and see every \
+            request. If that is too much, let only your application's server request moves.
+            mover      moves at once, in its own transactions. So it may write the ranks of every registered table.
             reader     reads ranks.
             daemon     runs brocot daemon.
 
-            Run it as the owner of schema brocot. Ordered tables of your own count too: each of them may read their \
-            list, key and rank columns, daemon and mover may also update list and rank. So repeat it after a table was \
-            attached, as a role that may grant these. What a role had before stays.
+            Run it as the owner of schema brocot. It also grants rights on your own ordered tables: all kinds of roles may \
+            read the list, key and rank columns; daemon and mover may also update list and rank. So run it again after you \
+            attached a table, as a role that may grant these rights. A role keeps the rights that it had before.
             """)
 
     @Argument(help: "The kind of the roles: requester, mover, reader or daemon.")

@@ -18,16 +18,16 @@ struct ImportCommand: AsyncParsableCommand {
               psql -AtXc 'SELECT id FROM notes ORDER BY created_at' | brocot import notes
               brocot import 7 --table public.playlist_songs < songs.txt
 
-            Each line of standard input is the key of one item. The list may be empty, or have items already. All is one \
-            transaction: if a line is refused, or the command is interrupted, nothing is imported. Meanwhile moves in this \
-            list wait, and reading goes on. The log has no rows of imported items.
+            Each line of standard input is the key of one item. The list may already have items. The import is one \
+            transaction: if a line is refused, or the command is interrupted, nothing is imported. In the meantime moves in \
+            this list wait, but readers don't. The log has no rows of imported items.
 
-            Refused are empty lines, keys of more than 1,024 bytes, keys that are not UTF-8, and items that are in the list \
-            already or in an earlier line. A table of yours must be attached with --owns-rows: into other tables, copy the \
-            rows yourself, and the daemon places them.
+            These lines are refused: empty lines, keys of more than 1,024 bytes, keys that are not UTF-8, and items that are \
+            already in the list or in an earlier line. Your own table must be attached with --owns-rows. Into other tables, \
+            copy the rows yourself; the daemon places them.
 
-            Exit status: 0 imported · 1 refused or failed, nothing was imported · 2 no such table or list · 5 others kept \
-            the list locked
+            Exit status: 0 imported · 1 refused or failed, nothing was imported · 2 no such table or list · 5 other sessions \
+            kept the list locked
             """)
 
     @Argument(help: "The list.")

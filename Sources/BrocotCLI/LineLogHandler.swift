@@ -75,8 +75,7 @@ struct LineLogHandler: LogHandler {
     }
 }
 
-/// A value of a log line's metadata in JSON. Numbers and Booleans stay such values. Texts stay texts, also a list with the key
-/// `42`.
+/// A value of a log line's metadata in JSON. Numbers and Booleans stay numbers and Booleans. Text stays text, such as the list `42`.
 private struct JSONMetadata: Encodable {
     let value: Logger.Metadata.Value
 

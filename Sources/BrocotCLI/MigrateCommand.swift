@@ -14,8 +14,8 @@ struct MigrateCommand: AsyncParsableCommand {
               brocot migrate status --json
               brocot migrate plan --sql > brocot.sql      for your own migration tool
 
-            Each migration runs in one transaction. Any number of these commands may run at once, also through a \
-            pooler: an advisory lock, which is only tried, lets one pass at a time.
+            Each migration runs in one transaction. Any number of these commands may run at once, also through a pooler: an \
+            advisory lock makes them run one after the other.
             """,
         subcommands: [
             MigrateUpCommand.self, MigrateStatusCommand.self, MigratePlanCommand.self, MigrateVerifyCommand.self,
@@ -55,9 +55,9 @@ struct MigrateUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up", abstract: "Apply the pending migrations.",
         discussion: """
-            A migration that fails leaves nothing behind; those before it stay.
-            Exit status 7: schema brocot has objects of a role that was not granted to this one, or something is in it \
-            before the first migration. Their owner could run any statement with your rights.
+            A migration that fails changes nothing. Earlier migrations stay applied.
+            Exit status 7: schema brocot has objects of a role that was not granted to this one, or it was not empty before \
+            the first migration. The owner of such an object could run any statement with your rights.
             """)
 
     @OptionGroup var migrations: MigrationOptions
@@ -92,10 +92,10 @@ struct MigrateStatusCommand: AsyncParsableCommand {
 
 struct MigratePlanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan", abstract: "Show what up would do.",
+        commandName: "plan", abstract: "Show what brocot migrate up would do.",
         discussion: """
-            The SQL is a script for psql -v ON_ERROR_STOP=1, or for a migration tool of your own: run it as it is, and \
-            the database counts as migrated. Exit status: 0 also where migrations are pending.
+            The SQL is a script for psql -v ON_ERROR_STOP=1, or for your own migration tool. Run it unchanged: it also \
+            records the migrations as applied. Exit status: 0, even if migrations are pending.
             """)
 
     @Flag(help: "Print the SQL itself.")
@@ -129,10 +129,10 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check that the schema is the one that the migrations create.",
         discussion: """
-            Compares tables, columns, constraints, indexes, triggers and functions with those that the migrations make, \
-            which happens in a transaction that is rolled back. What you added is no fault; triggers, rules and policies \
-            are listed with the role whose code they run.
-            Exit status: 0 all is there · 3 migrations are pending · 4 something is missing or was changed · 7 the schema \
+            Compares tables, columns, constraints, indexes, triggers and functions with those that the migrations create. For \
+            this, it runs the migrations in a transaction that is rolled back. Objects that you added are not faults; added \
+            triggers, rules and policies are listed with the role whose code they run.
+            Exit status: 0 nothing differs · 3 migrations are pending · 4 something is missing or was changed · 7 the schema \
             has objects of a role that was not granted to this one
             """)
 

@@ -12,8 +12,8 @@ struct PauseCommand: AsyncParsableCommand {
               brocot pause public.cards             every list of a table
               brocot pause items groceries          one list
 
-            Requests are still accepted, and wait. All daemons obey, also those that are started later. A daemon finishes the \
-            transaction in which it applies requests at the moment. brocot.move_now is not stopped: it does not use the queue. \
+            Requests are still accepted, and wait. The pause applies to all daemons, also to those that are started later. A daemon \
+            finishes its running transaction first. brocot.move_now is not stopped: it does not use the queue. \
             brocot status shows what is paused.
             """)
 
@@ -29,15 +29,15 @@ struct PauseCommand: AsyncParsableCommand {
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Apply requests again that brocot pause stopped.",
+        abstract: "Apply the requests of a list, a table or everything again, after brocot pause.",
         discussion: """
             EXAMPLES:
               brocot resume                         everything that is paused
               brocot resume public.cards            a table, and each paused list of it
               brocot resume items groceries         one list
 
-            A list of a paused table goes on only when its table does. Lists that are held because the database refused a \
-            request stay held: see brocot release.
+            A list of a paused table continues only after the table is resumed. Lists that are held because the database \
+            refused a request stay held: see brocot release.
             """)
 
     @OptionGroup var scope: PauseScope

@@ -8,7 +8,7 @@ struct RankedItem: Encodable {
     let item: String
     let rankNumerator: Int64
     let rankDenominator: Int64
-    /// The sort key, exact to 38 decimals: text, since a double would lose the place.
+    /// The sort key with up to 38 decimals. It is text, because a double is not exact enough.
     let rank: String
 
     private enum CodingKeys: String, CodingKey {
@@ -20,10 +20,10 @@ struct RankedItem: Encodable {
     /// The rank to some ten decimals, for people.
     private var abbreviatedRank: String { rank.count <= 13 ? rank : "\(rank.prefix(12))…" }
 
-    /// The first items of a list, in order. None where there is no such list.
+    /// The first items of a list, in order. A list that doesn't exist has no items.
     ///
-    /// - Throws: ``CommandFailure`` `.migrationsPending` where Brocot's schema is missing, `.usage` where no such table is
-    ///   registered or its lists can't have such a key; else `OrderingError`.
+    /// - Throws: ``CommandFailure`` `.migrationsPending` if Brocot's schema is missing, `.usage` if the table is not registered or can't
+    ///   have a list with this key; otherwise `OrderingError`.
     static func read(_ list: ListIdentifier, limit: Int, on connection: Connection) async throws -> [RankedItem] {
         do {
             let items = try await connection.run { connection throws in
@@ -45,7 +45,7 @@ struct RankedItem: Encodable {
         }
     }
 
-    /// With `note` beside each of the `noted` items.
+    /// The items as columns of text. The last column contains `note` for each of the `noted` items.
     static func columns(_ items: [RankedItem], noted: Set<String> = [], note: String = "") -> ColumnText {
         ColumnText(
             header: ["position", "item", "rank", "", ""], alignments: [.right, .left, .right, .left, .left],

@@ -13,9 +13,10 @@ struct ReleaseCommand: AsyncParsableCommand {
               brocot release 42 --table public.cards --reject
               brocot release --all
 
-            A list is held where the database refused a request and --on-poison, or its table, says hold. brocot status \
-            tells which, and why. Released, the request is tried again, and held again where it is refused again. With \
-            --reject it is rejected instead, and its list goes on with the next one.
+            A list is held if the database refused its request, and --on-poison or the setting of its table is hold. brocot \
+            status shows the held lists and the reasons. After the release, the daemon tries the request again; if the \
+            database refuses it again, the list is held again. With --reject, the request is rejected, and the list \
+            continues with its next request.
 
             Exit status: 0 released · 1 a list is not held; the others are released
             """)
@@ -30,7 +31,7 @@ struct ReleaseCommand: AsyncParsableCommand {
     @Flag(help: "Release every held list.")
     var all = false
 
-    @Flag(help: "Reject the request that each list is held for.")
+    @Flag(help: "Reject the request because of which a list is held.")
     var reject = false
 
     @OptionGroup var connection: ConnectionOptions

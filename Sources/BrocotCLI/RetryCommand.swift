@@ -5,7 +5,7 @@ import LibPQ
 struct RetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Ask once more for what rejected requests asked for.",
+        abstract: "Request again what rejected requests requested.",
         discussion: """
             EXAMPLES:
               brocot retry 1042
@@ -27,7 +27,7 @@ struct RetryCommand: AsyncParsableCommand {
         let ids = try await database.advisingGrant(.requester) {
             try await database.requireSchema()
             return try await database.run { [requests] connection throws(PostgresError) in
-                // All or none, so that a second try asks for nothing twice.
+                // One transaction, so that a second try repeats no request that succeeded.
                 try connection.transaction { connection throws(PostgresError) in
                     var ids: [Int] = []
                     for request in requests { ids.append(try RejectedRequests.retry(request, on: connection)) }

@@ -8,8 +8,8 @@ struct SettingsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            A JSON file of settings, such as {"log_level": "debug"}; else BROCOT_CONFIG names it. Stronger are the \
-            environment (BROCOT_LOG_LEVEL) and options.
+            A JSON file of settings, such as {"log_level": "debug"}. Without this option, BROCOT_CONFIG names the file. The \
+            environment (BROCOT_LOG_LEVEL) and options take precedence over the file.
             """, valueName: "file"))
     var config: String?
 

@@ -5,16 +5,16 @@ import Administration
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show pending requests, and which were applied, rejected or held.",
+        abstract: "Show the pending requests, and how many were applied, rejected or held.",
         discussion: """
             EXAMPLES:
               brocot status
               brocot status --json | jq .pending
 
-            Cheap with any number of pending requests: beyond 10,000 their number is the server's estimate (~), beyond \
-            1,000 requests in a list, 1,000 lists or 200,000 applied requests it is a minimum (≥). The same stands in the \
-            views brocot.queue_status, pending_lists, pending_tables, throughput and rejections, and in the table \
-            brocot.held_lists.
+            The command is cheap with any number of pending requests. Beyond 10,000 pending requests, the number is the \
+            server's estimate (~). Beyond 1,000 requests in a list, 1,000 lists or 200,000 applied requests, it is a minimum \
+            (≥). The views brocot.queue_status, pending_lists, pending_tables, throughput and rejections, and the table \
+            brocot.held_lists, contain the same data.
             """)
 
     @Option(help: "How many lists to print, the longest waiting first. JSON has up to 1,000.")

@@ -1,6 +1,6 @@
 import Administration
 
-/// What `brocot status` prints for people.
+/// The text of `brocot status` for people.
 struct StatusText {
     private let status: QueueStatus
     private let limit: Int
@@ -86,7 +86,7 @@ struct StatusText {
             rows: status.paused.prefix(max(limit, 1)).map { pause in
                 [Self.quoted(pause.table), pause.list.map(Self.quoted) ?? "(all lists)", pause.pausedAt]
             })
-        return table.lines + ["To go on: brocot resume [TABLE [LIST]]"]
+        return table.lines + ["To continue: brocot resume [TABLE [LIST]]"]
     }
 
     /// A name that is empty or contains unprintable characters is in quotation marks.

@@ -15,7 +15,7 @@ enum Stream: Int32 {
     private static let outputFailure = Atomic<Int32>(0)
 
     /// Writes this text and a line feed unchanged and unbuffered. So lines of several threads don't mix, and a reader of a pipe gets
-    /// each line at once. The text must be for programs, or have been made printable.
+    /// each line at once. The text must be for programs, or already be printable.
     ///
     /// If a text can't be written to standard output, the command fails at its end: see ``checkOutput()``.
     func print(_ text: String) {

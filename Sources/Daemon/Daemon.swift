@@ -3,7 +3,7 @@ import Logging
 import MoveQueue
 import ServiceLifecycle
 
-/// Applies move requests until it is told to stop. Failures of the server don't end it.
+/// Applies move requests until it is stopped. Failures of the server don't end it.
 package struct Daemon: Service {
     private let configuration: DaemonConfiguration
     private let logger: Logger

@@ -9,7 +9,8 @@ package struct DaemonConfiguration: Sendable {
     /// The program's version, which `brocot status` shows: see ``listenerName``.
     package var version = "unknown"
     /// The number of connections that apply requests, 1 or more.
-    package var workers = 2
+    package var workers = defaultWorkers
+    package static let defaultWorkers = 2
     /// Whether to end when nothing is pending.
     package var drains = false
     package var queue = QueueConfiguration() {
@@ -18,13 +19,14 @@ package struct DaemonConfiguration: Sendable {
     /// The level at which rejected requests are logged.
     package var rejectionLevel = Logger.Level.debug
     /// How long decided requests stay in the log; nil means for ever.
-    package var logRetention: Duration? = .seconds(7 * 86_400)
+    package var logRetention: Duration? = .seconds(defaultLogRetentionDays * 86_400)
+    package static let defaultLogRetentionDays = 7
 
-    /// How long an idle daemon waits at the most between two looks into the queue, where notifications are proven to arrive; nil:
-    /// until it is notified. Else it is ``SleepSchedule/usualPoll``, or less.
+    /// The longest time between two looks of an idle daemon into the queue, if notifications are proven to arrive; nil means until
+    /// it is notified. Without that proof, the time is at most ``SleepSchedule/usualPoll``.
     package var longestPoll: Duration? = SleepSchedule.usualPoll
 
-    /// Whether an idle daemon leaves the server alone for longer than usually.
+    /// Whether an idle daemon may leave the server without queries for longer than usual.
     var restsLong: Bool { longestPoll.map { $0 > SleepSchedule.usualPoll } ?? true }
 
     /// Returns the reason why a connected database can't be worked on, for example because it is a standby; nil if it can.

@@ -35,7 +35,7 @@ package final class DaemonHealth: Sendable {
             }
         }
 
-        /// The loop has done its work, or was told to stop.
+        /// The loop has ended, because its work is done or the daemon stops.
         func ends() {
             health.change(index) { loop in
                 loop.activity = .waiting
@@ -83,7 +83,7 @@ package final class DaemonHealth: Sendable {
         loops.withLock { loops in
             loops.compactMap { loop in
                 guard case .turning(let since) = loop.activity, now - since > limit else { return nil }
-                return "\(loop.name) has not turned for \((now - since).components.seconds) s"
+                return "\(loop.name) has made no progress for \((now - since).components.seconds) s"
             }
         }
     }

@@ -79,7 +79,8 @@ extension DaemonMetrics {
         "brocot_failed_batches_total":
             "Transactions that were rolled back and decided nothing, for example because of a full disk.",
         "brocot_lists_held_total": "Lists that were held for a person, because the database refused a request.",
-        "brocot_connections_lost_total": "Connections that broke or could not be opened, by their user.",
+        "brocot_connections_lost_total":
+            "Connections that broke or could not be opened, of workers and of the listener.",
         "brocot_asleep": "1 while all workers wait for requests, else 0.",
         "brocot_pending_requests": "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 s.",
         "brocot_oldest_request_age_seconds":

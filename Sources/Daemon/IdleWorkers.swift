@@ -34,7 +34,8 @@ final class IdleWorkers: Sendable {
     /// Whether every worker of the daemon waits.
     var areAllWaiting: Bool { state.withLock { $0.waiting.count == workers } }
 
-    /// A worker decided requests. If it doesn't wait for more, there may be more than it could take: wakes another one.
+    /// Records that a worker decided requests. There may be more requests than it could take, so another worker is woken, unless this
+    /// worker waits for more requests.
     func noteDecision(wakesAnother: Bool = true) {
         state.withLock { state in
             state.hasDecided = true
@@ -43,7 +44,8 @@ final class IdleWorkers: Sendable {
         if wakesAnother { wakeOne() }
     }
 
-    /// Whether this worker shall wait for more requests to arrive. One worker does so, because several would share the requests.
+    /// Whether this worker shall wait for more requests to arrive. Only one worker does so, because several workers would share the
+    /// requests.
     func gathers(_ worker: Int) -> Bool {
         state.withLock { state in
             state.gatherer = state.gatherer ?? worker
@@ -63,7 +65,7 @@ final class IdleWorkers: Sendable {
         }
     }
 
-    /// Waits as long as another worker decides requests, or until one is wanted again.
+    /// Waits while another worker decides requests, or until this worker is woken.
     func standBy() async {
         while true {
             let due = state.withLock { $0.lastDecision } + Self.longestSilence
@@ -71,7 +73,7 @@ final class IdleWorkers: Sendable {
         }
     }
 
-    /// Whether a worker has decided requests since this was asked last.
+    /// Whether a worker has decided requests since the last call.
     func haveDecided() -> Bool {
         state.withLock { state in
             defer { state.hasDecided = false }

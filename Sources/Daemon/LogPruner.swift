@@ -18,7 +18,7 @@ struct LogPruner: Sendable {
     /// The pause between two steps, so that pruning never uses the server's whole capacity.
     private static let pause = Duration.milliseconds(20)
 
-    /// A sweep rests after so many steps that found nothing, that is after 20,000 rows of the log.
+    /// After so many steps without a deletion, that is after 20,000 rows of the log, a sweep pauses until the next run.
     private static let vainSteps = 10
 
     /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins where the last one found only
@@ -40,7 +40,7 @@ struct LogPruner: Sendable {
         while !isStopping.isSet, !Task.isCancelled {
             var interval = Self.interval
             let decided = statistics.totals.batches
-            // A server that may sleep is not woken for rows that nobody waits for.
+            // A serverless database may sleep. It is not woken only to delete old rows.
             if configuration.restsLong, decided == batches {
                 await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.interval) }
                 continue

@@ -10,7 +10,7 @@ import MoveQueue
 
 /// Notices new requests while the workers wait, and wakes the workers.
 ///
-/// INSERTs notify only while the flag is set that a daemon sleeps, because a notification needs a lock on the whole cluster. A
+/// INSERTs notify only while the sleep flag is set, because a notification needs a lock on the whole cluster. A
 /// notification is only a hint: a transaction that inserted before the flag was set, and commits afterwards, notifies nobody. So
 /// the listener also polls the queue, soon after it set the flag and then less and less often, down to once in 1.5 s, or as
 /// rarely as the operator wants if notifications are proven to arrive. All daemons share the flag. If a poll shows that another
@@ -24,7 +24,7 @@ final class NotificationListener: Sendable {
     private let listenerParameters: ConnectionParameters
     private let queue: QueueConfiguration
     private let longestPoll: Duration?
-    /// Whether the operator wants it to look into the queue less often than usually.
+    /// Whether the operator wants fewer looks into the queue than usual.
     private let restsLong: Bool
     private let fitness: DaemonConfiguration.Fitness
     private let lastingFitness: DaemonConfiguration.Fitness?
@@ -66,7 +66,7 @@ final class NotificationListener: Sendable {
                 health.isConnected(unfitness: unfitness)
                 let delivery = try await checkDelivery(on: connection)
                 var state = ListenerState(
-                    isTold: delivery != .refuted, unfitness: unfitness,
+                    receivesNotifications: delivery != .refuted, unfitness: unfitness,
                     schedule: SleepSchedule(longestPoll: delivery == .proven ? longestPoll : usualPoll(longestPoll)),
                     reading: QueueReading(queue), sampling: QueueSampler(metrics: metrics))
                 try await look(on: connection, until: isStopping, &state, &backoff, &failures)
@@ -106,7 +106,7 @@ final class NotificationListener: Sendable {
 
     /// The state of the listener for one connection.
     private struct ListenerState {
-        let isTold: Bool
+        let receivesNotifications: Bool
         var unfitness: String?
         var schedule: SleepSchedule
         var refusals = RefusalBackoff()
@@ -135,7 +135,7 @@ final class NotificationListener: Sendable {
                 health.isFit(state.unfitness ?? "\(error)")
                 failures.refusals.note(
                     """
-                    the server does not tell of new requests; they are looked for every 1.5 s all the same. \
+                    the server does not tell of new requests; the workers look for them every 1.5 s instead. \
                     See brocot doctor
                     """, error)
                 idleWorkers.wakeOne()
@@ -163,7 +163,7 @@ final class NotificationListener: Sendable {
         metrics.sleeps(areAllWaiting)
         switch state.schedule.next(areAllWaiting: areAllWaiting, at: .now) {
         case .fallAsleep:
-            if state.isTold { try await SleepFlag.set(true, on: connection) }
+            if state.receivesNotifications { try await SleepFlag.set(true, on: connection) }
             let look = try await state.reading.look(on: connection)
             state.schedule.noteLook(isQuiet: look.isQuiet)
             if look.isPending { idleWorkers.wakeOne() }
@@ -174,7 +174,7 @@ final class NotificationListener: Sendable {
             let look = try await state.reading.look(on: connection)
             state.schedule.noteLook(isQuiet: look.isQuiet)
             if look.isPending { idleWorkers.wakeOne() }
-            if state.isTold, !look.enqueuersNotify { state.schedule.isContradicted() }
+            if state.receivesNotifications, !look.enqueuersNotify { state.schedule.isContradicted() }
             return true
         case .wait(let duration):
             if try await wait(duration, on: connection) { state.schedule.noteNotification(at: .now) }
@@ -184,12 +184,12 @@ final class NotificationListener: Sendable {
         return false
     }
 
-    /// A rest goes on after it, without a word to the server.
+    /// The longest single wait of a rest. After it, the rest goes on without a query.
     private static let longestRest = Duration.seconds(86_400)
 
-    /// Waits so long for notifications, and wakes a worker if any came.
+    /// Waits at most so long for notifications, and wakes a worker if any arrive.
     ///
-    /// - Returns: whether any came.
+    /// - Returns: Whether any arrived.
     @discardableResult
     private func wait(_ duration: Duration, on connection: Connection) async throws(PostgresError) -> Bool {
         if duration > SleepSchedule.usualPoll { health.waits() }
@@ -209,25 +209,25 @@ final class NotificationListener: Sendable {
     /// If none arrives, the listener stops listening: each INSERT would notify without need, and sessions of the pooler would
     /// keep listening.
     private func checkDelivery(on connection: Connection) async throws -> Delivery {
-        guard let isDelivered = try? await isTold(on: connection) else { return .unknown }
+        guard let isDelivered = try? await receivesNotification(on: connection) else { return .unknown }
         guard !isDelivered else { return .proven }
         try await SleepFlag.unlisten(on: connection)
         guard !isSilenceKnown.isSet else { return .refuted }
         isSilenceKnown.set()
         logger.warning(
             """
-            notifications don't arrive, as through a pooler in transaction mode; the queue is looked at every 1.5 s\
-            \(restsLong ? ", whatever --poll-interval says" : "")
+            notifications don't arrive, for example because of a pooler in transaction mode; the daemon reads the queue \
+            every 1.5 s\(restsLong ? " and ignores --poll-interval" : "")
             """)
         return .refuted
     }
 
-    /// Whether notifications arrive. It is unknown where the second connection failed.
+    /// Whether notifications arrive. It is unknown if the second connection failed.
     private enum Delivery {
         case proven, refuted, unknown
     }
 
-    private func isTold(on connection: Connection) async throws -> Bool {
+    private func receivesNotification(on connection: Connection) async throws -> Bool {
         let payload = UUID().uuidString
         let caller = try await Connection.connect(parameters, logger: logger)
         try await SleepFlag.notify(payload, on: caller)

@@ -16,7 +16,7 @@ struct SleepSchedule {
     /// to do.
     static let longestNap = Duration.milliseconds(100)
     static let firstPoll = Duration.milliseconds(5)
-    /// With what samples the gauges and prunes the log, an idle daemon sends less than one query a second.
+    /// Together with the queries for metrics and for pruning the log, an idle daemon sends less than one query a second.
     static let usualPoll = Duration.milliseconds(1_500)
     /// How often a working daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmation = Duration.seconds(300)

@@ -21,7 +21,7 @@ struct UnavailableLists {
         var reported: ContinuousClock.Instant?
     }
 
-    /// A list, who has its lock, and for how long at least.
+    /// A list, the holder of its lock, and how long at least it has had the lock.
     typealias Overdue = (list: ListIdentifier, holder: LockHolder, duration: Duration)
 
     private var entries: [ListIdentifier: Entry] = [:]

@@ -13,7 +13,7 @@ struct Worker: Sendable {
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
     let logger: Logger
-    /// Whether it takes all the time that statements of single lists need.
+    /// See ``QueueConfiguration/isPatient``.
     let isPatient: Bool
 
     /// Why a worker ended by itself.
@@ -21,9 +21,9 @@ struct Worker: Sendable {
         case drained, onlyHeldWork
     }
 
-    /// Runs until the worker ends by itself; nil if it was told to stop.
+    /// Runs until the worker ends by itself. Returns nil if the daemon stops.
     func run() async -> End? {
-        var tries = Tries(logger)
+        var failureState = FailureState(logger)
         var postponed = PostponedLists()
         defer { health.ends() }
         while mustGoOn {
@@ -31,7 +31,7 @@ struct Worker: Sendable {
                 health.turn()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 health.isConnected()
-                let end = try await work(on: connection, &tries, &postponed)
+                let end = try await work(on: connection, &failureState, &postponed)
                 await connection.close()
                 return end
             } catch {
@@ -39,22 +39,22 @@ struct Worker: Sendable {
                 health.lostConnection("\(error)")
                 metrics.workerLostConnection()
                 let lists = (error as? BatchFailure)?.lists ?? []
-                tries.lostConnections.note(
+                failureState.lostConnections.note(
                     "lost the connection; trying again", error, lists.count == 1 ? ["list": "\(lists[0])"] : [:])
                 // Lists that may have ended the session are left out now, so that the next batch need not wait.
-                try? await Task.sleep(for: lists.isEmpty ? tries.backoff.pause() : Self.pauseBesideSuspects)
+                try? await Task.sleep(for: lists.isEmpty ? failureState.backoff.pause() : Self.pauseBesideSuspects)
             }
         }
         return nil
     }
 
-    /// The pause before another connection where a list may have ended the last one.
+    /// The pause before a new connection if a list may have ended the last one.
     private static let pauseBesideSuspects = Duration.milliseconds(50)
 
     private var mustGoOn: Bool { !isStopping.isSet && !Task.isCancelled }
 
-    /// What the worker remembers of failures; it is kept when the connection is replaced.
-    private struct Tries {
+    /// The worker's state that concerns failures. It is kept when the connection is replaced.
+    private struct FailureState {
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
         var share = BatchShare.atStart
         var lostConnections: FailureLog
@@ -78,9 +78,9 @@ struct Worker: Sendable {
 
         /// A decided batch does not end an outage, because it may contain other lists than the failed batches. An outage ends if
         /// nothing is pending, or if no batch has failed for a while.
-        mutating func noteBatch(_ progress: WorkerRound.Progress) {
+        mutating func noteBatch(_ result: WorkerRound.TurnResult) {
             lostConnections.noteWork("connected again")
-            switch progress {
+            switch result {
             case .decided where .now - latestFailure < Worker.calm, .contended, .postponed, .gathering: break
             case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
             }
@@ -91,18 +91,18 @@ struct Worker: Sendable {
     /// takes longer only with very many lists.
     private static let calm = Duration.seconds(60)
 
-    /// What a worker remembers of the queue. Except for postponed lists, it is forgotten with the connection, because after a
-    /// COMMIT without an answer nothing is certain.
-    private struct Memory {
+    /// The worker's knowledge of the queue. Except for postponed lists, it is lost with the connection, because after a COMMIT
+    /// without an answer nothing is certain.
+    struct Memory {
         var worker: QueueWorker
         var unavailable = UnavailableLists()
     }
 
-    /// Works until it is told to stop, or drained.
+    /// Works until the daemon stops or, with `drains`, until nothing is pending.
     ///
     /// - Throws: The error because of which the connection must be replaced.
     private func work(
-        on connection: Connection, _ tries: inout Tries, _ postponed: inout PostponedLists
+        on connection: Connection, _ failureState: inout FailureState, _ postponed: inout PostponedLists
     ) async throws -> End? {
         defer { idleWorkers.gathersNoLonger(number) }
         var queue = try await configuration.queue.fitted(to: connection)
@@ -113,20 +113,20 @@ struct Worker: Sendable {
         while mustGoOn {
             do {
                 health.turn()
-                if beginsElsewhere { try await memory.worker.wander(on: connection) }
+                if beginsElsewhere { try await memory.worker.goToRandomList(on: connection) }
                 beginsElsewhere = false
-                memory.worker.take(tries.share)
+                memory.worker.take(failureState.share)
                 let start = ContinuousClock.now
-                let progress = try await memory.worker.runBatch(on: connection)
+                let result = try await memory.worker.runBatch(on: connection)
                 let duration = start.duration(to: .now)
                 health.isFit(nil)
-                note(progress.failures, &tries)
-                tries.noteBatch(progress)
-                if let end = try await react(to: progress, after: duration, &memory, &tries, on: connection) {
+                note(result.failures, &failureState)
+                failureState.noteBatch(result)
+                if let end = try await react(to: result, after: duration, &memory, &failureState, on: connection) {
                     return end
                 }
             } catch let failure as BatchFailure {
-                guard let pause = try await pause(after: failure, &tries, on: connection) else { continue }
+                guard let pause = try await pause(after: failure, &failureState, on: connection) else { continue }
                 try await Task.sleep(for: pause)
                 beginsElsewhere = true
             }
@@ -138,34 +138,35 @@ struct Worker: Sendable {
     ///
     /// - Throws: The failure, if a new connection may help.
     private func pause(
-        after failure: BatchFailure, _ tries: inout Tries, on connection: Connection
+        after failure: BatchFailure, _ failureState: inout FailureState, on connection: Connection
     ) async throws -> Duration? {
         let isOfLists = !failure.lists.isEmpty && !failure.error.mayPassWithSmallerBatch
         guard await !connection.isLost, isOfLists || !failure.error.saysStandby else {
-            tries.share.noteFailure()
+            failureState.share.noteFailure()
             throw failure
         }
         metrics.failedBatch()
-        tries.noteFailedBatch(failure)
+        failureState.noteFailedBatch(failure)
         guard !isOfLists else { return nil }
-        let wasSmallest = tries.share.isSmallest
-        tries.share.noteFailure()
+        let wasSmallest = failureState.share.isSmallest
+        failureState.share.noteFailure()
         health.isFit("\(failure)")
-        return wasSmallest ? tries.backoff.pause() : .milliseconds(Int.random(in: 5...50))
+        return wasSmallest ? failureState.backoff.pause() : .milliseconds(Int.random(in: 5...50))
     }
 
     /// Records lists that failed in a batch whose other lists were decided.
-    private func note(_ failures: [BatchFailure], _ tries: inout Tries) {
+    private func note(_ failures: [BatchFailure], _ failureState: inout FailureState) {
         if !failures.isEmpty { metrics.failedBatch() }
-        for failure in failures { tries.noteFailedBatch(failure) }
+        for failure in failures { failureState.noteFailedBatch(failure) }
     }
 
     private func react(
-        to progress: WorkerRound.Progress, after duration: Duration, _ memory: inout Memory, _ tries: inout Tries,
+        to result: WorkerRound.TurnResult, after duration: Duration, _ memory: inout Memory,
+        _ failureState: inout FailureState,
         on connection: Connection
     ) async throws -> End? {
-        if case .gathering = progress {} else { idleWorkers.gathersNoLonger(number) }
-        switch progress {
+        if case .gathering = result {} else { idleWorkers.gathersNoLonger(number) }
+        switch result {
         case .gathering(let pause):
             if idleWorkers.gathers(number) { try await Task.sleep(for: pause) }
         case .decided(let report):
@@ -173,13 +174,13 @@ struct Worker: Sendable {
             note(report)
             idleWorkers.noteDecision(
                 wakesAnother: !memory.worker.isGathering && !idleWorkers.anotherGathers(than: number))
-            tries.backoff.reset()
-            tries.share.noteSuccess()
+            failureState.backoff.reset()
+            failureState.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
         case .contended(let report):
             metrics.missedLocks()
-            // The batch was not too large at least.
-            tries.share.noteSuccess()
+            // At least the batch was not too large.
+            failureState.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
             try await Task.sleep(for: Self.shortestPause)
         case .postponed(let due):
@@ -187,7 +188,7 @@ struct Worker: Sendable {
             await idleWorkers.wait(until: due)
         case .idle where configuration.drains, .held where configuration.drains:
             if memory.worker.readFromBeginning() { return nil }
-            if case .held = progress { return .onlyHeldWork }
+            if case .held = result { return .onlyHeldWork }
             return .drained
         case .idle, .held:
             health.waits()
@@ -202,75 +203,4 @@ struct Worker: Sendable {
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
-
-    /// Logs lists that another session keeps locked.
-    private func reportLockHolders(
-        of unavailable: [ListIdentifier], _ memory: inout Memory, on connection: Connection
-    ) async throws {
-        memory.unavailable.note(unavailable, at: .now)
-        let lists = memory.unavailable.due(at: .now)
-        guard !lists.isEmpty else { return }
-        let holders = try await LockHolder.find(lists, on: connection)
-        for overdue in memory.unavailable.note(holders: holders, at: .now) {
-            // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
-            let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))
-            report(overdue, isAlike: isAlike)
-        }
-    }
-
-    private func report(_ overdue: UnavailableLists.Overdue, isAlike: Bool) {
-        var metadata: Logger.Metadata = [
-            "list": "\(overdue.list)", "seconds": .stringConvertible(overdue.duration.components.seconds),
-        ]
-        let message: Logger.Message
-        switch overdue.holder.owner {
-        case .session(let process):
-            metadata["pid"] = .stringConvertible(process)
-            metadata["application"] = "\(overdue.holder.application)"
-            message =
-                isAlike
-                ? """
-                a list is locked by one transaction of a Brocot session all the time; its requests wait. Does a daemon \
-                stand still? The server ends its transaction after --idle-timeout
-                """
-                : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid"
-        case .prepared(let name):
-            metadata["prepared_transaction"] = name.map { "\($0)" }
-            message = "a prepared transaction keeps a list locked; its requests wait. See pg_prepared_xacts, and end it"
-        }
-        logger.warning(message, metadata: metadata)
-    }
-
-    private func note(_ report: BatchReport) {
-        statistics.count(report)
-        logger.debug(
-            "decided",
-            metadata: [
-                "applied": .stringConvertible(report.applied), "rejected": .stringConvertible(report.rejected),
-            ])
-        for rejected in report.rejections {
-            logger.log(
-                level: configuration.rejectionLevel, "rejected a request",
-                metadata: [
-                    "request": .stringConvertible(rejected.request), "list": "\(rejected.list)",
-                    "code": "\(rejected.rejection.code.rawValue)", "error": "\(rejected.rejection.message)",
-                ])
-        }
-        for rebalance in report.rebalances {
-            logger.info(
-                "rebalanced",
-                metadata: [
-                    "list": "\(rebalance.list)", "rows": .stringConvertible(rebalance.rows),
-                    "window": "\(rebalance.window)",
-                    "cause": "request \(rebalance.request)",
-                ])
-        }
-        for held in report.newlyHeld {
-            logger.error(
-                "the database refuses a request; its list waits. Remove the cause, then: brocot release LIST --table TABLE",
-                metadata: [
-                    "list": "\(held.list)", "request": .stringConvertible(held.request), "error": "\(held.error)",
-                ])
-        }
-    }
 }

@@ -5,15 +5,15 @@ package struct Backoff: Sendable {
     private var next: Duration
 
     /// - Parameters:
-    ///   - first: the first pause; more than 0.
-    ///   - longest: no pause is longer.
+    ///   - first: The first pause, more than 0.
+    ///   - longest: The longest pause.
     package init(first: Duration, longest: Duration) {
         self.first = first
         self.longest = longest
         next = first
     }
 
-    /// The next pause: a random part of it between a half and the whole.
+    /// The next pause. It is shortened at random, to at least one half.
     package mutating func pause() -> Duration {
         defer { next = min(next * 2, longest) }
         return next * Double.random(in: 0.5...1)

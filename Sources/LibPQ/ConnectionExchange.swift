@@ -93,7 +93,7 @@ extension Connection {
         return last
     }
 
-    /// Nil where there is no further result of the statement.
+    /// The next result of the statement; nil if there is none.
     func nextResult(
         _ pointer: OpaquePointer, since start: ContinuousClock.Instant
     ) throws(PostgresError) -> ResultHandle? {

@@ -13,7 +13,7 @@ package struct ConnectionParameters: Sendable {
     /// Choose a value above `statement_timeout`, which ends slow statements. This limit is for answers that never arrive:
     /// the kernel can't notice that if a proxy or pooler keeps its end of the connection open.
     package var answerTimeout: Duration?
-    /// What to add to the hint where no server answers, such as how to name another one.
+    /// A text that is added to the hint if no server answers, for example how to name another server.
     package var adviceWithoutServer: String?
 
     /// - Parameter url: A URL (`postgresql://user@host:5432/database`) or keywords (`host=… dbname=…`). With nil, all values
@@ -147,7 +147,7 @@ private func refuseMisplacedAt(_ url: String) throws(PostgresError) {
     let rest = url.dropFirst(scheme.count)
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
     guard authority.count(where: { $0 == "@" }) <= 1, !rest[authority.endIndex...].contains("@") else {
-        throw invalidParameters("it has an @ where none can be")
+        throw invalidParameters("it has an @ in a wrong place")
     }
 }
 

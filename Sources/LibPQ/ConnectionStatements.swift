@@ -42,7 +42,7 @@ extension Connection {
         }
     }
 
-    /// Parses the statement, where the session is to keep it.
+    /// Prepares a statement for sending. With `prepared`, the session parses and keeps it.
     func outgoing(_ statement: SQL, prepared: Bool) throws(PostgresError) -> OutgoingStatement {
         let text = statement.text
         try refuseNul(text)
@@ -57,8 +57,8 @@ extension Connection {
             text: text, parameters: parameters, key: key, name: prepared ? try prepare(text, key) : nil)
     }
 
-    /// The table was changed: the next execution parses the statement again. Where the session has lost prepared statements, or has
-    /// others of the same names, something else deallocates or prepares statements: the session keeps none from now on.
+    /// Forgets prepared statements after some errors. If a table was changed, the next execution parses the statement again. If the
+    /// session has lost prepared statements, something else deallocates them, so this connection prepares none from now on.
     func forgetIfStale(_ statement: OutgoingStatement, _ error: PostgresError) {
         switch error.sqlState {
         case .featureNotSupported?: preparedStatements.names[statement.key] = nil
@@ -67,7 +67,7 @@ extension Connection {
         }
     }
 
-    /// Whether the server process is the one that the connection was made to. A pooler invents a process identifier.
+    /// Whether the connection reaches the same server process all the time. A pooler invents a process identifier.
     private func hasServerProcessOfItsOwn() throws(PostgresError) -> Bool {
         if let known = preparedStatements.areKept { return known }
         let statement = try outgoing("SELECT pg_catalog.pg_backend_pid()", prepared: false)
@@ -101,10 +101,10 @@ struct OutgoingStatement {
     let text: String
     let parameters: [Parameter]
     let key: PreparedStatements.Key
-    /// The name by which the session knows the statement; nil: it is sent as text.
+    /// The name of the prepared statement; nil if the statement is sent as text.
     let name: String?
 
-    /// Gives the statement to libpq. 0 where that failed.
+    /// Gives the statement to libpq. Returns 1 for success, 0 for failure.
     func send(on pointer: OpaquePointer) -> Int32 {
         withParameters(parameters) { values, lengths, formats in
             if let name {

@@ -37,7 +37,7 @@ extension Connection {
         try transaction(mode, settings, wrapping: { $0 }, body)
     }
 
-    /// As the other, for a `body` that throws errors of several kinds.
+    /// The same, for a `body` that throws errors of several types.
     package func transaction<Value>(
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
         _ body: (isolated Connection) throws -> Value
@@ -74,7 +74,7 @@ extension Connection {
         try savepoint(name, wrapping: { $0 }, body)
     }
 
-    /// As the other, for a `body` that throws errors of several kinds.
+    /// The same, for a `body` that throws errors of several types.
     package func savepoint<Value>(
         _ name: String, _ body: (isolated Connection) throws -> Value
     ) throws -> Value {
@@ -135,7 +135,7 @@ extension Connection {
         }
         guard result.commandTag == "COMMIT" else {
             throw PostgresError(
-                .protocolMisuse, "the transaction was rolled back, since one of its statements had failed before")
+                .protocolMisuse, "the transaction was rolled back, because one of its statements had failed before")
         }
     }
 

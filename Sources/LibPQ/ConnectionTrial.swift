@@ -1,12 +1,11 @@
 internal import CLibPQ
 
-/// Groups of statements that are sent in one go, in libpq's pipeline mode: the answer to one is not waited for before the
-/// next is sent.
+/// Groups of statements in libpq's pipeline mode: all statements are sent before the first answer is read.
 extension Connection {
-    /// Finds out what groups of statements would do: each group is run and undone. For use in a transaction.
+    /// Runs and undoes each group of statements, to find out what it would do. The connection must be in a transaction.
     ///
-    /// - Returns: for each group what its statements returned, or the error that ended it.
-    /// - Throws: `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`, or `server` where no savepoint could be set.
+    /// - Returns: For each group the rows of its statements, or the error that ended the group.
+    /// - Throws: `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`, or `server` if no savepoint could be set.
     package func tryOut(_ groups: [[SQL]]) throws(PostgresError) -> [Result<[Rows], PostgresError>] {
         try savepoint("trial") { connection throws(PostgresError) in
             let undoing = try connection.outgoing("ROLLBACK TO SAVEPOINT trial", prepared: false)
@@ -40,7 +39,7 @@ extension Connection {
             guard PQexitPipelineMode(pointer) == 1 else { throw handle.failure() }
             return value
         } catch {
-            // What was not read yet would be taken for answers to later statements.
+            // Answers that were not read yet would look like answers to later statements.
             throw PQexitPipelineMode(pointer) == 1 ? error : error.with { $0.isConnectionLost = true }
         }
     }
@@ -57,7 +56,7 @@ extension Connection {
         }
     }
 
-    /// Reads what a group returned.
+    /// Reads the answers to a group.
     private func readToSync(
         _ pointer: OpaquePointer, since start: ContinuousClock.Instant
     ) throws(PostgresError) -> Result<[Rows], PostgresError> {

@@ -1,7 +1,7 @@
 internal import CLibPQ
 import Logging
 
-/// Writes the server's notices and warnings to the log. A function of the user's may raise any number of them.
+/// Writes the server's notices and warnings to the log. A user's function may raise any number of them.
 final class NoticeLogger {
     /// The most notices that are logged in each interval.
     private static let most = 50

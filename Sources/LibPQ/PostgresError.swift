@@ -110,7 +110,7 @@ package struct PostgresError: Error, Sendable {
 
 extension PostgresError {
     package var code: Code { storage.fields.code }
-    /// Set where `code` is `connectionFailed`.
+    /// Why no connection could be made; nil unless `code` is `connectionFailed`.
     package var connectionFailure: ConnectionFailure? { storage.fields.connectionFailure }
     /// The server's code for the error; nil if the error is not the server's.
     package var sqlState: SQLState? { storage.fields.sqlState }

@@ -28,8 +28,7 @@ final class ResultHandle: @unchecked Sendable {
     }
 }
 
-/// A message of the server may have hundreds of megabytes, where a function of the user's raised it. No more than its beginning is
-/// of use.
+/// The most bytes of a field that are read. A message that a user's function raises may have hundreds of megabytes.
 private let longestDiagnosticField = 10_000
 
 func diagnosticField(_ result: OpaquePointer, _ field: DiagnosticField) -> String? {

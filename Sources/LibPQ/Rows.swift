@@ -51,7 +51,7 @@ package struct Row: Sendable {
     /// Reads a column by its number, counted from 0. This is faster than by name.
     ///
     /// - Throws: `decoding`, with the column's name and type.
-    // Other modules call the generic code: for the types of most columns there is a body of their own, which is faster.
+    // Other modules call the generic code. The types of most columns get specialized code, which is faster.
     @_specialize(where Value == Int64)
     @_specialize(where Value == Int)
     @_specialize(where Value == String)

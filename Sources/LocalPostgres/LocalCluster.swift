@@ -24,7 +24,7 @@ package actor LocalCluster {
     package struct Configuration: Sendable {
         /// The cluster's folder, as an absolute path; nil for a throwaway cluster in the folder for temporary files.
         package var directory: String?
-        /// The folder in which a throwaway cluster gets its folder, as an absolute path; nil: the folder for temporary files.
+        /// The folder in which a throwaway cluster gets its folder, as an absolute path. With nil, it is the folder for temporary files.
         package var parentOfThrowaway: String?
         /// The TCP port on 127.0.0.1. With nil, the previous port is used if it is free, else any free port.
         package var port: UInt16?
@@ -117,7 +117,7 @@ package actor LocalCluster {
         "postgresql://\(superuser):\(password)@127.0.0.1:\(port)/\(percentEncoded(database))"
     }
 
-    /// The address of a database on the server that another process runs in this folder, without a secret; nil: its port is not
+    /// The address of a database on the server that another process runs in this folder, without a secret; nil if its port is not
     /// known yet. Connections over TCP need the password in ``passwordFile``.
     package nonisolated func urlOfRunningServer(database: String) -> String? {
         guard let port = files.previousPort() else { return nil }

@@ -144,15 +144,10 @@ extension MigrationError: CustomStringConvertible {
 }
 
 extension Duration {
-    /// The duration in seconds, with milliseconds.
+    /// The duration in seconds, with up to three decimals.
     fileprivate var formatted: String {
         let (seconds, milliseconds) = (self.milliseconds / 1000, self.milliseconds % 1000)
         return milliseconds == 0 ? "\(seconds) s" : "\(seconds).\("\(milliseconds + 1000)".dropFirst()) s"
-    }
-
-    /// Whole milliseconds, rounded down.
-    package var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }
 

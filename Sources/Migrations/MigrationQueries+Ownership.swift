@@ -7,13 +7,13 @@ extension MigrationQueries {
     enum Trust {
         /// No other role, except superusers and roles that were granted to the current one. For migrations.
         case nobody
-        /// The same, except for triggers on other tables than the history. For reading.
+        /// The same, but the owners of triggers don't matter, except for triggers on the history. For reading.
         case triggers
-        /// The same for a superuser; another role trusts all owners, because only they can have given it its rights.
+        /// The same for a superuser. Other roles trust all owners, because these owners gave them their rights.
         case ownersUnlessSuperuser
     }
 
-    /// The objects because of which the current role must not migrate, with their owners.
+    /// The objects whose owners the current role does not trust, with their owners.
     ///
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
     /// the current role, a role that it is a member of, or a superuser. `pg_has_role` can't check that, because it is always
@@ -27,7 +27,7 @@ extension MigrationQueries {
             SELECT membership.roleid
             FROM granted
             JOIN pg_auth_members AS membership ON membership.member = granted.oid
-            -- From PostgreSQL 16 on, who creates a role may be allowed to administer it only. That is no trust.
+            -- Since PostgreSQL 16, the creator of a role may have only the right to administer it. That does not count.
             WHERE coalesce((to_jsonb(membership) ->> 'inherit_option')::boolean
                 OR (to_jsonb(membership) ->> 'set_option')::boolean, true)
         ), object AS (
@@ -63,7 +63,7 @@ extension MigrationQueries {
             JOIN pg_proc ON pg_proc.oid = tgfoid
             WHERE NOT tgisinternal
         )
-        -- Somebody hostile may have chosen these names: a line feed in one would forge a line.
+        -- A hostile role may have chosen these names. A line feed in a name would forge a line of the message.
         SELECT regexp_replace(identified.type || ' ' || identified.identity, '[[:cntrl:]]', '?', 'g') AS name,
             regexp_replace(owner.rolname::text, '[[:cntrl:]]', '?', 'g') AS owner
         FROM object

@@ -28,7 +28,8 @@ enum MigrationQueries {
     /// Tries to take the lock without waiting, so that the program can report how long it has been waiting and for whom.
     static let tryLock: SQL = "SELECT pg_try_advisory_xact_lock(\(lockKey))"
 
-    /// The sessions that have the lock; a prepared transaction has none. `objsubid` 1 marks a lock with one bigint key; `classid` and `objid` are its halves.
+    /// The sessions that have the lock. A prepared transaction has no session. `objsubid` 1 marks a lock with one bigint key;
+    /// `classid` and `objid` are the halves of the key.
     static let lockHolders: SQL = """
         SELECT l.pid
         FROM pg_locks AS l

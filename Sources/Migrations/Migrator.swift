@@ -25,14 +25,14 @@ package struct Migrator: Sendable {
         try await status(trusting: .ownersUnlessSuperuser)
     }
 
-    /// The same as ``status()``, but no role trusts other owners. Triggers are no danger to who only reads.
+    /// The same as ``status()``, but no role trusts other owners. Triggers are ignored, because they don't run when a table is read.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
     func trustedStatus() async throws(MigrationError) -> MigrationStatus {
         try await status(trusting: .triggers)
     }
 
-    /// Makes sure that what this connection does next runs no code with the rights of a superuser that belongs to another role.
+    /// Makes sure that a superuser's connection runs no code of other roles with its rights, when it reads the schema.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
     package func refuseForeignObjectsAsSuperuser() async throws(MigrationError) {

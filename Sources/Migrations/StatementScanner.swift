@@ -12,7 +12,7 @@ struct StatementScanner {
     }
 
     /// What the scanner has read of the current statement.
-    private struct Progress {
+    private struct UnfinishedStatement {
         var start: Int?
         var words: [String] = []
         var bodyOffset: Int?
@@ -40,13 +40,13 @@ struct StatementScanner {
 
     /// The next statement, or nil at the end.
     mutating func next() -> Statement? {
-        var progress = Progress()
+        var unfinished = UnfinishedStatement()
         while let scalar = peek() {
-            if scalar == ";", progress.parentheses == 0, progress.atomicBlocks == 0 {
+            if scalar == ";", unfinished.parentheses == 0, unfinished.atomicBlocks == 0 {
                 let end = offset
                 offset += 1
-                if let statement = statement(progress, upTo: end) { return statement }
-                progress = Progress()
+                if let statement = statement(unfinished, upTo: end) { return statement }
+                unfinished = UnfinishedStatement()
                 continue
             }
             if Self.isSpace(scalar) {
@@ -56,38 +56,38 @@ struct StatementScanner {
             } else if scalar == "/", peek(1) == "*" {
                 skipBlockComment()
             } else {
-                if progress.start == nil { progress.start = offset }
-                scanToken(scalar, &progress)
+                if unfinished.start == nil { unfinished.start = offset }
+                scanToken(scalar, &unfinished)
             }
         }
-        return statement(progress, upTo: offset)
+        return statement(unfinished, upTo: offset)
     }
 
-    private func statement(_ progress: Progress, upTo end: Int) -> Statement? {
-        guard let start = progress.start else { return nil }
+    private func statement(_ unfinished: UnfinishedStatement, upTo end: Int) -> Statement? {
+        guard let start = unfinished.start else { return nil }
         return Statement(
-            text: text(start..<end), offset: start, leadingWords: progress.words, bodyOffset: progress.bodyOffset)
+            text: text(start..<end), offset: start, leadingWords: unfinished.words, bodyOffset: unfinished.bodyOffset)
     }
 
-    private mutating func scanToken(_ scalar: Unicode.Scalar, _ progress: inout Progress) {
+    private mutating func scanToken(_ scalar: Unicode.Scalar, _ unfinished: inout UnfinishedStatement) {
         switch scalar {
         case "'": skipQuoted("'", backslashes: false)
         case "\"": skipQuoted("\"", backslashes: false)
         case "$":
             let body = skipDollarQuoted()
-            if progress.bodyOffset == nil { progress.bodyOffset = body }
+            if unfinished.bodyOffset == nil { unfinished.bodyOffset = body }
         case "(":
-            progress.parentheses += 1
+            unfinished.parentheses += 1
             offset += 1
         case ")":
-            progress.parentheses = max(0, progress.parentheses - 1)
+            unfinished.parentheses = max(0, unfinished.parentheses - 1)
             offset += 1
         case _ where Self.beginsWord(scalar):
             let word = scanWord()
             if word == "e", peek() == "'" {
                 skipQuoted("'", backslashes: true)
             } else {
-                progress.note(word: word)
+                unfinished.note(word: word)
             }
         default: offset += 1
         }

@@ -5,7 +5,7 @@ package struct LockHolder: Hashable, Sendable {
     package enum Owner: Hashable, Sendable {
         /// The process id of a session.
         case session(Int32)
-        /// The name of a prepared transaction, which belongs to no session; nil: it is gone by now.
+        /// The name of a prepared transaction, which belongs to no session; nil if it has ended in the meantime.
         case prepared(String?)
     }
 

@@ -14,24 +14,26 @@ package struct QueueConfiguration: Sendable {
     /// The most bytes of names and keys that are read at once, in decompressed form, and counted as at least 100 bytes for each
     /// item. A single request may have more.
     package var bytesPerBatch = 4 << 20
-    /// How long a worker waits for more requests at the most, while they keep arriving, before it begins the next batch. 0: it
-    /// never waits.
+    /// The longest time that a worker waits for more requests before the next batch, while they keep arriving. With 0, it never
+    /// waits.
     package var maxDelay = Duration.zero
     package var rebalancing = RebalancingPolicy()
-    /// Lists with no more rows than this for each row to look up are read whole; 0: none.
+    /// A list may be read from its beginning if it seems to have at most so many rows for each row that would be looked up. With 0,
+    /// it never is.
     package var rowsPerLookup = 24
-    /// How long a transaction may be idle, because this side is gone or stands still, before the server ends it. Its
-    /// statements may take twice as long, and wait for a lock a sixth of it, but no more than 0.25 s, nor than half of
-    /// `deadlockTimeout`. More than 0.
-    package var idleTimeout = Duration.seconds(60)
-    /// After so long a wait for a lock, the server looks for a deadlock, and ends a transaction of it: whoever waits less
-    /// is not the cause.
+    /// The time after which the server ends an idle transaction, because this process is gone or stands still; more than 0. A
+    /// statement may take twice as long. It waits for a lock for at most a sixth of this time, 0.25 s, or half of
+    /// `deadlockTimeout`, whichever is shortest.
+    package var idleTimeout = defaultIdleTimeout
+    package static let defaultIdleTimeout = Duration.seconds(60)
+    /// The server's `deadlock_timeout`. A session that has waited so long for a lock looks for a deadlock, and the server ends one of
+    /// its transactions. A session that waits less never causes this.
     var deadlockTimeout = Duration.seconds(1)
 
     /// Whether statements of single lists may take as long as `idleTimeout` allows. One worker of a daemon is patient, so that a user's
     /// trigger that stands still does not keep all of them busy.
     package var isPatient = true
-    /// A shorter limit for statements; nil: none.
+    /// A shorter limit for statements; nil if there is none.
     var longestStatement: Duration?
 
     /// What happens to poison messages of tables without another setting.
@@ -66,10 +68,12 @@ package struct QueueConfiguration: Sendable {
         milliseconds(min(statementTimeout, longestStatement ?? statementTimeout))
     }
 
-    /// What a trigger or a foreign key of the user's waits for holds up all lists of a batch.
+    /// It is short, because all lists of a batch wait while a user's trigger or foreign key waits for a lock.
     private var lockTimeout: Duration { min(idleTimeout / 6, .milliseconds(250), deadlockTimeout / 2) }
 
-    /// With the server's own `deadlock_timeout`.
+    /// The same configuration with the server's `deadlock_timeout`.
+    ///
+    /// - Throws: An error of the server or the connection.
     package func fitted(to connection: Connection) async throws(PostgresError) -> QueueConfiguration {
         let rows = try await connection.run { connection throws(PostgresError) in
             try connection.query(QueueStatements.deadlockTimeout)
@@ -96,5 +100,5 @@ package struct QueueConfiguration: Sendable {
 
     private var statementTimeout: Duration { idleTimeout * 2 }
 
-    private func milliseconds(_ duration: Duration) -> String { "\(Int64(duration / .milliseconds(1)))ms" }
+    private func milliseconds(_ duration: Duration) -> String { "\(duration.milliseconds)ms" }
 }

@@ -36,8 +36,8 @@ package enum QueueError: Error, Sendable {
 
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
 
-    /// Whether to try the lists one by one that may be the cause: each failure costs more than a batch for each list, or a list needs
-    /// more time than a trial of several lists gives.
+    /// Whether the lists that may be the cause are tried one by one. Either a failure costs more than a batch for each list, or a list
+    /// needs more time than a trial of several lists allows.
     var isCostly: Bool { isConnectionLost || databaseError?.sqlState == .queryCanceled }
 
     /// The error as it is written to the log of requests.

@@ -9,7 +9,7 @@ package struct QueueReading: Sendable {
     /// When the queue is next read from its beginning. It is later if such a reading takes more than a hundredth of the time.
     private var nextFullRead: ContinuousClock.Instant
     /// Whether the last look raised the floor, or has to begin again. Then the next look follows soon.
-    private var getsOn = false
+    private var isAdvancing = false
     /// How far the floor may rise after the last look, which found no request.
     private var empty: ReadProgress.FloorRaise?
 
@@ -19,15 +19,15 @@ package struct QueueReading: Sendable {
     }
 
     /// Whether the next look is due.
-    var isDue: Bool { .now - lastLook >= (getsOn ? configuration.lookInterval / 5 : configuration.lookInterval) }
+    var isDue: Bool { .now - lastLook >= (isAdvancing ? configuration.lookInterval / 5 : configuration.lookInterval) }
 
     /// What a look shows.
     package struct Look: Sendable {
         /// Whether a request is pending in any list.
         package let isPending: Bool
-        /// Whether enqueuers notify: some daemon said that it sleeps.
+        /// Whether enqueuers notify, because a daemon has set the sleep flag.
         package let enqueuersNotify: Bool
-        /// Whether nothing is pending, enqueuers notify, and no transaction is open that may have asked for moves before.
+        /// Whether nothing is pending, enqueuers notify, and no open transaction may have inserted requests before.
         package let isQuiet: Bool
     }
 
@@ -42,7 +42,7 @@ package struct QueueReading: Sendable {
             lastID: try row.decode(1), locks: try row.decode(2), newestTransaction: try row.decode(3))
         var isPending = try row.decode(0, as: Bool.self)
         let floor = progress.floor
-        // A later look that finds no request either counts as a reading of the queue.
+        // A later look that also finds no request counts as a reading of the queue.
         if let empty, !isPending, observation.lastID >= empty.id {
             progress.raise(to: empty.id, passingOver: empty.open, firstPending: [:])
         }
@@ -55,10 +55,10 @@ package struct QueueReading: Sendable {
         if let step {
             if isPending { try await readOn(step, on: connection) } else { empty = step }
         }
-        getsOn = hasFallen || progress.floor > floor
+        isAdvancing = hasFallen || progress.floor > floor
         if isFullRead { nextFullRead = .now + max(configuration.fullReadInterval, (.now - lastLook) * 100) }
         let enqueuersNotify = try row.decode(4, as: Bool.self)
-        // Where no id was handed out yet, the locks of those that are asking for moves were not read.
+        // If no id was handed out yet, the locks of open transactions were not read.
         let isQuiet = !isPending && enqueuersNotify && observation.lastID > 0 && observation.writers.isEmpty
         return Look(isPending: isPending, enqueuersNotify: enqueuersNotify, isQuiet: isQuiet)
     }

@@ -28,7 +28,7 @@ extension QueueStatements {
             """
     }
 
-    /// Leaves lists out of a search, by a look-up in a hashed subplan, whose cost does not depend on their number.
+    /// Leaves lists out of a search by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
     private struct Postponement {
         /// Whether no list is left out; then the statement does not contain the condition.
         let isEmpty: Bool
@@ -137,7 +137,7 @@ extension QueueStatements {
             """
     }
 
-    /// Whether a registered table's lists all wait: for `brocot attach`, or for a person who paused them.
+    /// Whether all lists of a registered table wait, because `brocot attach` still fills the table or a person has paused it.
     private static func isWaiting(_ table: SQL) -> SQL {
         "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
     }
@@ -151,7 +151,7 @@ extension QueueStatements {
         }
     }
 
-    /// The same for given lists, without leaving any out.
+    /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out.
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress)), ready (ordered_table, list, number) AS (

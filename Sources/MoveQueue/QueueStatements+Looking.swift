@@ -58,8 +58,8 @@ extension QueueStatements {
             pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::pg_catalog.text::bigint,
             (SELECT flag.is_called FROM brocot.sleepers AS flag)
         FROM (
-            -- A sequence of which nothing was drawn has the number that comes next. Where sessions take ids in advance
-            -- (CACHE), any may still appear.
+            -- If the sequence was never used, last_value is the next number. If sessions take ids in advance (CACHE), lower
+            -- ids may still appear.
             SELECT CASE WHEN drawn.is_called AND sequence.seqcache OPERATOR(pg_catalog.=) 1 THEN drawn.last_value ELSE 0 END
                 AS last_value
             FROM brocot.move_requests_id_seq AS drawn

@@ -8,59 +8,45 @@ enum QueueStatements {
     /// At most `limit` requests of each list as target, and as source, are considered. If these are more than `total`, or have
     /// more than `bytes`, the lists share the room: see ``sharedRoom(total:bytes:first:)``. A row without a placement means that
     /// the requests of a list from that id on were left out.
-    ///
-    /// `inOneGo` is for lists of one ordered table. If there are fewer than `inOneGo` requests from the first of the lists to the
-    /// last, including those of other lists in between, they are read in one scan. That is much cheaper than a probe for each
-    /// list if hardly any list has a second request. With 0 it is not tried.
     static func pending(
-        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, first: ListIdentifier? = nil, inOneGo: Int,
+        in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, first: ListIdentifier? = nil,
         _ progress: ReadProgress
     ) -> SQL {
-        // Requests of other lists are removed before anything is counted, because they would take the room of the wanted lists.
-        let wholeStretch: SQL = """
-            SELECT stretch.* FROM stretch
-            WHERE (SELECT is_whole FROM extent) AND (
-                stretch.list IN (SELECT wanted.list FROM wanted) OR stretch.from_list IN (SELECT wanted.list FROM wanted))
+        """
+        WITH moment AS MATERIALIZED (
+            SELECT pg_catalog.clock_timestamp() AS now
+        ), wanted AS MATERIALIZED (
+            SELECT * FROM unnest(
+                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
+            ) AS wanted (ordered_table, list, floor)
+        ), candidate AS (
+            SELECT as_target.* FROM wanted CROSS JOIN LATERAL (
+                \(earliest("request.*, request.ctid AS location", by: "list", of: "wanted", limit: limit))
+            ) AS as_target
             UNION ALL
-            """
-        let unlessWhole: SQL = "(SELECT wanted.* FROM wanted WHERE NOT (SELECT is_whole FROM extent)) AS wanted"
-        let probed: SQL = inOneGo > 0 ? unlessWhole : "wanted"
-        return """
-            WITH moment AS MATERIALIZED (
-                SELECT pg_catalog.clock_timestamp() AS now
-            ), wanted AS MATERIALIZED (
-                SELECT * FROM unnest(
-                    \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
-                ) AS wanted (ordered_table, list, floor)
-            )\(inOneGo > 0 ? stretch(inOneGo) : ""), candidate AS (
-                \(inOneGo > 0 ? wholeStretch : "")
-                SELECT as_target.* FROM \(probed) CROSS JOIN LATERAL (
-                    \(earliest("request.*, request.ctid AS location", by: "list", of: "wanted", limit: limit))
-                ) AS as_target
-                UNION ALL
-                SELECT as_source.* FROM \(probed) CROSS JOIN LATERAL (
-                    \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
-                ) AS as_source
-            ), \(sharedRoom(total: total, bytes: bytes, first: first)), result AS (
-                SELECT estimated.id, estimated.ordered_table, estimated.list, estimated.items, estimated.placement,
-                    estimated.anchor, estimated.position, estimated.from_list, estimated.location, estimated.missing
-                FROM estimated WHERE (SELECT is_enough FROM room)
-                UNION ALL
-                SELECT shared.id, shared.ordered_table, shared.list, shared.items, shared.placement,
-                    shared.anchor, shared.position, shared.from_list, shared.location, shared.missing
-                FROM shared WHERE shared.fits
-                UNION ALL
-                SELECT min(shared.id), shared.ordered_table, shared.list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-                FROM shared WHERE NOT shared.fits GROUP BY shared.ordered_table, shared.list
-                UNION ALL
-                SELECT min(shared.id), shared.ordered_table, shared.from_list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-                FROM shared WHERE NOT shared.fits AND shared.from_list IS NOT NULL
-                GROUP BY shared.ordered_table, shared.from_list
-            )
-            SELECT result.id, result.ordered_table, result.list, result.items, result.placement, result.anchor,
-                result.position, result.from_list, moment.now, result.location::text, result.missing
-            FROM result CROSS JOIN moment
-            """
+            SELECT as_source.* FROM wanted CROSS JOIN LATERAL (
+                \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
+            ) AS as_source
+        ), \(sharedRoom(total: total, bytes: bytes, first: first)), result AS (
+            SELECT estimated.id, estimated.ordered_table, estimated.list, estimated.items, estimated.placement,
+                estimated.anchor, estimated.position, estimated.from_list, estimated.location, estimated.missing
+            FROM estimated WHERE (SELECT is_enough FROM room)
+            UNION ALL
+            SELECT shared.id, shared.ordered_table, shared.list, shared.items, shared.placement,
+                shared.anchor, shared.position, shared.from_list, shared.location, shared.missing
+            FROM shared WHERE shared.fits
+            UNION ALL
+            SELECT min(shared.id), shared.ordered_table, shared.list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM shared WHERE NOT shared.fits GROUP BY shared.ordered_table, shared.list
+            UNION ALL
+            SELECT min(shared.id), shared.ordered_table, shared.from_list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            FROM shared WHERE NOT shared.fits AND shared.from_list IS NOT NULL
+            GROUP BY shared.ordered_table, shared.from_list
+        )
+        SELECT result.id, result.ordered_table, result.list, result.items, result.placement, result.anchor,
+            result.position, result.from_list, moment.now, result.location::text, result.missing
+        FROM result CROSS JOIN moment
+        """
     }
 
     /// Whether there is room for all candidates and, if not, which ones are taken.
@@ -87,7 +73,8 @@ enum QueueStatements {
                         + coalesce(pg_catalog.octet_length(candidate.from_list), 0) AS name_bytes,
                     CASE WHEN pg_catalog.pg_column_compression(candidate.items) IS NOT NULL
                         THEN 256::bigint * pg_catalog.pg_column_size(candidate.items)
-                        -- An element has at least 8 bytes. To count those of a value that is stored elsewhere, it had to be read.
+                        -- A larger value may be stored out of line, and counting its elements would read it. An element has at least
+                        -- 8 bytes and counts as 100, which is less than 13 times as many.
                         WHEN pg_catalog.pg_column_size(candidate.items) > 2000
                         THEN 13::bigint * pg_catalog.pg_column_size(candidate.items)
                         ELSE greatest(
@@ -134,104 +121,7 @@ enum QueueStatements {
             """
     }
 
-    /// The requests from the first wanted list to the last, as target and as source, and whether these are all of them.
-    private static func stretch(_ limit: Int) -> SQL {
-        """
-        , bounds AS MATERIALIZED (
-            SELECT min(wanted.ordered_table) AS ordered_table, min(wanted.list COLLATE "C") AS first,
-                max(wanted.list COLLATE "C") AS last, min(wanted.floor) AS floor
-            FROM wanted
-        ), stretch AS MATERIALIZED (
-            SELECT either.* FROM bounds CROSS JOIN LATERAL (
-                (\(between("list", limit))) UNION ALL (\(between("from_list", limit)))
-            ) AS either
-        ), extent AS MATERIALIZED (
-            SELECT count(*) < \(limit)::bigint AS is_whole FROM stretch
-        )
-        """
-    }
-
-    /// The condition includes IS NOT NULL, so that the planner can use the index that has no rows with NULL.
-    private static func between(_ role: SQL, _ limit: Int) -> SQL {
-        """
-        SELECT request.*, request.ctid AS location
-        FROM brocot.move_requests AS request
-        WHERE request.ordered_table = bounds.ordered_table AND request.\(role) IS NOT NULL
-            AND request.\(role) >= bounds.first AND request.\(role) <= bounds.last AND request.id > bounds.floor
-        ORDER BY request.ordered_table, request.\(role), request.id LIMIT \(limit)::bigint
-        """
-    }
-
-    /// Moves decided requests from the queue to the log, and counts both sides.
-    ///
-    /// A role may choose an id that was logged before. This must not stop the queue, so with `replacing` the newer outcome replaces
-    /// the older one. A row takes twice as long then, so this is for a batch that failed without.
-    ///
-    /// The rows are deleted by the places at which they were read, and only then joined with the decisions.
-    /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and a planner that takes it
-    /// for empty would prefer to read all of it. A row that another session has changed is at another place, so the counts show
-    /// that it is missing.
-    static func finish(_ decided: DecidedRequests, at time: Timestamp, replacing: Bool) -> SQL {
-        """
-        WITH decided AS (
-            DELETE FROM brocot.move_requests AS request
-            WHERE request.ctid = ANY (\(decided.locations)::text[]::tid[])
-            RETURNING request.*
-        ), logged AS (
-            INSERT INTO brocot.move_log AS log (
-                id, ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key,
-                requested_at, outcome, error_code, sqlstate, error, applied_at, rebalanced_rows, direct, xid)
-            SELECT decided.id, decided.ordered_table, decided.list, decided.items, decided.placement, decided.anchor,
-                decided.position, decided.from_list, decided.missing, decided.idempotency_key, decided.requested_at,
-                decision.outcome, decision.error_code, decision.sqlstate, decision.error, \(time),
-                decision.rebalanced_rows, false, pg_catalog.pg_current_xact_id()
-            FROM decided
-            JOIN unnest(
-                \(decided.ids), \(decided.outcomes), \(decided.errorCodes), \(decided.sqlStates), \(decided.errors),
-                \(decided.rebalancedRows)
-            ) AS decision (id, outcome, error_code, sqlstate, error, rebalanced_rows) ON decision.id = decided.id
-            \(replacing ? newerOutcome : "")
-            RETURNING 1
-        )
-        SELECT (SELECT count(*) FROM decided), (SELECT count(*) FROM logged)
-        """
-    }
-
-    private static let newerOutcome: SQL = """
-        ON CONFLICT (id) DO UPDATE SET
-            (ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key,
-                requested_at, outcome, error_code, sqlstate, error, applied_at, rebalanced_rows, direct, xid)
-            = (excluded.ordered_table, excluded.list, excluded.items, excluded.placement, excluded.anchor,
-                excluded.position, excluded.from_list, excluded.missing, excluded.idempotency_key,
-                excluded.requested_at, excluded.outcome, excluded.error_code, excluded.sqlstate, excluded.error,
-                excluded.applied_at, excluded.rebalanced_rows, excluded.direct, excluded.xid)
-        """
-
-    /// Also what a user's trigger may have set for the rest of the transaction.
-    static func finishSettings(statementTimeout: String) -> String {
-        """
-        SET LOCAL statement_timeout = '\(statementTimeout)'; SET LOCAL row_security = off;
-        SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_nestloop = off;
-        SET LOCAL enable_hashjoin = on
-        """
-    }
-
-    /// Makes lists wait for a person.
-    static func hold(_ holds: [HeldList], at time: Timestamp) -> SQL {
-        """
-        INSERT INTO brocot.held_lists AS held (ordered_table, list, request_id, sqlstate, error, held_at)
-        SELECT refused.*, \(time)
-        FROM unnest(
-            \(holds.map(\.list.orderedTable)), \(holds.map(\.list.list)), \(holds.map(\.request)),
-            \(holds.map(\.error.sqlState)), \(holds.map(\.error.message))
-        ) AS refused (ordered_table, list, request_id, sqlstate, error)
-        ON CONFLICT (ordered_table, list) DO UPDATE
-        SET (request_id, sqlstate, error, held_at)
-            = (excluded.request_id, excluded.sqlstate, excluded.error, excluded.held_at)
-        """
-    }
-
-    /// In milliseconds.
+    /// The server's `deadlock_timeout` in milliseconds.
     static let deadlockTimeout: SQL = """
         SELECT setting::pg_catalog.int8 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout'
         """
@@ -239,7 +129,7 @@ enum QueueStatements {
     /// Settings that a trigger must not change: the role, whether the transaction only reads, and how text is encoded.
     static let transactionSettings: SQL = "SELECT \(settings)"
 
-    /// Whether they are still these.
+    /// Whether these settings still have these values.
     static func areTransactionSettings(_ values: [String]) -> SQL {
         "SELECT \(settings) = \(values)"
     }
@@ -249,7 +139,7 @@ enum QueueStatements {
             pg_catalog.current_setting('client_encoding')]
         """
 
-    /// For the trial of each list's writes: a trigger that waits for a lock, or stands still, holds up all lists.
+    /// Short time-outs for the trial of each list's writes: if a trigger waits for a lock or stands still, all lists wait for it.
     static let trialSettings: SQL = """
         SELECT pg_catalog.set_config('lock_timeout', '20ms', true), pg_catalog.set_config('statement_timeout', '250ms', true)
         """
@@ -288,35 +178,5 @@ enum QueueStatements {
             AND \(condition)
         ORDER BY request.\(role), request.id LIMIT \(limit)::bigint
         """
-    }
-}
-
-/// Decided requests, one element for each in every array.
-struct DecidedRequests {
-    var ids: [Int64] = []
-    var locations: [String] = []
-    var outcomes: [String] = []
-    var errorCodes: [String?] = []
-    var sqlStates: [String?] = []
-    var errors: [String?] = []
-    var rebalancedRows: [Int] = []
-
-    init(_ requests: [(PendingRequest, MoveOutcome)]) {
-        for (request, outcome) in requests {
-            ids.append(request.id)
-            locations.append(request.location)
-            switch outcome {
-            case .applied(let rebalancedRows): append("applied", nil, rebalancedRows)
-            case .rejected(let rejection): append("rejected", rejection, 0)
-            }
-        }
-    }
-
-    private mutating func append(_ outcome: String, _ rejection: Rejection?, _ rows: Int) {
-        outcomes.append(outcome)
-        errorCodes.append(rejection?.code.rawValue)
-        sqlStates.append(rejection?.sqlState)
-        errors.append(rejection?.message)
-        rebalancedRows.append(rows)
     }
 }

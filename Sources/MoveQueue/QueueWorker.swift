@@ -17,14 +17,14 @@ package struct QueueWorker: Sendable {
         reading = QueueReading(configuration)
     }
 
-    /// The lists that are left out for a while. That is worth knowing also on another connection: one of them may have ended this one.
+    /// The lists that are left out for a while. A new connection needs them too, because one of them may have ended the old one.
     package var postponed: PostponedLists { round.postponed }
 
-    /// Makes the next batches a part of their usual size.
+    /// Sets the size of the next batches.
     package mutating func take(_ share: BatchShare) { round.take(share) }
 
     /// Continues at the list of a random request.
-    package mutating func wander(on connection: Connection) async throws(BatchFailure) {
+    package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
             let statement = QueueStatements.randomList(Double.random(in: 0...1), reading.progress)
             let settings = configuration.settings
@@ -43,7 +43,7 @@ package struct QueueWorker: Sendable {
     /// Decides the next batch.
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
-    package mutating func runBatch(on connection: Connection) async throws(BatchFailure) -> WorkerRound.Progress {
+    package mutating func runBatch(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
         var action = round.beginTurn(isReadingDue: reading.isDue, at: .now)
         while true {
             switch action {
@@ -56,8 +56,8 @@ package struct QueueWorker: Sendable {
                 let report = try await decide(batch, on: connection)
                 if report.hasLostProgress { reading.fallBack() }
                 action = round.note(report, at: .now)
-            case .end(let progress):
-                return progress
+            case .end(let result):
+                return result
             }
         }
     }

@@ -5,7 +5,8 @@ package enum RetentionLock {
     /// The lock's 64-bit key.
     static let key: SQL = "pg_catalog.hashtextextended('brocot.move_log retention', 0)"
 
-    /// - Returns: Who has the lock; nil if nobody has it.
+    /// The transaction that has the lock; nil if the lock is free.
+    ///
     /// - Throws: An error of the server or the connection.
     package static func find(on connection: Connection) async throws(PostgresError) -> LockHolder? {
         let rows = try await connection.run { connection throws(PostgresError) in

@@ -13,36 +13,36 @@ package enum SleepFlag {
     /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon finds this when it next looks
     /// into the queue, and sets the flag again.
     ///
-    /// - Throws: what the server or the connection says.
+    /// - Throws: An error of the server or the connection.
     package static func set(_ isAsleep: Bool, on connection: Connection) async throws(PostgresError) {
         try await connection.execute(script: statement(isAsleep))
     }
 
-    /// Clears the flag for good, and notifies the other daemons: one that sleeps sets it again. It might not look into the queue
-    /// for long.
+    /// Clears the flag when a daemon ends, and notifies the other daemons, so that a sleeping daemon sets the flag again. Without the
+    /// notification, that daemon might not look into the queue for a long time.
     ///
-    /// - Throws: what the server or the connection says.
+    /// - Throws: An error of the server or the connection.
     package static func leave(on connection: Connection) async throws(PostgresError) {
         try await connection.execute(script: statement(false) + "; SELECT pg_catalog.pg_notify('\(channel)', '')")
     }
 
     /// Makes the session receive notifications.
     ///
-    /// - Throws: what the server or the connection says.
+    /// - Throws: An error of the server or the connection.
     package static func listen(on connection: Connection) async throws(PostgresError) {
         try await connection.execute("LISTEN brocot_move_requests" as SQL)
     }
 
     /// Ends the session's notifications.
     ///
-    /// - Throws: what the server or the connection says.
+    /// - Throws: An error of the server or the connection.
     package static func unlisten(on connection: Connection) async throws(PostgresError) {
         try await connection.execute("UNLISTEN brocot_move_requests" as SQL)
     }
 
     /// Notifies every session that listens, to test whether notifications arrive.
     ///
-    /// - Throws: what the server or the connection says.
+    /// - Throws: An error of the server or the connection.
     package static func notify(_ payload: String, on connection: Connection) async throws(PostgresError) {
         _ = try await connection.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
     }

@@ -1,8 +1,8 @@
-/// Lists in groups: two are in the same one where a move goes from one to the other, perhaps over further lists. Pure.
+/// Groups of lists. Two lists are in the same group if items move between them, directly or through further lists. Pure.
 package struct ConnectedLists: Sendable {
-    /// Each list in one group, and groups in the order in which their first lists come in the moves.
+    /// The groups, in the order in which the moves first name one of their lists. Each list is in one group.
     package private(set) var groups: [[ListIdentifier]] = []
-    /// The group of each list.
+    /// For each list, the index of its group in ``groups``.
     package private(set) var numbers: [ListIdentifier: Int] = [:]
 
     package init(of moves: some Sequence<Move>) {

@@ -15,7 +15,8 @@ package enum FailureClass: Equatable, Sendable {
     private static let environmental: Set<String> = [
         "08", "0A", "25", "26", "28", "40", "42", "53", "55", "57", "58", "XX",
     ]
-    /// Those that decide none in a function of the user's either, unless the function raises them on purpose.
+    /// Classes of SQLSTATE that decide no request even if a user's function causes them, unless the function raises them on
+    /// purpose.
     private static let environmentalAnywhere: Set<String> = ["08", "53", "57", "58", "XX"]
 
     package init(_ error: OrderingError) {
@@ -41,8 +42,8 @@ package enum FailureClass: Equatable, Sendable {
 }
 
 extension PostgresError {
-    /// Whether two rows would have had one place, or `brocot.items` two rows for one item: an index or a key of Brocot's says so.
-    /// Any other unique key is the user's own constraint.
+    /// Whether an index or a key of Brocot refused a second row with the same place, or a second row of an item in `brocot.items`.
+    /// Any other unique key is a constraint of the user.
     fileprivate var isOfRankIndex: Bool {
         sqlState == .uniqueViolation
             && (schema == "brocot" || constraint?.hasPrefix(OrderNames.indexPrefix) == true)
@@ -55,7 +56,7 @@ extension PostgresError {
         return !context.contains(/^[^\n]*(SELECT 1 FROM|DELETE FROM|UPDATE) ONLY [^\n]*$/)
     }
 
-    /// Whether RAISE of PL/pgSQL reported the error, so that its SQLSTATE is the function's choice and tells nothing of the
-    /// server. What a handler raises again keeps the function of the server that reported it first.
+    /// Whether RAISE of PL/pgSQL reported the error. Then the user's function chose the SQLSTATE, which says nothing about the
+    /// server. An error that a handler raises again keeps the server's function that reported it first.
     package var isRaisedOnPurpose: Bool { sourceFunction == "exec_stmt_raise" }
 }

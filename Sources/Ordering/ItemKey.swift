@@ -27,7 +27,7 @@ extension Int32: ItemKey {
 }
 
 extension UUID: ItemKey {
-    /// In lower case, as PostgreSQL has it: `uuidString` is in upper case, and would name another item.
+    /// The UUID in lower case, as PostgreSQL prints it. `uuidString` is in upper case, and would name another item.
     public var itemKey: String { uuidString.lowercased() }
 }
 
@@ -35,8 +35,8 @@ extension ListIdentifier {
     /// A list whose key is a number or a UUID.
     ///
     /// - Parameters:
-    ///   - list: the value of its list column.
-    ///   - orderedTable: its name in `brocot.ordered_tables`.
+    ///   - list: The value of the list column.
+    ///   - orderedTable: The name of the ordered table in `brocot.ordered_tables`.
     public init(_ list: some ItemKey, of orderedTable: String = "items") {
         self.init(orderedTable: orderedTable, list: list.itemKey)
     }

@@ -34,11 +34,13 @@ extension KeyType {
         """
     }
 
-    /// Reads ``columns(of:)``: the type, nil where it can't be that of a key, and what people call it, nil where the column does
-    /// not exist.
+    /// Reads ``columns(of:)``.
     ///
-    /// Where different texts are equal, a list would have several names, and so several locks: such a collation is part of
-    /// what people are told.
+    /// A nondeterministic collation makes different texts equal. A list would then have several names, and so several locks. So a
+    /// column with such a collation can't be a key, and the collation is part of the type's name for people.
+    ///
+    /// - Returns: The key type, nil if the column can't be a key; and the type's name for people, nil if the column does not
+    ///   exist.
     package static func read(
         _ row: Row, from column: Int
     ) throws(PostgresError) -> (type: KeyType?, displayed: String?) {
@@ -50,7 +52,7 @@ extension KeyType {
         }
         let labels = try row.decode(column + 3, as: [String].self)
         if try row.decode(column + 4, as: Bool.self) {
-            return (nil, "\(displayed) with a collation that takes different texts for equal")
+            return (nil, "\(displayed) with a nondeterministic collation")
         }
         if !labels.isEmpty { return (.enumeration(.init(schema: schema, name: name, labels: labels)), displayed) }
         return (schema == "pg_catalog" ? KeyType(systemName: name) : nil, displayed)

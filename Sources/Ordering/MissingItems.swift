@@ -1,7 +1,7 @@
 /// What happens to items that a move places and that are not in the built-in table.
 ///
-/// In users' tables, such a move is rejected unless Brocot owns the rows. A move of items that change lists and are not in the
-/// list that they leave is always rejected.
+/// In users' tables, a move of missing items is rejected, unless Brocot owns the rows. A change of list is always rejected if an
+/// item is not in the list that it leaves.
 public enum MissingItems: String, Hashable, Sendable {
     /// The items are inserted.
     case insert

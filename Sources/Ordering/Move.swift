@@ -11,8 +11,13 @@ package struct Move: Hashable, Sendable {
         case arrive
     }
 
+    /// The most items of a move, the same as in the constraints of `brocot.move_requests`.
+    package static let mostItems = 10_000
+    /// The most bytes of the key of a list or an item, the same as in these constraints.
+    package static let longestKey = 1_024
+
     package let list: ListIdentifier
-    /// 1 to 10,000 distinct keys.
+    /// 1 to ``mostItems`` distinct keys.
     package let items: [String]
     package let action: Action
     /// What happens to missing items; it applies only to items that are placed without changing lists.

@@ -1,31 +1,31 @@
 import LibPQ
 
-/// Which lists the database lets write, each for itself.
+/// The result of trying the writes of each list separately.
 package struct WriteTrial: Sendable {
-    /// Lists that can't be written, or only together with one that can't, and what the database says of them. Without an
-    /// error, a trigger did not leave everything as it was.
+    /// Groups of lists that can't be written, and the database's error. Items move between the lists of a group. Without an error,
+    /// a trigger changed the role or the transaction.
     package internal(set) var refused: [(lists: [ListIdentifier], error: OrderingError?)] = []
-    /// Lists for which there was no time.
+    /// Lists that were not tried, because the time was over.
     package internal(set) var untried: Set<ListIdentifier> = []
 
     package init() {}
 }
 
 extension MoveApplication {
-    /// So many groups of lists are tried in one go. Between them, the clock is looked at.
+    /// The number of groups that are tried in one exchange with the server. The time is checked after each exchange.
     private static let groupsAtOnce = 16
 
     /// Tries the writes of each list and undoes them, so that one refused list among hundreds is found in the time of a
     /// batch. Lists between which items move are tried together.
     ///
     /// - Parameters:
-    ///   - moves: what is to be applied.
-    ///   - duration: after so long, no further lists are tried. Some are in any case.
-    ///   - settings: for the time of each trial.
-    ///   - isSound: a statement that tells, in one column of one row, whether a trigger left everything as it was.
-    ///   - connection: in a transaction that has the locks of the lists.
-    /// - Returns: the lists that can't be written, and those for which there was no time.
-    /// - Throws: ``OrderingError``, where the lists can't even be read, or rows of theirs are locked by others.
+    ///   - moves: The moves to try.
+    ///   - duration: The time after which no further groups are tried. The first groups are always tried.
+    ///   - settings: The statement with the settings of each trial.
+    ///   - isSound: A statement that returns one Boolean: whether no trigger has changed the role or the transaction.
+    ///   - connection: A connection in a transaction that has the locks of the lists.
+    /// - Returns: The lists that can't be written, and the lists that were not tried.
+    /// - Throws: ``OrderingError`` if the lists can't be read, or if another session has locked some of their rows.
     package func tryOut(
         _ moves: [Move], for duration: Duration, settings: SQL, isSound: SQL,
         on connection: isolated Connection
@@ -62,7 +62,7 @@ extension MoveApplication {
     }
 }
 
-/// Lists that are tried together, of one table.
+/// Lists of one table that are tried together.
 private struct GroupOfLists {
     let lists: [ListIdentifier]
     private(set) var writes: [OrderedTableRepository.Write] = []

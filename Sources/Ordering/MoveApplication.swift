@@ -15,8 +15,10 @@ package struct MoveApplication: Sendable {
     package enum RowLocks: Sendable {
         /// The statement waits for the rows.
         case waitedFor
-        /// Nothing is written, and the error names the rows' lists. This applies to users' tables, or to all tables.
-        case refused, refusedAlsoInOwnTable
+        /// Nothing is written, and the error names the rows' lists. In the built-in table, the statement waits for the rows.
+        case refusedInUsersTables
+        /// Nothing is written, and the error names the rows' lists.
+        case refusedInAllTables
     }
 
     /// - Parameters:
@@ -63,7 +65,7 @@ package struct MoveApplication: Sendable {
     /// The net effect of moves on the rows of each table.
     typealias Changes = [(table: OrderedTable, rows: [RowChange])]
 
-    /// Reads as far as necessary to know the outcome and the effect of each move.
+    /// Reads the rows that are needed to know the outcome and the effect of each move.
     func plan(
         _ moves: [Move], on connection: isolated Connection
     ) throws(OrderingError) -> (batch: MoveBatch, changes: Changes) {
@@ -99,8 +101,8 @@ package struct MoveApplication: Sendable {
     private func refusesLockedRows(of table: OrderedTable) -> Bool {
         switch rowLocks {
         case .waitedFor: false
-        case .refused: !table.isBuiltIn
-        case .refusedAlsoInOwnTable: true
+        case .refusedInUsersTables: !table.isBuiltIn
+        case .refusedInAllTables: true
         }
     }
 }

@@ -29,14 +29,14 @@ package struct OrderNames: Hashable, Sendable {
     /// The unique index on list and rank of the table itself, or of one of its partitions.
     package func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
 
-    /// What the names of all these indexes begin with.
+    /// The beginning of the names of all these indexes.
     static let indexPrefix = "brocot_"
 
     // Triggers fire in the order of their names. These names come after those of the user's triggers.
     package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }
     package var changeTrigger: String { Self.bounded("zzz_brocot_\(rank)_change") }
     package var keepTrigger: String { Self.bounded("zzz_brocot_\(rank)_keep") }
-    // These place rows, before the triggers above ask for what is left.
+    // These triggers place rows at once. Their names come before those above, which request places for all other rows.
     package var insertNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_add_now") }
     package var changeNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_carry_now") }
 

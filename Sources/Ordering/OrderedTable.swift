@@ -8,8 +8,8 @@ package struct OrderedTable: Hashable, Sendable {
     package let listColumns: [KeyColumn]
     /// The column that identifies a row within its list.
     package let itemColumn: KeyColumn
-    /// The columns of the unique index by which rows have to be looked up, in its order; nil: any index that begins with the
-    /// item, or with list and item, will do.
+    /// The columns of the unique index by which rows have to be looked up, in the order of the index. With nil, rows are looked up
+    /// by any index that begins with the item, or with the list and the item.
     let lookUpColumns: [String]?
     /// Whether placing a missing item inserts a row, and removing an item deletes its row. Otherwise removing an item sets its
     /// rank to NULL.
@@ -18,8 +18,8 @@ package struct OrderedTable: Hashable, Sendable {
     package let rankColumn: String
     /// The end of the list at which new rows are placed.
     package let arrivalEnd: ArrivalEnd
-    /// The condition on rows that count for positions, as the server prints it where no schema but `pg_catalog` is searched;
-    /// nil: all rows count.
+    /// The condition of visible rows, as the server prints it if only `pg_catalog` is in the `search_path`; nil if all rows are
+    /// visible.
     package let visible: String?
 
     /// An end of a list.
@@ -30,8 +30,8 @@ package struct OrderedTable: Hashable, Sendable {
     /// The names of the objects of this order.
     package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }
 
-    /// Whether this is `brocot.items`: each of its rows has a rank and nothing else, its key on ranks is deferrable, and no
-    /// trigger of attach keeps its ranks.
+    /// Whether this is the built-in table, `brocot.items`. Its rows have no columns of the user, each row has a rank, its unique key
+    /// of ranks is deferrable, and it has none of the triggers that `brocot attach` creates.
     var isBuiltIn: Bool { name == "items" }
 
     package init(

@@ -37,7 +37,7 @@ extension OrderingError: CustomStringConvertible {
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"
         case .readingDoesNotSettle(let list):
-            "reading list \(list) does not settle; please report this with what was asked for"
+            "reading list \(list) does not end; this is a defect of Brocot, so please report it together with the requests"
         case .unsupportedKeyType(let table, let column, let type):
             "column \(column) of \(table) has type \(type); keys are \(KeyType.names)"
         case .missingColumn(let table, let relation, let column):

@@ -93,19 +93,19 @@ import Testing
     @Test(
         "is refused with 2 where a value is wrong, with its source",
         arguments: [
-            (["--workers", "0"], [:], "--workers is from 1 to 256, and not 0"),
-            ([], ["BROCOT_WORKERS": "300"], "BROCOT_WORKERS is from 1 to 256, and not 300"),
+            (["--workers", "0"], [:], "--workers must be from 1 to 256, not 0"),
+            ([], ["BROCOT_WORKERS": "300"], "BROCOT_WORKERS must be from 1 to 256, not 300"),
             ([], ["BROCOT_WORKERS": "many"], "BROCOT_WORKERS is not a whole number"),
             (
                 [], ["BROCOT_LOG_LEVEL": "loud"],
-                #"BROCOT_LOG_LEVEL is trace, debug, info, notice, warning, error or critical, and not "loud""#
+                #"BROCOT_LOG_LEVEL must be trace, debug, info, notice, warning, error or critical, not "loud""#
             ),
             (
                 ["--on-poison", "hold", "--on-poison", "public.cards=ignore"], [:],
-                #"and not "hold,public.cards=ignore""#
+                #", not "hold,public.cards=ignore""#
             ),
-            ([], ["BROCOT_ON_POISON": "=hold"], "BROCOT_ON_POISON is skip or hold, or for one table"),
-            ([], ["BROCOT_HTTP": "9187"], "BROCOT_HTTP is an address such as 127.0.0.1:9187"),
+            ([], ["BROCOT_ON_POISON": "=hold"], "BROCOT_ON_POISON must be skip or hold, or for one table"),
+            ([], ["BROCOT_HTTP": "9187"], "BROCOT_HTTP must be an address such as 127.0.0.1:9187"),
         ] as [([String], [String: String], String)])
     func wrongValue(options: [String], environment: [String: String], complaint: String) async throws {
         let result = try await dump(options, environment)
@@ -117,9 +117,9 @@ import Testing
         "is refused with 2 if the file is invalid, with the reason",
         arguments: [
             (#"{"wokers": 3}"#, #"contains "wokers", which is not a setting"#),
-            (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "is from 1 to 256, and not 0"),
+            (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "must be from 1 to 256, not 0"),
             (#"{"workers": [3]}"#, "workers in "), (#"{"workers": true}"#, "workers in "),
-            (#"{"on_poison": "maybe"}"#, #"and not "maybe""#),
+            (#"{"on_poison": "maybe"}"#, #", not "maybe""#),
             ("[3]", "is not a JSON object"), ("{", "is not a JSON object"), ("", "is not a JSON object"),
         ])
     func wrongFile(text: String, complaint: String) async throws {
@@ -167,7 +167,7 @@ import Testing
             let strongest = try await run(command + ["--database-url", url], none)
             #expect(strongest.exitCode == 0, "\(strongest.errors)")
             let wrong = try await run(command, ["BROCOT_LOG_LEVEL": "loud"])
-            #expect(wrong.exitCode == 2 && wrong.errors.contains("BROCOT_LOG_LEVEL is trace, debug"))
+            #expect(wrong.exitCode == 2 && wrong.errors.contains("BROCOT_LOG_LEVEL must be trace, debug"))
         }
     }
 

@@ -102,7 +102,7 @@ import Testing
         #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
         let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
         #expect(result.exitCode == 1)
-        #expect(result.errors.contains("COPY them into it: the daemon places new rows"), "\(result.errors)")
+        #expect(result.errors.contains("COPY the rows into the table; the daemon places them"), "\(result.errors)")
     }
 
     @Test("leaves nothing where it is interrupted", arguments: [SIGINT, SIGKILL]) func interrupted(signal: Int32)

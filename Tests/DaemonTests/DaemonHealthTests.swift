@@ -46,7 +46,7 @@ import Testing
         waiting.waits()
         #expect(health.stalled(longerThan: .seconds(300)).isEmpty)
         let later = ContinuousClock.now + .seconds(301)
-        #expect(health.stalled(longerThan: .seconds(300), at: later) == ["worker 1 has not turned for 301 s"])
+        #expect(health.stalled(longerThan: .seconds(300), at: later) == ["worker 1 has made no progress for 301 s"])
         busy.waits()
         #expect(health.stalled(longerThan: .seconds(300), at: later).isEmpty)
     }

@@ -49,7 +49,7 @@ struct DeadlockTests {
                     try daemon.execute("SELECT pg_advisory_xact_lock(\(key))")
                     defer { _ = try? daemon.query("SELECT pg_sleep(0.5)") }
                     do throws(OrderingError) {
-                        _ = try MoveApplication(rowLocks: .refused).apply(moves, on: daemon)
+                        _ = try MoveApplication(rowLocks: .refusedInUsersTables).apply(moves, on: daemon)
                     } catch {
                         guard case .rowsLocked = error else { throw QueueError.ordering(error) }
                         throw error
@@ -71,7 +71,7 @@ struct DeadlockTests {
         let app = try await TestDatabase.current.connect()
         try await app.execute(script: "BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
         try await fixture.enqueue([Move(list: "l", items: ["y"], action: .place(.first, from: nil))])
-        async let worked: WorkerRound.Progress = {
+        async let worked: WorkerRound.TurnResult = {
             var worker = QueueWorker(try await QueueConfiguration().fitted(to: fixture.connection))
             return try await worker.runBatch(on: fixture.connection)
         }()

@@ -18,7 +18,7 @@ struct QueueWorkerTests {
         try await fixture.connection.execute("SELECT setval('brocot.move_requests_id_seq', 1000000000)")
         try await fixture.enqueue([moves[1]])
         var worker = QueueWorker(configuration)
-        try await worker.wander(on: fixture.connection)
+        try await worker.goToRandomList(on: fixture.connection)
         _ = try await worker.runBatch(on: fixture.connection)
         #expect(try await fixture.lists() == ["a": ["x"]])
     }

@@ -355,7 +355,7 @@ import Testing
 extension WorkerRound.Action {
     fileprivate var readsLastID: Bool { if case .readLastID = self { true } else { false } }
     fileprivate var batch: WorkerRound.Batch? { if case .decide(let batch) = self { batch } else { nil } }
-    fileprivate var end: WorkerRound.Progress? { if case .end(let progress) = self { progress } else { nil } }
+    fileprivate var end: WorkerRound.TurnResult? { if case .end(let progress) = self { progress } else { nil } }
 
     /// The action after this one, if this one is a reading.
     fileprivate func afterReading(_ round: inout WorkerRound) -> WorkerRound.Action {
@@ -363,7 +363,7 @@ extension WorkerRound.Action {
     }
 }
 
-extension WorkerRound.Progress {
+extension WorkerRound.TurnResult {
     fileprivate var isIdle: Bool { if case .idle = self { true } else { false } }
     fileprivate var isHeld: Bool { if case .held = self { true } else { false } }
     fileprivate var isContended: Bool { if case .contended = self { true } else { false } }

@@ -72,12 +72,12 @@ package enum AccessGrants {
     /// The roles that have some of the rights of their kind, but not all: rights were given by hand, or a table was registered
     /// later. A role that reads items needs no further rights except on the users' tables. Superusers and owners need no grant.
     package static func incomplete(on connection: isolated Connection) throws(PostgresError) -> [Incompleteness] {
-        let tables = try ownTables(on: connection)
+        let tables = try userTables(on: connection)
         var incomplete: [Incompleteness] = []
         for row in try connection.query(AccessStatements.grantees) {
             guard let role = AccessRole(rawValue: try row.decode(0)) else { continue }
             let name = try row.decode(1, as: String.self)
-            let rights = role == .reader ? role.rights(onOwn: tables) : role.rights(ownTables: tables)
+            let rights = role == .reader ? role.rights(onUserTables: tables) : role.rights(userTables: tables)
             let missing = try missing(rights, for: name, on: connection)
             if !missing.isEmpty { incomplete.append(Incompleteness(role: role, name: name, missing: missing)) }
         }
@@ -91,14 +91,14 @@ package enum AccessGrants {
     private static func rights(
         of role: AccessRole, on connection: isolated Connection
     ) throws(PostgresError) -> [AccessRight] {
-        role.rights(ownTables: try ownTables(on: connection))
+        role.rights(userTables: try userTables(on: connection))
     }
 
-    private static func ownTables(
+    private static func userTables(
         on connection: isolated Connection
-    ) throws(PostgresError) -> [AccessRole.OwnTable] {
-        var tables: [AccessRole.OwnTable] = []
-        for row in try connection.query(AccessStatements.ownTables) {
+    ) throws(PostgresError) -> [AccessRole.UserTable] {
+        var tables: [AccessRole.UserTable] = []
+        for row in try connection.query(AccessStatements.userTables) {
             tables.append(
                 .init(
                     schema: try row.decode(0), name: try row.decode(1), listColumns: try row.decode(2),

@@ -1,9 +1,9 @@
 import Ordering
 import LibPQ
 
-/// What a database role has to do with Brocot: the least that it needs.
+/// A kind of database role, with the least rights that it needs.
 package enum AccessRole: String, CaseIterable, Sendable {
-    /// Asks for moves, and sees what becomes of them; it may reorder every registered table. Reads ranks.
+    /// Requests moves, and sees their outcomes; it may reorder every registered table. Reads ranks.
     case requester
     /// Moves at once, in its own transactions: writes the ranks of every registered table. Reads ranks.
     case mover
@@ -12,8 +12,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
     /// Runs `brocot daemon`.
     case daemon
 
-    /// An ordered table of the user's own.
-    package struct OwnTable: Hashable, Sendable {
+    /// An ordered table of the user.
+    package struct UserTable: Hashable, Sendable {
         package let schema: String
         package let name: String
         package let listColumns: [String]
@@ -21,7 +21,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
         package let rankColumn: String
         /// Whether moves insert and delete its rows.
         package let ownsRows: Bool
-        /// What tells which rows count for positions.
+        /// The columns that decide which rows are visible.
         package let visibilityColumns: [String]
 
         package init(
@@ -38,19 +38,19 @@ package enum AccessRole: String, CaseIterable, Sendable {
         }
     }
 
-    /// Everything that the role needs, where these tables are registered beside `brocot.items`.
-    package func rights(ownTables: [OwnTable]) -> [AccessRight] {
-        let own = rights(onOwn: ownTables)
+    /// All rights that the role needs, if these tables are registered beside `brocot.items`.
+    package func rights(userTables: [UserTable]) -> [AccessRight] {
+        let onTables = rights(onUserTables: userTables)
         return switch self {
-        case .reader: Self.reading + own
-        case .requester: Self.reading + Self.requesting + own
-        case .mover: Self.reading + Self.moving + own
-        case .daemon: Self.applying + own
+        case .reader: Self.reading + onTables
+        case .requester: Self.reading + Self.requesting + onTables
+        case .mover: Self.reading + Self.moving + onTables
+        case .daemon: Self.applying + onTables
         }
     }
 
-    /// The part of it that lies on the tables of the user's own.
-    func rights(onOwn tables: [OwnTable]) -> [AccessRight] { tables.flatMap(rights(on:)) }
+    /// The rights that the role needs on users' tables.
+    func rights(onUserTables tables: [UserTable]) -> [AccessRight] { tables.flatMap(rights(on:)) }
 
     private static let statusViews: [AccessRight] = [
         "queue_status", "pending_lists", "pending_tables", "throughput", "rejections",
@@ -61,13 +61,13 @@ package enum AccessRole: String, CaseIterable, Sendable {
         .table("items", .on("SELECT")),
     ]
 
-    /// Not `id`: who chooses it could take one that was logged. Not `requested_at` either, which ages are told from.
+    /// Without `id`: a role that chooses ids could choose an id that is in the log. Without `requested_at`: it gives the age of a request.
     private static let requestColumns = [
         "ordered_table", "list", "items", "placement", "anchor", "position", "from_list", "missing", "idempotency_key",
     ]
 
-    /// EXECUTE is everybody's unless an administrator took it away. An INSERT reads `sleepers`; who could draw from it
-    /// (USAGE, UPDATE) could say that a daemon sleeps.
+    /// All roles have EXECUTE, unless an administrator revoked it. An INSERT reads `sleepers`; with USAGE or UPDATE on it, a role could
+    /// set the sleep flag.
     private static let requesting: [AccessRight] =
         [
             .table("move_requests", .on("SELECT"), .on("INSERT", columns: requestColumns)),
@@ -95,7 +95,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
         "anycompatible, anycompatible, anycompatible", "anycompatiblearray, anycompatible, anycompatible"
     )
 
-    /// What else a log row says comes from defaults, so that a mover can log what was asked for, and nothing else.
+    /// The columns of the log that a mover writes. All other columns get their defaults, so that a mover can log only what a request
+    /// contains.
     private static let loggedColumns = requestColumns.filter { $0 != "idempotency_key" } + ["rebalanced_rows"]
 
     private static let moving: [AccessRight] =
@@ -113,7 +114,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
             ].map { .call("brocot.\($0)") }
         }
 
-    /// UPDATE of the log is for an id that was logged before.
+    /// UPDATE of the log is needed for a request whose id is already in the log.
     private static let applying: [AccessRight] =
         [
             .use(schema: "brocot"),
@@ -132,21 +133,23 @@ package enum AccessRole: String, CaseIterable, Sendable {
             "cancel(bigint)", "reject_pending(bigint, text, text, text)", "forget_refusal(text, text)",
         ].map { .call("brocot.\($0)") }
 
-    /// The command for a shell with which the owner of schema `brocot` gives it.
+    /// The shell command with which the owner of schema `brocot` grants the rights.
     package func grantCommand(to name: String) -> String {
         let isPlain =
             !name.isEmpty
             && name.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || byte == UInt8(ascii: "_")
             }
         let argument = isPlain ? name : "'" + name.replacing("'", with: #"'\''"#) + "'"
         return "brocot grant \(rawValue) \(argument)"
     }
 
-    private func rights(on table: OwnTable) -> [AccessRight] {
+    private func rights(on table: UserTable) -> [AccessRight] {
         let names = OrderNames(schema: table.schema, table: table.name, rank: table.rankColumn)
         let ranks = [names.numerator, names.denominator, names.rank]
-        // Writers go to a row by its place, in system columns; a mover names the partition too.
+        // Writers find a row by its place, in the system column `ctid`. A mover also needs the partition, in `tableoid`.
         let places = self == .daemon ? ["ctid"] : ["ctid", "tableoid"]
         let keys = table.listColumns + [table.itemColumn]
         let readable = keys + ranks + table.visibilityColumns.filter { !keys.contains($0) }

@@ -2,9 +2,9 @@ import LibPQ
 
 /// The SQL statements about rights.
 enum AccessStatements {
-    /// The registered tables of the user's own, as far as they exist, each with the columns that the condition of visibility
-    /// names. Where a word of it is also the name of another column, that one is listed too.
-    static let ownTables: SQL = """
+    /// The registered users' tables that exist, each with the columns that its condition of visibility names. If a word of the
+    /// condition is also the name of another column, that column is listed too.
+    static let userTables: SQL = """
         SELECT registered.schema_name, registered.table_name, registered.list_columns, registered.item_column,
             registered.rank_column, registered.owns_rows, ARRAY(
                 SELECT stored.attname::text

@@ -7,7 +7,7 @@ import LibPQ
 package enum RowSecurity {
     package enum Tables: Sendable {
         /// The tables in schema `brocot`.
-        case own
+        case builtIn
         /// The tables in schema `brocot` and every registered table.
         case all
     }
@@ -29,6 +29,6 @@ package enum RowSecurity {
     }
 
     package static func description(of hidden: [String]) -> String {
-        "row-level security applies to this role on \(hidden.joined(separator: ", ")), and the daemon has to see every row"
+        "row-level security applies to this role on \(hidden.joined(separator: ", ")), and the daemon must see every row"
     }
 }

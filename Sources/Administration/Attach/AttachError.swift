@@ -17,8 +17,8 @@ extension AttachError: CustomStringConvertible {
         case .refused(let reason): reason
         case .lockTimeout(let step):
             """
-            Could not \(step): others kept the table locked. See pg_stat_activity for long transactions. What was done \
-            stays; the same command goes on from there.
+            Could not \(step): other sessions kept the table locked. See pg_stat_activity for long transactions. The \
+            finished steps stay. Run the same command again to continue.
             """
         case .database(let error): "\(error)"
         case .cancelled: "Interrupted. The finished steps stay. Run the same command again to continue."

@@ -1,16 +1,16 @@
 import LibPQ
 import Ordering
 
-/// The steps from a table as it is to an ordered one. What is there already is left out, so that the same command goes on
-/// where it was interrupted, and mends what is missing.
+/// The steps that make a table an ordered table. Steps that are already done are left out. So the same command continues after an
+/// interruption, and repairs what is missing.
 package struct AttachPlan: Sendable {
     package let definition: OrderDefinition
     package let steps: [AttachStep]
-    /// Whether a rank column is not there.
+    /// Whether a rank column is missing.
     let isMissingColumns: Bool
     /// Whether rows are to be placed after the steps.
     package let fills: Bool
-    /// What a person should know, and can change.
+    /// Notes for the person who attaches the table.
     package let notes: [String]
 
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
@@ -29,8 +29,8 @@ package struct AttachPlan: Sendable {
         fills = table.registered?.isBeingFilled ?? true
         notes = table.laterTriggers.map {
             """
-            Trigger \($0) fires after Brocot's. Where it changes the list of a row, the row's rank goes along, which the \
-            unique index may refuse: give it a name that sorts before \(definition.names.keepTrigger).
+            Trigger \($0) fires after Brocot's triggers. If it changes the list of a row, the row keeps its rank, and the \
+            unique index may refuse that. Give the trigger a name that sorts before \(definition.names.keepTrigger).
             """
         }
     }
@@ -59,7 +59,7 @@ package struct AttachPlan: Sendable {
         return steps
     }
 
-    /// The index of a partitioned table is made of those of its partitions, from the leaves up.
+    /// The index of a partitioned table consists of the indexes of its partitions, which are attached from the leaves up.
     private static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let names = objects.definition.names
         func index(of relation: TableDescription.Relation) -> String {
@@ -96,7 +96,8 @@ package struct AttachPlan: Sendable {
         return steps
     }
 
-    /// Functions before triggers, and the registry before both: from the first trigger on, requests name the order.
+    /// The order is registered and the functions are created before the triggers, because requests name the order as soon as a trigger
+    /// exists.
     private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         var statements = table.registered == nil ? [RegistryStatements.register(objects.definition)] : []
         if objects.functionBodies.contains(where: { table.functionBodies[$0.key] != $0.value }) {

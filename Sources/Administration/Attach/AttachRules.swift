@@ -1,6 +1,6 @@
 import Ordering
 
-/// What a table needs to be ordered.
+/// The conditions for a table that can be ordered.
 struct AttachRules {
     private let definition: OrderDefinition
     private let table: TableDescription
@@ -11,7 +11,7 @@ struct AttachRules {
         self.table = table
     }
 
-    /// - Returns: the list columns and then the item column.
+    /// - Returns: The list columns and then the item column.
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
     func check() throws(AttachError) -> [TableDescription.Column] {
         try checkNames()
@@ -52,13 +52,13 @@ struct AttachRules {
             throw refuse("there is no column \"\(name)\"; it has \(table.columns.map(\.name).joined(separator: ", "))")
         }
         guard !column.isGenerated else {
-            throw refuse("column \"\(name)\" is generated. Name the columns that it is made of")
+            throw refuse("column \"\(name)\" is generated. Name the columns from which it is generated")
         }
         guard column.keyType != nil else {
             throw refuse(
                 """
-                column \"\(name)\" is of type \(column.displayedType), whose values do not have one text each in every \
-                session. Keys are \(KeyType.names)
+                column \"\(name)\" is of type \(column.displayedType), which can't be a key, because the text of a value may \
+                differ between sessions. Keys are \(KeyType.names)
                 """)
         }
         return column
@@ -83,15 +83,16 @@ struct AttachRules {
     private func checkPartitions() throws(AttachError) {
         for column in table.partitionKey where column.map({ !definition.listColumns.contains($0) }) ?? true {
             throw refuse(
-                "it is partitioned by \(column.map { "column \"\($0)\"" } ?? "an expression"), which is none of the list "
-                    + "columns, so that no index can keep the ranks of a list apart")
+                "it is partitioned by \(column.map { "column \"\($0)\"" } ?? "an expression"), which is not a list "
+                    + "column. So no index can make sure that the ranks of a list differ")
         }
     }
 
     private func checkOwnedRows() throws(AttachError) {
         guard definition.ownsRows else { return }
         guard definition.visible == nil else {
-            throw refuse("--owns-rows deletes rows that are removed, and so does not go together with --visible")
+            throw refuse(
+                "--owns-rows and --visible can't be combined: with --owns-rows, removed rows are deleted, not hidden")
         }
         let written = Set(
             definition.listColumns + [definition.itemColumn, names.rank, names.numerator, names.denominator])
@@ -124,7 +125,7 @@ struct AttachRules {
             guard column.displayedType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
                 throw refuse(
                     """
-                    it has a column \"\(name)\" already, which is not a nullable \(type) without a default. Choose another \
+                    it already has a column \"\(name)\", which is not a nullable \(type) without a default. Choose another \
                     name with --rank, or rename that column
                     """)
             }
@@ -133,7 +134,7 @@ struct AttachRules {
 
     private func checkIndexes() throws(AttachError) {
         for relation in table.relations where relation.index == .other {
-            throw refuse("index \"\(names.index(on: relation.name))\" is another than Brocot's. Rename or drop it")
+            throw refuse("index \"\(names.index(on: relation.name))\" was not created by Brocot. Rename or drop it")
         }
     }
 
@@ -141,8 +142,8 @@ struct AttachRules {
         guard let registered = table.registered?.definition, registered != definition else { return }
         throw refuse(
             """
-            it is attached already, with other columns or settings: brocot detach \(names.schema).\(names.table)\
-            \(names.rank == OrderNames.usualRankColumn ? "" : " --rank \(names.rank)") first
+            it is already attached, with other columns or settings. Detach it first: brocot detach \(names.schema).\(names.table)\
+            \(names.rank == OrderNames.usualRankColumn ? "" : " --rank \(names.rank)")
             """)
     }
 }

@@ -1,6 +1,6 @@
 /// One step on the way to an attached or detached table.
 package struct AttachStep: Hashable, Sendable {
-    /// Who must run it.
+    /// The role that must run the step.
     package enum Actor: Hashable, Sendable {
         case tableOwner
         /// The owner of schema `brocot`.

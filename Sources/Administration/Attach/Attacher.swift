@@ -21,7 +21,10 @@ package struct Attacher: Sendable {
         self.attempts = attempts
     }
 
-    /// The first eight bytes of SHA-256 of `brocot.attach`.
+    /// After so many attempts, about five seconds, a notice says why nothing happens.
+    private static let attemptsBeforeNotice = 10
+
+    /// The key of the advisory lock: the first eight bytes of SHA-256 of `brocot.attach`.
     static let lockKey: Int64 = 9_047_377_531_611_987_727
 
     private static let tryLock: SQL = "SELECT pg_catalog.pg_try_advisory_lock(\(lockKey))"
@@ -104,7 +107,9 @@ package struct Attacher: Sendable {
             } catch {
                 guard step.isTransactional, error.sqlState == .lockNotAvailable else { throw .database(error) }
             }
-            if attempt == 10 { logger.notice("could not \(step.purpose) yet: others keep the table locked") }
+            if attempt == Self.attemptsBeforeNotice {
+                logger.notice("could not \(step.purpose) yet: other sessions keep the table locked")
+            }
             do { try await Task.sleep(for: .milliseconds(Int.random(in: 100...500))) } catch { throw .cancelled }
         }
         throw .lockTimeout(step: step.purpose)
@@ -121,7 +126,7 @@ package struct Attacher: Sendable {
         let limit =
             step.lock == .shareUpdateExclusive
             ? "0"
-            : "\(lockTimeout.components.seconds * 1000 + lockTimeout.components.attoseconds / 1_000_000_000_000_000)"
+            : "\(lockTimeout.milliseconds)"
         try connection.transaction(settings: TableReader.settings + [("lock_timeout", limit)]) {
             connection throws(PostgresError) in
             if step.actor == .schemaOwner { try connection.execute(script: Self.becomeSchemaOwner) }
@@ -129,8 +134,8 @@ package struct Attacher: Sendable {
         }
     }
 
-    /// New objects in schema `brocot` belong to the schema's owner, also if another role attaches the table: a function that
-    /// runs with its owner's rights must not have those of a superuser.
+    /// New objects in schema `brocot` belong to the schema's owner, even if another role attaches the table. A function that runs with
+    /// its owner's rights must not run with the rights of a superuser.
     static let becomeSchemaOwner = """
         DO $$
         BEGIN

@@ -56,7 +56,7 @@ enum CatalogStatements {
         """
     }
 
-    /// The columns of each unique index that holds at every moment, for all rows.
+    /// The columns of each unique index that is neither deferrable nor partial.
     static func uniqueKeys(of relation: Int64) -> SQL {
         """
         SELECT array_agg(stored.attname::text)
@@ -97,8 +97,8 @@ enum CatalogStatements {
         """
     }
 
-    /// Whether the index of this name is as attach makes it, is valid, and belongs to another. A partition that came later has an
-    /// index of the server's naming, which belongs to the table's.
+    /// Whether the index with this name is the one that attach creates, whether it is valid, and whether it belongs to a parent's index.
+    /// The server names the index of a partition that was added later; that index belongs to the table's index.
     static func index(
         _ index: String, on relation: String, in schema: String, columns: [String], ofTable names: OrderNames
     ) -> SQL {
@@ -143,8 +143,8 @@ enum CatalogStatements {
         """
     }
 
-    /// Others' row triggers before an UPDATE that come after the one of this name. Of `tgtype`, 1 is FOR EACH ROW, 2 BEFORE
-    /// and 16 UPDATE.
+    /// The user's row triggers before UPDATE whose names sort after this name. In `tgtype`, bit 1 means FOR EACH ROW, 2 BEFORE, and 16
+    /// UPDATE.
     static func laterTriggers(of relation: Int64, than name: String) -> SQL {
         """
         SELECT trigger.tgname::text
@@ -175,7 +175,7 @@ enum CatalogStatements {
         """
     }
 
-    /// The orders of tables of the users'.
+    /// The orders of users' tables.
     static let attached: SQL = """
         SELECT registered.name FROM brocot.ordered_tables AS registered
         WHERE registered.schema_name <> 'brocot' ORDER BY registered.name
@@ -183,8 +183,8 @@ enum CatalogStatements {
 
     // MARK: The condition of visibility
 
-    /// Tries a condition as that of an index, which is what a condition that is immutable and names own columns only can
-    /// be. One by one, so that no text is taken for a further statement.
+    /// Tries a condition as the condition of an index, which must be immutable and use only columns of the table. The statements run
+    /// separately, so that no part of the text can become a further statement.
     static func probe(_ condition: String, table: String) -> [SQL] {
         [
             "CREATE TEMPORARY TABLE brocot_visible (LIKE \(unsafeRaw: table))",
@@ -192,7 +192,7 @@ enum CatalogStatements {
         ]
     }
 
-    /// The condition as the server prints it where no schema but `pg_catalog` is searched, and the columns that it names.
+    /// The condition, as the server prints it if only `pg_catalog` is in the `search_path`, and the columns that it names.
     static let probed: SQL = """
         SELECT pg_catalog.pg_get_expr(probe.indpred, probe.indrelid), ARRAY(
             SELECT stored.attname::text
@@ -203,7 +203,7 @@ enum CatalogStatements {
         WHERE probe.indexrelid = 'pg_temp.brocot_visible_index'::pg_catalog.regclass
         """
 
-    /// Fails where the condition can't be asked of the table's rows.
+    /// Fails if the condition fails for the table's rows.
     static func tryCondition(_ condition: String, of names: OrderNames) -> SQL {
         """
         SELECT (\(unsafeRaw: condition)) IS TRUE

@@ -1,14 +1,14 @@
 import LibPQ
 import Ordering
 
-/// The steps from an ordered table to what it was.
+/// The steps that undo `brocot attach`.
 package struct DetachPlan: Sendable {
     package let steps: [AttachStep]
 
     /// - Parameters:
-    ///   - names: what the order's objects are called.
-    ///   - table: the table as the catalog has it; nil where it is gone.
-    ///   - dropsColumns: whether the three columns go too.
+    ///   - names: The names of the order's objects.
+    ///   - table: The table as the catalog describes it; nil if it doesn't exist any more.
+    ///   - dropsColumns: Whether the three rank columns are dropped too.
     package init(_ names: OrderNames, on table: TableDescription?, dropsColumns: Bool) {
         let quoted = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         var steps: [AttachStep] = []
@@ -52,11 +52,11 @@ package struct DetachPlan: Sendable {
         self.steps = steps
     }
 
-    /// From here on the daemon rejects what is pending: `unknown_ordered_table`.
+    /// After this step the daemon rejects pending requests with `unknown_ordered_table`.
     private static func unregister(_ names: OrderNames) -> AttachStep {
         let name = quoteLiteral(names.orderedTable)
         return AttachStep(
-            "take the order out of the registry",
+            "remove the order from the registry",
             [
                 "SELECT brocot.drop_place_functions(\(name))",
                 "DELETE FROM brocot.ordered_tables WHERE name = \(name)",

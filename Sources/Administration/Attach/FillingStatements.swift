@@ -60,8 +60,8 @@ struct FillingStatements {
             """
     }
 
-    /// Places the next rows, and crosses out those that are placed, gone, or in another list meanwhile. Returns how many,
-    /// and the last number that was looked at: NULL at the end.
+    /// Places the next rows, and removes from `brocot.rows_to_place` the rows that are now placed, deleted, or in another list. Returns
+    /// how many it removed, and the last number that it read: NULL at the end.
     func batch(after number: Int64, size: Int) -> SQL {
         let isSame =
             (lists.enumerated().map { position, column -> SQL in

@@ -1,24 +1,24 @@
 import Ordering
 
-/// An order of a table's rows, as somebody asks for it.
+/// An order of a table's rows, as a person defines it.
 package struct OrderDefinition: Hashable, Sendable {
-    /// Where rows go that are inserted without a rank.
+    /// The end of the list at which inserted rows are placed.
     package enum Arrival: String, Sendable, CaseIterable {
         case first, last
-        /// Nowhere: they stay unplaced.
+        /// Inserted rows stay unplaced.
         case none
     }
 
     package let names: OrderNames
-    /// The columns that say which list a row is in. None: the whole table is one list.
+    /// The columns that together name the list of a row. Without any, the whole table is one list.
     package let listColumns: [String]
     package let itemColumn: String
     /// Whether placing a missing item inserts a row, and removing an item deletes its row.
     package let ownsRows: Bool
-    /// A condition of SQL on the row; nil: every row counts.
+    /// The SQL condition of visible rows; nil if all rows are visible.
     package let visible: String?
     package let arrive: Arrival
-    /// Whether arriving rows are placed by the transaction that inserts them, rather than by the daemon.
+    /// Whether inserted rows are placed by the transaction that inserts them, and not by the daemon.
     package let arriveNow: Bool
 
     package init(

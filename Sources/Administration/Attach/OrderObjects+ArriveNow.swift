@@ -1,12 +1,12 @@
 import LibPQ
 import Ordering
 
-/// The function that places arriving rows at once. It runs with the rights of whoever inserts them, since triggers of the
-/// user's fire within it, and it has the `search_path` of theirs for the same reason.
+/// The function that places arriving rows at once. It runs with the rights and the `search_path` of the role that inserts them,
+/// because the user's triggers fire within it.
 extension OrderObjects {
     var placeFunction: String { "brocot.\(quoteIdentifier(names.placeFunction))()" }
 
-    /// What it can't do, it leaves to the triggers that ask the queue.
+    /// The triggers that request places do what this function can't do.
     var placeBody: String {
         let name = quoteLiteral(names.orderedTable)
         let isInList = lists.map { " AND arriving.\(quoteIdentifier($0.name)) IS NOT NULL" }.joined()
@@ -56,7 +56,7 @@ extension OrderObjects {
         ]
     }
 
-    /// As `brocot.move_now` tells whether a text is a key's.
+    /// The text of a key, made in the same way as in `brocot.move_now`.
     private func textAsCaller(_ column: TableDescription.Column, of row: String) -> String {
         "(pg_catalog.to_jsonb(\(row).\(quoteIdentifier(column.name))) OPERATOR(pg_catalog.#>>) '{}')"
     }

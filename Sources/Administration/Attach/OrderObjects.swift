@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The SQL of what makes a table an ordered one. All names in it are qualified or found in `pg_catalog`.
+/// The SQL of the objects that make a table an ordered table. All names in it are qualified or in `pg_catalog`.
 struct OrderObjects {
     let definition: OrderDefinition
     /// The list columns, then the item column.
@@ -61,8 +61,8 @@ struct OrderObjects {
     var keepFunction: String { "brocot.\(quoteIdentifier(names.keepFunction))()" }
     var arriveFunction: String { "brocot.\(quoteIdentifier(names.arriveFunction))()" }
 
-    /// Whether the key columns are as they were: a renamed or changed column must not fail a statement of the user's.
-    /// Everything in it is qualified, since one of the functions has the `search_path` of who called.
+    /// Whether a key column or rank column was renamed or changed. Then the triggers do nothing, so that no statement of the user fails.
+    /// All names are qualified, because one of the functions runs with the caller's `search_path`.
     var isChanged: String {
         let equals = "OPERATOR(pg_catalog.=)"
         let columns =
@@ -88,7 +88,7 @@ struct OrderObjects {
                 .joined(separator: " OR ")
     }
 
-    /// A row that leaves its list leaves its rank behind; else an UPDATE by others changes no rank.
+    /// A row that leaves its list loses its rank. Otherwise an UPDATE of the user changes no rank.
     var keepBody: String {
         let forgets = rankColumns.map { "NEW.\($0) := NULL;" }.joined(separator: " ")
         let keeps = rankColumns.map { "NEW.\($0) := OLD.\($0);" }.joined(separator: " ")
@@ -159,8 +159,8 @@ struct OrderObjects {
             """
     }
 
-    /// Read by the type's own output function or a cast of the server's. A cast that somebody made for a type of theirs
-    /// would run with the rights of the function's owner, and a domain of today may be another type tomorrow.
+    /// The text is made by the type's output function or a built-in cast. A user's cast for a user's type would run with the rights of
+    /// the function's owner; and a domain may get another type later.
     private func text(_ column: TableDescription.Column, of row: String) -> String {
         let value = "\(row).\(quoteIdentifier(column.name))"
         if column.type.hasPrefix("pg_catalog.") {
@@ -182,7 +182,7 @@ struct OrderObjects {
         }
     }
 
-    /// Not executable by everybody: who could make a trigger of it could ask for moves with its owner's rights.
+    /// Not all roles may execute the functions: a role that makes a trigger with one could request moves with the owner's rights.
     var createFunctions: [String] {
         var statements = [
             """
@@ -221,7 +221,7 @@ struct OrderObjects {
 
     // MARK: Triggers
 
-    /// By name. A trigger that is there is replaced.
+    /// The statements by the triggers' names. An existing trigger is replaced.
     var triggers: [String: String] {
         let isOthers = "current_setting('brocot.writing', true) IS DISTINCT FROM \(quoteLiteral(names.orderedTable))"
         let changesRank = rankColumns.map { "OLD.\($0) IS DISTINCT FROM NEW.\($0)" }.joined(separator: " OR ")

@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The statements on the registry. As text, since they are also printed.
+/// The statements on the registry. They are text, because they are also printed.
 enum RegistryStatements {
     static func register(_ definition: OrderDefinition) -> String {
         let names = definition.names
@@ -18,7 +18,7 @@ enum RegistryStatements {
             """
     }
 
-    /// To be run as the schema's owner. Now moves at once are possible, and get functions of their own.
+    /// Ends the filling, and creates the functions for moves at once. The schema's owner must run these statements.
     static func filled(_ name: String) -> [String] {
         [
             "UPDATE brocot.ordered_tables SET being_filled = false WHERE name = \(quoteLiteral(name))",

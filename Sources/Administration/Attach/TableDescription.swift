@@ -1,25 +1,25 @@
 import Ordering
 
-/// What the catalog says of a table that is attached, or shall be.
+/// A table that is attached, or that shall be, as the catalog describes it.
 package struct TableDescription: Hashable, Sendable {
     package struct Column: Hashable, Sendable {
         package let name: String
-        /// What keys of this column are; nil: the column can't hold keys.
+        /// The type of the column's keys; nil if the column can't contain keys.
         package let keyType: KeyType?
-        /// The type as people write it, with what keeps it from being a key.
+        /// The type's name for people, with the reason why it can't be a key.
         package let displayedType: String
-        /// The type as SQL reads it back, whatever the `search_path`.
+        /// The type's qualified name in SQL.
         package let type: String
         package let isNotNull: Bool
         package let isGenerated: Bool
         package let hasDefault: Bool
-        /// Whether an INSERT can't bring its value.
+        /// Whether an INSERT can't give a value.
         package let isIdentityAlways: Bool
     }
 
     package enum Kind: Hashable, Sendable {
         case table, partitionedTable
-        /// What can't be ordered, and what it is called.
+        /// An object that can't be ordered, and its kind as text.
         case other(String)
     }
 
@@ -27,10 +27,10 @@ package struct TableDescription: Hashable, Sendable {
     package struct Relation: Hashable, Sendable {
         package let schema: String
         package let name: String
-        /// nil: the table itself.
+        /// The parent table; nil for the table itself.
         package let parent: String?
         package let isPartitioned: Bool
-        /// How deep the partition is: 0 for the table itself.
+        /// The level in the tree of partitions: 0 for the table itself.
         package let level: Int
         package let index: IndexState
     }
@@ -38,9 +38,9 @@ package struct TableDescription: Hashable, Sendable {
     /// The index of list and rank on one relation.
     package enum IndexState: Hashable, Sendable {
         case missing
-        /// Left over by a build that did not come to its end.
+        /// The rest of an interrupted CREATE INDEX CONCURRENTLY.
         case invalid
-        /// As attach makes it. In a partition: whether it belongs to the parent's.
+        /// The index that attach creates. In a partition, `isAttached` says whether it belongs to the parent's index.
         case valid(isAttached: Bool)
         /// An index of this name is on other columns, or not unique.
         case other
@@ -51,22 +51,22 @@ package struct TableDescription: Hashable, Sendable {
     package let owner: String
     package let kind: Kind
     package let columns: [Column]
-    /// Columns of each unique index that can identify a row.
+    /// The columns of each unique index that can identify a row.
     package let uniqueKeys: [Set<String>]
-    /// Empty unless partitioned; `nil` stands for an expression.
+    /// The columns of the partition key, nil for an expression; empty if the table isn't partitioned.
     package let partitionKey: [String?]
     /// The table first, then its partitions, from the top down.
     package let relations: [Relation]
     package let constraint: ConstraintState
-    /// The names of Brocot's triggers that are there, enabled, and call the right function.
+    /// The names of Brocot's triggers that exist, are enabled, and call the right function.
     package let triggers: Set<String>
-    /// Triggers of others that come after Brocot's before an UPDATE.
+    /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     package let laterTriggers: [String]
     /// The bodies of the triggers' functions, by name.
     package let functionBodies: [String: String]
-    /// The registry's row.
+    /// The row of the registry; nil if the order is not registered.
     package let registered: Registered?
-    /// Why the registered condition of visibility can't be asked of the table's rows.
+    /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail.
     package let faultOfCondition: String?
     /// The owner of schema `brocot`.
     package let schemaOwner: String

@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// Reads what the catalog says of a table.
+/// Reads the description of a table from the catalog.
 package enum TableReader {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched.
     static let settings = [("search_path", "pg_catalog"), ("statement_timeout", "0")]
@@ -11,7 +11,7 @@ package enum TableReader {
         try connection.query(CatalogStatements.visibleSchema(of: table)).first?.decode(0)
     }
 
-    /// In a transaction. nil: there is no such table.
+    /// The description of a table; nil if there is no such table. The connection must be in a transaction.
     package static func describe(
         _ names: OrderNames, listColumns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription? {
@@ -88,7 +88,7 @@ package enum TableReader {
         return relations
     }
 
-    /// A partitioned index counts as invalid until each partition has its part, so what it lacks are the parts.
+    /// A partitioned index counts as valid here: the server marks it as invalid only as long as partitions lack their indexes.
     private static func state(
         ofIndex row: Row?, isPartitioned: Bool
     ) throws(PostgresError) -> TableDescription.IndexState {
@@ -116,7 +116,7 @@ package enum TableReader {
         return bodies
     }
 
-    /// Why the registered condition of visibility can't be asked of the table's rows; nil: it can, or there is none.
+    /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail, or if there is none.
     private static func faultOfCondition(
         of names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
@@ -157,12 +157,12 @@ package enum TableReader {
             isBeingFilled: try row.decode(9))
     }
 
-    /// The condition as the registry has it: printed where no schema but `pg_catalog` is searched.
+    /// The condition in the form of the registry: as the server prints it if only `pg_catalog` is in the `search_path`.
     ///
-    /// A row keeps its visibility wherever it goes, so the condition may not depend on the columns that say where it is.
+    /// A row stays visible or hidden when it moves. So the condition must not depend on the columns of the list and the rank.
     ///
-    /// - Throws: ``AttachError/refused(_:)`` where it is no condition on the row's own columns, not immutable, or on the
-    ///   columns of list and rank.
+    /// - Throws: ``AttachError/refused(_:)`` if it is not an immutable condition on the row's own columns, or if it uses the
+    ///   columns of the list or the rank.
     package static func canonical(
         _ condition: String, of names: OrderNames, listColumns: [String], on connection: isolated Connection
     ) throws(AttachError) -> String {
@@ -186,8 +186,8 @@ package enum TableReader {
         if let column = columns.first(where: place.contains) {
             throw .refused(
                 """
-                --visible names column "\(column)", which says where the row is. Rows must stay visible or hidden wherever \
-                they go
+                --visible names column "\(column)", which changes when a row moves. A row must stay visible or hidden when it \
+                moves
                 """)
         }
         return text

@@ -1,7 +1,7 @@
 import SternBrocot
 
 extension Rank {
-    /// The number of inserts that a gap certainly takes before a rebalance, at whatever places within the gap.
+    /// The number of inserts that certainly fit into a gap before a rebalance, at any places within the gap.
     ///
     /// Each insert gets the rank ``between(_:_:limit:)`` of its gap and divides the gap in two. In the worst case, the next insert
     /// goes into the half with less room. The result is the smallest number of inserts after which there may be no room.

@@ -8,7 +8,7 @@ package struct CheckResult: Sendable, Encodable {
     }
 
     /// The kind of failure, which determines the exit status.
-    package enum Fault: Sendable {
+    package enum FailureKind: Sendable {
         case cannotConnect, schemaMissing, schemaChanged, schemaNewer, needsRepair
     }
 
@@ -20,31 +20,31 @@ package struct CheckResult: Sendable, Encodable {
     /// What to do; nil if nothing needs to be done.
     package let advice: String?
     /// The kind of failure; nil unless the level is `fail`.
-    package let fault: Fault?
+    package let failureKind: FailureKind?
 
     private enum CodingKeys: String, CodingKey {
         case check, level, message, advice
     }
 
-    private init(_ check: String, _ level: Level, _ message: String, advice: String?, fault: Fault?) {
+    private init(_ check: String, _ level: Level, _ message: String, advice: String?, failureKind: FailureKind?) {
         self.check = check
         self.level = level
         self.message = message
         self.advice = advice
-        self.fault = fault
+        self.failureKind = failureKind
     }
 
     package static func ok(_ check: String, _ message: String) -> CheckResult {
-        CheckResult(check, .ok, message, advice: nil, fault: nil)
+        CheckResult(check, .ok, message, advice: nil, failureKind: nil)
     }
 
     package static func warning(_ check: String, _ message: String, advice: String) -> CheckResult {
-        CheckResult(check, .warn, message, advice: advice, fault: nil)
+        CheckResult(check, .warn, message, advice: advice, failureKind: nil)
     }
 
     package static func failure(
-        _ check: String, _ message: String, advice: String, _ fault: Fault = .needsRepair
+        _ check: String, _ message: String, advice: String, _ failureKind: FailureKind = .needsRepair
     ) -> CheckResult {
-        CheckResult(check, .fail, message, advice: advice, fault: fault)
+        CheckResult(check, .fail, message, advice: advice, failureKind: failureKind)
     }
 }

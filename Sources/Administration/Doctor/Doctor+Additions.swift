@@ -5,10 +5,10 @@ extension Doctor {
     func powers(_ connection: Connection) async -> CheckResult {
         await attempt("powers", connection) { connection throws(PostgresError) in
             let row = try connection.query(DoctorStatements.powers).single()
-            guard try row.decode(0, as: Bool.self) else { return .ok("powers", "this role is no superuser") }
+            guard try row.decode(0, as: Bool.self) else { return .ok("powers", "this role is not a superuser") }
             let owners = try row.decode(1, as: [String].self)
             guard !owners.isEmpty else {
-                return .ok("powers", "all ordered tables belong to superusers, as this role is one")
+                return .ok("powers", "this role is a superuser, and so are the owners of all ordered tables")
             }
             return .warning(
                 "powers",
@@ -25,20 +25,20 @@ extension Doctor {
                 names.append("\(try row.decode(0, as: String.self)) (\(try row.decode(1, as: String.self)))")
                 areAllTrusted = try row.decode(2, as: Bool.self) && areAllTrusted
             }
-            guard !names.isEmpty else { return .ok("additions", "no triggers, rules or policies but Brocot's own") }
+            guard !names.isEmpty else { return .ok("additions", "only Brocot's own triggers, rules and policies") }
             guard !areAllTrusted else { return .ok("additions", names.joined(separator: ", ")) }
             return .warning(
                 "additions", names.joined(separator: ", "),
                 advice: """
-                    A trigger runs with the daemon's rights. Make sure of the roles in parentheses, which may change what \
-                    it does, or drop it.
+                    A trigger runs with the daemon's rights. The roles in parentheses can change what it does. Check that you \
+                    trust them, or drop the trigger.
                     """)
         }
     }
 }
 
 extension DoctorStatements {
-    /// Whether the current role is a superuser, and the owners of ordered tables who are none.
+    /// Whether the current role is a superuser, and the owners of ordered tables that are not superusers.
     static let powers: SQL = """
         SELECT role.rolsuper, ARRAY(
             SELECT DISTINCT owner.rolname::text

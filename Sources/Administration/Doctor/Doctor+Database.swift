@@ -5,7 +5,7 @@ extension Doctor {
     func privileges(_ connection: Connection) async -> CheckResult {
         await attempt("privileges", connection) { [role] connection throws(PostgresError) in
             let missing = try AccessGrants.missing(role, for: nil, on: connection)
-            guard !missing.isEmpty else { return .ok("privileges", "all that a \(role.rawValue) needs") }
+            guard !missing.isEmpty else { return .ok("privileges", "this role has all rights of a \(role.rawValue)") }
             return .failure(
                 "privileges", "a \(role.rawValue) also needs \(missing.joined(separator: ", "))",
                 advice: """
@@ -19,7 +19,7 @@ extension Doctor {
     func grants(_ connection: Connection) async -> CheckResult {
         await attempt("grants", connection) { connection throws(PostgresError) in
             let incomplete = try AccessGrants.incomplete(on: connection)
-            guard !incomplete.isEmpty else { return .ok("grants", "no role that was given rights lacks one") }
+            guard !incomplete.isEmpty else { return .ok("grants", "every role with rights has all rights of its kind") }
             return .warning(
                 "grants",
                 incomplete.map { "\($0.role.rawValue) \($0.name) lacks \($0.missing.joined(separator: ", "))" }
@@ -65,7 +65,8 @@ extension Doctor {
             guard full.isEmpty else {
                 return .warning(
                     "autovacuum", full.joined(separator: ", "),
-                    advice: "See horizon below; else autovacuum is too slow: raise autovacuum_max_workers.")
+                    advice: "See horizon below. If horizon is ok, autovacuum is too slow: raise autovacuum_max_workers."
+                )
             }
             return .ok("autovacuum", "on for every table of the queue")
         }
@@ -91,18 +92,18 @@ extension Doctor {
             return .warning(
                 "pauses",
                 "paused since \(first.pausedAt): \(first.list.map { "list \($0) of " } ?? "")\(first.table)\(rest)",
-                advice: "See brocot status. To go on: brocot resume [TABLE [LIST]].")
+                advice: "See brocot status. To continue: brocot resume [TABLE [LIST]].")
         }
     }
 
-    /// The age in seconds that no request reaches while a daemon runs.
-    private static let longWait = 60
+    /// The age that no request reaches while a daemon runs.
+    private static let longWait = Duration.seconds(60)
 
     func waiting(_ connection: Connection) async -> CheckResult {
         await attempt("queue", connection) { connection throws(PostgresError) in
             let row = try connection.query(DoctorStatements.waiting).single()
             let (pending, age) = (try row.decode(0, as: Int.self), try row.decode(1, as: Int?.self) ?? 0)
-            guard age > Self.longWait else { return .ok("queue", "\(pending) requests pending") }
+            guard .seconds(age) > Self.longWait else { return .ok("queue", "\(pending) requests pending") }
             return .warning(
                 "queue", "\(pending) requests pending, the oldest for \(age) s",
                 advice: "Is a daemon running? Its log says what is missing; brocot status shows which lists wait.")
@@ -127,7 +128,7 @@ extension Doctor {
         await attempt("horizon", connection) { [oldTransaction, farBehind] connection throws(PostgresError) in
             var holders: [String] = []
             for row in try connection.query(
-                DoctorStatements.horizonHolders(seconds: oldTransaction, transactions: farBehind))
+                DoctorStatements.horizonHolders(olderThan: oldTransaction, transactions: farBehind))
             {
                 let (kind, name, age): (String, String, Int?) = (
                     try row.decode(0), try row.decode(1), try row.decode(2)
@@ -139,8 +140,9 @@ extension Doctor {
                 return .ok(
                     "horizon",
                     seesAll
-                        ? "nothing keeps vacuum from dead rows"
-                        : "nothing seen that keeps vacuum from dead rows; a role in pg_monitor sees all sessions")
+                        ? "nothing keeps vacuum from removing dead rows"
+                        : "nothing visible keeps vacuum from removing dead rows; a role in pg_monitor sees all sessions"
+                )
             }
             return .warning(
                 "horizon", "dead rows can't be removed because of \(holders.joined(separator: "; "))",

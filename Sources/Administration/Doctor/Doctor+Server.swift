@@ -11,7 +11,7 @@ extension Doctor {
             let user = try connection.query(DoctorStatements.user).single().decode(0, as: String.self)
             return .warning(
                 "time-outs",
-                "the server ends sessions that idle for \(Double(milliseconds) / 1_000) s: each time, a daemon connects anew",
+                "the server ends sessions that are idle for \(Double(milliseconds) / 1_000) s, and a daemon then has to connect again",
                 advice: "ALTER ROLE \(quoteIdentifier(user)) SET idle_session_timeout = 0;")
         }
     }
@@ -25,13 +25,13 @@ extension Doctor {
             guard let process = try row.decode(0, as: Int32?.self) else {
                 return .warning(
                     "retention",
-                    "a prepared transaction has the lock for deleting old rows of the log, which grows meanwhile",
+                    "a prepared transaction has the lock for deleting old rows of the log, so the log grows",
                     advice: "See pg_prepared_xacts. End it: COMMIT PREPARED or ROLLBACK PREPARED.")
             }
             let user = try row.decode(1, as: String?.self) ?? "unknown"
             return .warning(
                 "retention",
-                "process \(process) of user \(user) has the lock for deleting old rows of the log, which grows meanwhile",
+                "process \(process) of user \(user) has the lock for deleting old rows of the log, so the log grows",
                 advice: "See it in pg_stat_activity. End it: SELECT pg_terminate_backend(\(process));")
         }
     }

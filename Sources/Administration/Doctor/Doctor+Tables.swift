@@ -9,10 +9,10 @@ extension Doctor {
             for row in try connection.query(DoctorStatements.missingTables) { missing.append(try row.decode(0)) }
             guard missing.isEmpty else {
                 return .failure(
-                    "tables", "registered, but not there: \(missing.joined(separator: ", "))",
+                    "tables", "registered, but missing: \(missing.joined(separator: ", "))",
                     advice: "Restore the table or the column, or correct the table's row in brocot.ordered_tables.")
             }
-            return .ok("tables", "every registered table is there, with its columns")
+            return .ok("tables", "every registered table exists, with its columns")
         }
     }
 
@@ -46,7 +46,7 @@ extension Doctor {
         }
     }
 
-    /// What attach makes for each order, and rows of the registry that fit no table.
+    /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.
     func orders(_ connection: Connection) async -> CheckResult {
         await attempt("orders", connection) { connection throws(PostgresError) in
             var (faults, lacks): ([String], [String]) = ([], [])
@@ -70,7 +70,8 @@ extension Doctor {
             guard lacks.isEmpty else {
                 return .warning(
                     "orders", "still to do: \(lacks.joined(separator: "; "))",
-                    advice: "As the owner of the table: brocot check --repair. What it can't mend is for a person.")
+                    advice:
+                        "As the owner of the table: brocot check --repair. A person must repair what it can't repair.")
             }
             return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
         }
@@ -97,7 +98,7 @@ extension Doctor {
             guard possible.isEmpty else {
                 return .warning(
                     "duplicates",
-                    "no unique index keeps several rows for the same list and item out of \(possible.joined(separator: ", "))",
+                    "no unique index prevents several rows for the same list and item in \(possible.joined(separator: ", "))",
                     advice: advice)
             }
             return .ok("duplicates", "every registered table has a unique index of its items")

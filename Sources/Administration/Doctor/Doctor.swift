@@ -7,14 +7,14 @@ package struct Doctor: Sendable {
     package let parameters: ConnectionParameters
     /// The kind of role whose rights the current role should have.
     package let role: AccessRole
-    /// The age in seconds from which a transaction counts as old.
-    package let oldTransaction: Int
+    /// The age from which a transaction counts as old.
+    package let oldTransaction: Duration
     /// A replication slot or standby that is so many transactions behind counts as a problem.
     package let farBehind: Int
     package let logger: Logger
 
     package init(
-        parameters: ConnectionParameters, role: AccessRole, oldTransaction: Int, farBehind: Int = 1_000_000,
+        parameters: ConnectionParameters, role: AccessRole, oldTransaction: Duration, farBehind: Int = 1_000_000,
         logger: Logger
     ) {
         self.parameters = parameters
@@ -34,6 +34,7 @@ package struct Doctor: Sendable {
         }
     }
 
+    private static let adviceAfterError = "Remove the cause of the error, and run brocot doctor again."
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
     private func examine(_ connection: Connection) async -> [CheckResult] {
@@ -76,7 +77,7 @@ package struct Doctor: Sendable {
                 try connection.transaction(.repeatableReadOnly, body)
             }
         } catch {
-            return .warning(check, "could not be checked: \(error.message)", advice: "See why, and try again.")
+            return .warning(check, "could not be checked: \(error.message)", advice: Self.adviceAfterError)
         }
     }
 
@@ -94,7 +95,7 @@ package struct Doctor: Sendable {
         guard encoding == "SQL_ASCII" else { return .ok("encoding", encoding) }
         return .warning(
             "encoding",
-            "SQL_ASCII: the server takes text of any encoding, and a request that is not UTF-8 waits for ever",
+            "SQL_ASCII: the server accepts text of any encoding, and a request that is not UTF-8 is never decided",
             advice: "Use a database in UTF8, or have every client send UTF-8.")
     }
 
@@ -112,8 +113,8 @@ package struct Doctor: Sendable {
             let process = try connection.query(DoctorStatements.session).single().decode(0, as: Int32.self)
             // A pooler sends clients an invented process identifier.
             return process == connection.backendProcessIdentifier
-                ? .ok("pooler", "none: this is the server itself")
-                : .ok("pooler", "there is one in between; whether it matters shows under notify")
+                ? .ok("pooler", "none: this connection reaches the server itself")
+                : .ok("pooler", "there is a pooler; notify shows whether it matters")
         }
     }
 
@@ -124,17 +125,18 @@ package struct Doctor: Sendable {
             let caller = try await Connection.connect(parameters, logger: logger)
             _ = try await caller.query(DoctorStatements.notify(channel))
             await caller.close()
-            let isTold = try await connection.run { connection throws(PostgresError) in
+            let isReceived = try await connection.run { connection throws(PostgresError) in
                 try !connection.notifications(waitingAtMost: .seconds(2)).isEmpty
             }
             try await connection.execute(DoctorStatements.unlisten(channel))
-            guard !isTold else { return .ok("notify", "notifications arrive") }
+            guard !isReceived else { return .ok("notify", "notifications arrive") }
         } catch {
-            return .warning("notify", "could not be checked: \(error.message)", advice: "See why, and try again.")
+            return .warning("notify", "could not be checked: \(error.message)", advice: Self.adviceAfterError)
         }
         return .warning(
-            "notify", "notifications don't arrive, as through a pooler in transaction mode",
-            advice: "Requests are applied, up to a second later. Connect the daemon directly, or in session mode.")
+            "notify", "notifications don't arrive, for example because of a pooler in transaction mode",
+            advice:
+                "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
     }
 
     // MARK: The schema
@@ -170,7 +172,7 @@ package struct Doctor: Sendable {
                 advice: "Update the program.", .schemaNewer)
         case .drifted:
             .failure(
-                "schema", "an applied migration has another text, or was left out",
+                "schema", "an applied migration has a different text, or a migration was skipped",
                 advice: "brocot migrate status shows which. Restore the file or the database.", .schemaChanged)
         }
     }

@@ -33,15 +33,13 @@ enum DoctorStatements {
         SELECT pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
         """
 
-    /// The tables of the queue: whether autovacuum is on for each, its number of dead rows, and when it was last vacuumed.
+    /// The tables of the queue: whether autovacuum is on for each, and its number of dead rows.
     static let vacuumedTables: SQL = """
         SELECT relation.relname,
             coalesce((
                 SELECT option.option_value::boolean FROM pg_catalog.pg_options_to_table(relation.reloptions) AS option
                 WHERE option.option_name = 'autovacuum_enabled'), true),
-            pg_catalog.pg_stat_get_dead_tuples(relation.oid),
-            (extract(epoch FROM pg_catalog.clock_timestamp()
-                - pg_catalog.pg_stat_get_last_autovacuum_time(relation.oid)))::bigint
+            pg_catalog.pg_stat_get_dead_tuples(relation.oid)
         FROM pg_catalog.pg_class AS relation
         WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
             AND relation.relname IN ('move_requests', 'move_log', 'items', 'idempotency_keys')
@@ -50,32 +48,33 @@ enum DoctorStatements {
 
     /// Transactions that have kept vacuum from removing dead rows for at least this time, the oldest first: sessions of any
     /// database, prepared transactions, standbys with feedback, and the slots of such standbys.
-    static func horizonHolders(seconds: Int, transactions: Int) -> SQL {
-        """
-        SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
-                activity.datname, activity.state),
-            (extract(epoch FROM pg_catalog.clock_timestamp() - activity.xact_start))::bigint AS age
-        FROM pg_catalog.pg_stat_activity AS activity
-        WHERE activity.pid <> pg_catalog.pg_backend_pid() AND activity.backend_type = 'client backend'
-            AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
-            AND activity.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
-        UNION ALL
-        SELECT 'prepared', pg_catalog.format('%L in database %s', prepared.gid, prepared.database),
-            (extract(epoch FROM pg_catalog.clock_timestamp() - prepared.prepared))::bigint
-        FROM pg_catalog.pg_prepared_xacts AS prepared
-        WHERE prepared.prepared < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
-        UNION ALL
-        SELECT 'slot', pg_catalog.format('%L, %s transactions behind', slot.slot_name, pg_catalog.age(slot.xmin)), NULL
-        FROM pg_catalog.pg_replication_slots AS slot
-        WHERE pg_catalog.age(slot.xmin) > \(transactions)::bigint
-        UNION ALL
-        SELECT 'standby', pg_catalog.format('%L at %s, %s transactions behind', standby.application_name,
-                standby.client_addr, pg_catalog.age(standby.backend_xmin)), NULL
-        FROM pg_catalog.pg_stat_replication AS standby
-        WHERE pg_catalog.age(standby.backend_xmin) > \(transactions)::bigint
-        ORDER BY age DESC NULLS LAST
-        LIMIT 20
-        """
+    static func horizonHolders(olderThan age: Duration, transactions: Int) -> SQL {
+        let seconds = age.components.seconds
+        return """
+            SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
+                    activity.datname, activity.state),
+                (extract(epoch FROM pg_catalog.clock_timestamp() - activity.xact_start))::bigint AS age
+            FROM pg_catalog.pg_stat_activity AS activity
+            WHERE activity.pid <> pg_catalog.pg_backend_pid() AND activity.backend_type = 'client backend'
+                AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
+                AND activity.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
+            UNION ALL
+            SELECT 'prepared', pg_catalog.format('%L in database %s', prepared.gid, prepared.database),
+                (extract(epoch FROM pg_catalog.clock_timestamp() - prepared.prepared))::bigint
+            FROM pg_catalog.pg_prepared_xacts AS prepared
+            WHERE prepared.prepared < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
+            UNION ALL
+            SELECT 'slot', pg_catalog.format('%L, %s transactions behind', slot.slot_name, pg_catalog.age(slot.xmin)), NULL
+            FROM pg_catalog.pg_replication_slots AS slot
+            WHERE pg_catalog.age(slot.xmin) > \(transactions)::bigint
+            UNION ALL
+            SELECT 'standby', pg_catalog.format('%L at %s, %s transactions behind', standby.application_name,
+                    standby.client_addr, pg_catalog.age(standby.backend_xmin)), NULL
+            FROM pg_catalog.pg_stat_replication AS standby
+            WHERE pg_catalog.age(standby.backend_xmin) > \(transactions)::bigint
+            ORDER BY age DESC NULLS LAST
+            LIMIT 20
+            """
     }
 
     /// The columns that a registered table must have.

@@ -1,5 +1,6 @@
 import LibPQ
 import Ordering
+import SternBrocot
 
 /// The statements that find rows with a wrong rank, and repair them.
 struct RepairStatements {
@@ -25,11 +26,18 @@ struct RepairStatements {
 
     var settings: [(String, String)] { [("brocot.writing", names.orderedTable), ("statement_timeout", "0")] }
 
-    /// The fraction in lowest terms, if it can be a rank. The denominator is checked before the division.
-    private var corrected: SQL {
+    /// The bound of a fraction's terms.
+    private static let termLimit = SQL(unsafeRaw: "\(Rank.limit)")
+    /// The most items of a request, and the most bytes of its keys.
+    private static let (mostItems, longestKey) = (
+        SQL(unsafeRaw: "\(Move.mostItems)"), SQL(unsafeRaw: "\(Move.longestKey)")
+    )
+
+    /// The greatest common divisor of a fraction's terms; NULL if the fraction can't be a rank. The denominator is checked first.
+    private var divisor: SQL {
         """
-        CASE WHEN \(den) >= 1 AND \(den) < 4611686018427387904
-            AND \(num) > -4611686018427387904 AND \(num) < 4611686018427387904
+        CASE WHEN \(den) >= 1 AND \(den) < \(Self.termLimit)
+            AND \(num) > -\(Self.termLimit) AND \(num) < \(Self.termLimit)
         THEN gcd(\(num), \(den)) END
         """
     }
@@ -63,7 +71,7 @@ struct RepairStatements {
                         \(rank) = \(num)::numeric(57, 38) / \(den) AND scale(\(rank)) = min_scale(\(rank)) END, false
                     ) AS is_right
                 FROM \(table) AS stored
-                CROSS JOIN LATERAL (SELECT \(corrected) AS divisor) AS divided
+                CROSS JOIN LATERAL (SELECT \(divisor) AS divisor) AS divided
                 WHERE (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)\(isWanted)
             ) AS judged
             """
@@ -113,7 +121,7 @@ struct RepairStatements {
         ] + (definition.arrive == .none ? [] : [requestPlacesOfDamaged])
     }
 
-    /// Rows whose rank could not be corrected had a place, and get another one where rows arrive.
+    /// Rows whose rank could not be corrected get a new place, at the table's end for new rows.
     private var requestPlacesOfDamaged: SQL {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
@@ -122,8 +130,8 @@ struct RepairStatements {
             SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item, row_number() OVER (ORDER BY damaged.item) AS number
             FROM pg_temp.brocot_damaged AS damaged WHERE damaged.is_twin OR damaged.num IS NULL
         ) AS keyed
-        WHERE octet_length(keyed.list) <= 1024 AND octet_length(keyed.item) BETWEEN 1 AND 1024
-        GROUP BY keyed.list, (keyed.number - 1) / 10000
+        WHERE octet_length(keyed.list) <= \(Self.longestKey) AND octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
+        GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
         ORDER BY min(keyed.number)
         """
     }
@@ -151,8 +159,8 @@ struct RepairStatements {
             FROM \(table) AS stored
             WHERE \(isInList)\(rank) IS NULL
         ) AS keyed
-        WHERE octet_length(keyed.list) <= 1024 AND octet_length(keyed.item) BETWEEN 1 AND 1024
-        GROUP BY keyed.list, (keyed.number - 1) / 10000
+        WHERE octet_length(keyed.list) <= \(Self.longestKey) AND octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
+        GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
         ORDER BY min(keyed.number)
         """
     }

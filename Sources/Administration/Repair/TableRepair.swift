@@ -47,8 +47,8 @@ package struct TableRepair: Sendable {
         }
     }
 
-    /// Corrects damaged ranks, list by list under the list's lock, and makes what is missing. The order of all other rows
-    /// stays. `placingRows`: asks for the rows without a place to be placed where arriving rows go, which the daemon does.
+    /// Corrects damaged ranks, list by list under the list's lock, and creates missing objects. The order of all other rows stays.
+    /// With `placingRows` it also requests places for the rows without a place, at the table's end for new rows.
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {

@@ -33,7 +33,7 @@ package struct QueueStatus: Sendable, Encodable {
     }
 
     /// A list that waits for a person.
-    package struct HeldList: Sendable, Encodable {
+    package struct Hold: Sendable, Encodable {
         package let table: String
         package let list: String
         package let request: Int
@@ -43,10 +43,10 @@ package struct QueueStatus: Sendable, Encodable {
         package let heldAt: String
     }
 
-    /// A list, or all lists of an ordered table, that somebody paused.
+    /// A pause of a list, or of all lists of an ordered table.
     package struct Pause: Sendable, Encodable {
         package let table: String
-        /// nil: every list of the table.
+        /// nil for all lists of the table.
         package let list: String?
         /// ISO 8601.
         package let pausedAt: String
@@ -57,7 +57,7 @@ package struct QueueStatus: Sendable, Encodable {
     package let pendingIsEstimate: Bool
     /// The age of the oldest pending request; nil if nothing is pending.
     package let oldestAgeSeconds: Double?
-    /// Whether the flag is set that a daemon sleeps and must be notified. It is not set while all daemons work, or if
+    /// Whether the sleep flag is set: a daemon sleeps and must be notified. It is not set while all daemons work, or if
     /// notifications don't arrive. After a daemon was killed while it slept, the flag stays set until another works or stops.
     package let aDaemonSleeps: Bool
     /// The daemons that are connected.
@@ -68,7 +68,7 @@ package struct QueueStatus: Sendable, Encodable {
     package let listsAreIncomplete: Bool
     package let throughput: [Throughput]
     package let rejections: [Rejections]
-    package let heldLists: [HeldList]
+    package let heldLists: [Hold]
     package let paused: [Pause]
 }
 
@@ -118,11 +118,11 @@ extension QueueStatus {
         return reasons
     }
 
-    private static func readHeldLists(on connection: isolated Connection) throws(PostgresError) -> [HeldList] {
-        var held: [HeldList] = []
+    private static func readHeldLists(on connection: isolated Connection) throws(PostgresError) -> [Hold] {
+        var held: [Hold] = []
         for row in try connection.query(StatusStatements.held(limit: mostLists)) {
             held.append(
-                HeldList(
+                Hold(
                     table: try row.decode(0), list: try row.decode(1), request: try row.decode(2),
                     sqlstate: try row.decode(3), error: try row.decode(4),
                     heldAt: "\(try row.decode(5, as: Timestamp.self))"))

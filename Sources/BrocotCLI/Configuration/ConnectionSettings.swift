@@ -19,7 +19,7 @@ struct ConnectionSettings {
         if case .option = databaseURL.source, parameters["password"] != nil {
             logger.warning(
                 """
-                everybody who can list this machine's processes can read the password in --database-url; \
+                other users of this machine can read the password in --database-url, in the list of processes; \
                 set BROCOT_DATABASE_URL or PGPASSFILE instead
                 """)
         }
@@ -39,7 +39,7 @@ struct ConnectionSettings {
         return parameters
     }
 
-    /// Whether the place of the database is nobody's choice: libpq tries its own default.
+    /// Whether no setting names a server or a database, so that libpq tries its own defaults.
     private var namesNothing: Bool {
         let environment = ProcessInfo.processInfo.environment
         return databaseURL.value == nil

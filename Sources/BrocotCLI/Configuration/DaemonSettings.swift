@@ -9,6 +9,8 @@ import Supervision
 struct DaemonSettings {
     /// The possible numbers of workers. Each worker has a connection, and servers rarely accept more.
     static let workerCounts = 1...256
+    /// The seconds of a day, the largest value of most settings.
+    private static let day = 86_400
 
     /// The keys in a file. The names of variables (`BROCOT_WORKERS`) and options (`--workers`) are made from them.
     static let keys = [
@@ -31,30 +33,34 @@ struct DaemonSettings {
 
     let connection: ConnectionSettings
     let workers: Setting<Int>
-    let connectWait: Setting<Int>
-    let idleTimeout: Setting<Int>
-    /// In seconds; nil: as usual, 0: never.
-    let pollInterval: Setting<Int?>
-    /// In milliseconds.
-    let maxDelay: Setting<Int>
+    let connectWait: Setting<Duration>
+    let idleTimeout: Setting<Duration>
+    /// nil means the usual interval, 0 that an idle daemon never polls.
+    let pollInterval: Setting<Duration?>
+    let maxDelay: Setting<Duration>
     let onPoison: Setting<PoisonSetting?>
-    let logRetention: Setting<Int>
+    /// 0 means for ever.
+    let logRetention: Setting<Duration>
     let http: Setting<ProbeAddress?>
-    let stallAfter: Setting<Int>
+    let stallAfter: Setting<Duration>
     let log: LogSettings
 
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
     init(_ reader: SettingsReader) throws {
         connection = try ConnectionSettings(reader)
-        workers = try reader.integer("workers", in: Self.workerCounts, standard: 2)
-        connectWait = try reader.integer("connect_wait", in: 0...86_400, standard: 60)
-        idleTimeout = try reader.integer("idle_timeout", in: 1...86_400, standard: 60)
-        pollInterval = try reader.integer("poll_interval", in: 0...86_400)
-        maxDelay = try reader.integer("max_delay", in: 0...1_000, standard: 0)
+        workers = try reader.integer("workers", in: Self.workerCounts, standard: DaemonConfiguration.defaultWorkers)
+        connectWait = try reader.integer("connect_wait", in: 0...Self.day, standard: 60).map { .seconds($0) }
+        let idleTimeout = QueueConfiguration.defaultIdleTimeout.components.seconds
+        self.idleTimeout = try reader.integer("idle_timeout", in: 1...Self.day, standard: Int(idleTimeout))
+            .map { .seconds($0) }
+        pollInterval = try reader.integer("poll_interval", in: 0...Self.day).map { $0.map { .seconds($0) } }
+        maxDelay = try reader.integer("max_delay", in: 0...1_000, standard: 0).map { .milliseconds($0) }
         onPoison = try reader.text("on_poison", wanted: PoisonSetting.wanted, as: { PoisonSetting($0) })
-        logRetention = try reader.integer("log_retention", in: 0...36_500, standard: 7)
+        let days = DaemonConfiguration.defaultLogRetentionDays
+        logRetention = try reader.integer("log_retention", in: 0...36_500, standard: days)
+            .map { .seconds($0 * Self.day) }
         http = try reader.text("http", wanted: "an address such as 127.0.0.1:9187", as: { ProbeAddress($0) })
-        stallAfter = try reader.integer("stall_after", in: 1...86_400, standard: 300)
+        stallAfter = try reader.integer("stall_after", in: 1...Self.day, standard: 300).map { .seconds($0) }
         log = try LogSettings(reader)
     }
 
@@ -63,12 +69,12 @@ struct DaemonSettings {
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.version = BrocotCommand.version
         configuration.workers = workers.value
-        configuration.queue.idleTimeout = .seconds(idleTimeout.value)
-        if let seconds = pollInterval.value { configuration.longestPoll = seconds == 0 ? nil : .seconds(seconds) }
-        configuration.queue.maxDelay = .milliseconds(maxDelay.value)
+        configuration.queue.idleTimeout = idleTimeout.value
+        if let interval = pollInterval.value { configuration.longestPoll = interval == .zero ? nil : interval }
+        configuration.queue.maxDelay = maxDelay.value
         configuration.queue.poisonPolicy = onPoison.value?.standard ?? .skip
         configuration.queue.poisonPolicies = onPoison.value?.tables ?? [:]
-        configuration.logRetention = logRetention.value == 0 ? nil : .seconds(logRetention.value * 86_400)
+        configuration.logRetention = logRetention.value == .zero ? nil : logRetention.value
         return configuration
     }
 
@@ -77,15 +83,18 @@ struct DaemonSettings {
         func row<Value>(_ setting: Setting<Value>, _ value: String) -> [String] {
             [setting.key, value, "\(setting.source)"]
         }
+        func seconds(_ duration: Duration) -> String { "\(duration.components.seconds) s" }
+        let days = logRetention.value.components.seconds / Int64(Self.day)
         return ColumnText(
             header: ["setting", "value", "from"], alignments: [.left, .left, .left],
             rows: [
                 row(connection.databaseURL, parameters.summary), row(workers, "\(workers.value)"),
-                row(connectWait, "\(connectWait.value) s"), row(idleTimeout, "\(idleTimeout.value) s"),
-                row(pollInterval, pollInterval.value.map { $0 == 0 ? "never" : "\($0) s" } ?? "1.5 s"),
-                row(maxDelay, "\(maxDelay.value) ms"), row(onPoison, (onPoison.value ?? PoisonSetting()).description),
-                row(logRetention, logRetention.value == 0 ? "for ever" : "\(logRetention.value) days"),
-                row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, "\(stallAfter.value) s"),
+                row(connectWait, seconds(connectWait.value)), row(idleTimeout, seconds(idleTimeout.value)),
+                row(pollInterval, pollInterval.value.map { $0 == .zero ? "never" : seconds($0) } ?? "1.5 s"),
+                row(maxDelay, "\(maxDelay.value.milliseconds) ms"),
+                row(onPoison, (onPoison.value ?? PoisonSetting()).description),
+                row(logRetention, days == 0 ? "for ever" : "\(days) days"),
+                row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, seconds(stallAfter.value)),
                 row(log.format, (log.format.value ?? .text).rawValue),
                 row(log.level, (log.level.value ?? .info).rawValue),
             ])

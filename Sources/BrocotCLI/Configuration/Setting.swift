@@ -22,6 +22,11 @@ struct Setting<Value> {
     let value: Value
     let source: SettingSource
 
+    /// The same setting with another form of its value.
+    func map<Result>(_ transform: (Value) -> Result) -> Setting<Result> {
+        Setting<Result>(key: key, value: transform(value), source: source)
+    }
+
     /// The setting's name in messages: `--log-level`, `BROCOT_LOG_LEVEL`, `log_level in /etc/brocot.json`.
     var place: String {
         if case .file(let path) = source { return "\(key) in \(path)" }

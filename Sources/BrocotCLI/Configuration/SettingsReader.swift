@@ -45,7 +45,7 @@ struct SettingsReader {
         return Setting(key: key, value: setting.value ?? standard, source: setting.source)
     }
 
-    /// A whole number; nil where nobody gives it.
+    /// A whole number; nil if no source has it.
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
     func integer(_ key: String, in range: ClosedRange<Int>) throws -> Setting<Int?> {
@@ -55,7 +55,7 @@ struct SettingsReader {
         let bounds =
             range.upperBound == .max
             ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-        throw CommandFailure(.usage, "\(setting.place) is \(bounds), and not \(value). See --help.")
+        throw CommandFailure(.usage, "\(setting.place) must be \(bounds), not \(value). See --help.")
     }
 
     /// A value that is made from a text; nil if no source has it.
@@ -68,7 +68,7 @@ struct SettingsReader {
         let setting = Setting<Value?>(
             key: key, value: text.flatMap(read), source: try source(of: key, wanted: wanted))
         if let text, setting.value == nil {
-            throw CommandFailure(.usage, "\(setting.place) is \(wanted), and not \(text.quoted). See --help.")
+            throw CommandFailure(.usage, "\(setting.place) must be \(wanted), not \(text.quoted). See --help.")
         }
         return setting
     }

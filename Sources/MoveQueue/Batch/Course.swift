@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The stage that a batch has reached, which matters if it fails. Pure.
+/// How far a batch has come. It decides what happens if the batch fails. Pure.
 struct Course {
     enum Stage {
         case claiming, applying, finishing

@@ -38,7 +38,7 @@ package struct QueueTransaction: Sendable {
         var course = Course()
         func inParts(_ lists: [ListIdentifier]) -> Attempt {
             Attempt(
-                scope: .lists(lists), isInParts: true, rowLocks: .refusedAlsoInOwnTable, first: scope.first,
+                scope: .lists(lists), isInParts: true, rowLocks: .refusedInAllTables, first: scope.first,
                 progress: progress, postponed: [])
         }
         let last: Attempt
@@ -47,7 +47,7 @@ package struct QueueTransaction: Sendable {
             last = inParts(lists)
         case .next:
             let together = Attempt(
-                scope: scope, isInParts: false, rowLocks: .refused, first: scope.first, progress: progress,
+                scope: scope, isInParts: false, rowLocks: .refusedInUsersTables, first: scope.first, progress: progress,
                 postponed: postponed)
             do throws(QueueError) {
                 return try run(together, &course, on: connection)
@@ -68,7 +68,7 @@ package struct QueueTransaction: Sendable {
         let scope: Scope
         let isInParts: Bool
         let rowLocks: MoveApplication.RowLocks
-        /// The list whose requests come before those of all others; nil: all lists are equal.
+        /// See ``Scope/first``.
         let first: ListIdentifier?
         let progress: ReadProgress
         let postponed: [ListIdentifier]
@@ -97,8 +97,7 @@ package struct QueueTransaction: Sendable {
         let claim = try claim(attempt, on: connection)
         course.locked = claim.locked
         report.note(claim)
-        let (pending, cuts, time) = try read(
-            claim.locked, inOneGo: rowsInOneGo(attempt.scope, claim), attempt.first, attempt.progress, on: connection)
+        let (pending, cuts, time) = try read(claim.locked, attempt.first, attempt.progress, on: connection)
         report.hasLostProgress = try !holds(attempt.progress, on: connection)
         guard !report.hasLostProgress else { return report }
         let batch = ClosedBatch(
@@ -158,27 +157,15 @@ package struct QueueTransaction: Sendable {
         return try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
     }
 
-    /// The limit for reading the requests of all lists in one scan; 0 if each list is read separately. One scan serves lists
-    /// that are neighbours in the queue's index and have hardly more than one request each.
-    private func rowsInOneGo(_ scope: Scope, _ claim: ListClaim) -> Int {
-        guard case .next(_, let lists, let readingAhead, withPartners: false) = scope, readingAhead > 1,
-            claim.found == lists, claim.locked.count >= Self.fewestListsInOneGo,
-            Set(claim.locked.map { ExactText($0.orderedTable) }).count == 1
-        else { return 0 }
-        return 4 * claim.locked.count
-    }
-
-    private static let fewestListsInOneGo = 16
-
     private func read(
-        _ lists: [ListIdentifier], inOneGo: Int, _ first: ListIdentifier?, _ progress: ReadProgress,
+        _ lists: [ListIdentifier], _ first: ListIdentifier?, _ progress: ReadProgress,
         on connection: isolated Connection
     ) throws -> (requests: [PendingRequest], cuts: [ListIdentifier: Int64], time: Timestamp?) {
         guard !lists.isEmpty else { return ([], [:], nil) }
         let rows = try connection.query(
             QueueStatements.pending(
                 in: lists, limit: configuration.requestsPerList, total: 2 * configuration.requestsPerBatch,
-                bytes: configuration.bytesPerBatch, first: first, inOneGo: inOneGo, progress),
+                bytes: configuration.bytesPerBatch, first: first, progress),
             prepared: true)
         var requests: [Int64: PendingRequest] = [:]
         requests.reserveCapacity(rows.count)
@@ -225,7 +212,7 @@ package struct QueueTransaction: Sendable {
 }
 
 extension PendingRequest {
-    /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:first:inOneGo:_:)``.
+    /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:first:_:)``.
     init(_ row: Row) throws {
         id = try row.decode(0, as: Int64.self)
         location = try row.decode(9, as: String.self)

@@ -1,13 +1,13 @@
 /// A wait for more requests, which goes on while they keep arriving, so that a batch gets larger. Pure.
 ///
-/// It has four pauses, and after each a look at the last id that was handed out. A pause is long enough for sessions that commit
-/// together, and then ask together.
+/// The wait has four pauses. After each pause, the last id that was handed out is read. A pause is long enough for sessions that
+/// commit at the same time and then enqueue at the same time.
 struct Gathering {
     private static let pauses = 4
 
     /// The longest wait.
     let limit: Duration
-    /// So many requests fill a batch.
+    /// The number of requests that fill a batch.
     let enough: Int
     private var start: (id: Int64, time: ContinuousClock.Instant)?
     private var latest: Int64 = 0

@@ -19,14 +19,17 @@ package struct PostponedLists: Sendable {
     package static let capacity = 10_000
     /// The most lists that are tried together, the same number as in any batch.
     static let largestGroup = 256
-    /// Of those that fail. All others wait as long as it takes to try them.
+    /// The most failing lists that are tried together. All other lists wait for the end of such a trial.
     static let largestFailingGroup = 32
 
     private static let firstPause = (taken: Duration.milliseconds(10), failed: Duration.milliseconds(100))
     private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
 
+    /// A pause that doubles so often is longer than any ``longestPause``.
+    private static let mostDoublings = 20
+
     private var entries: [ListIdentifier: Entry] = [:]
-    /// A time not later than that at which the first list is due; nil if no list is postponed.
+    /// The time at which the first list is due, or an earlier time; nil if no list is postponed.
     private var earliest: ContinuousClock.Instant?
 
     package init() {}
@@ -35,8 +38,6 @@ package struct PostponedLists: Sendable {
     package var count: Int { entries.count }
     package var isFull: Bool { entries.count >= Self.capacity }
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
-
-    package func contains(_ list: ListIdentifier) -> Bool { entries[list] != nil }
 
     /// When the first list is due.
     package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
@@ -53,7 +54,7 @@ package struct PostponedLists: Sendable {
     }
 
     /// Records that a batch with these lists failed. A single list is the cause; of several lists, the cause is not known.
-    /// `isCostly` says that they are to be tried alone.
+    /// With `isCostly` the lists are tried one by one.
     package mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
@@ -64,8 +65,7 @@ package struct PostponedLists: Sendable {
         set(lists[0], Entry(times: times + 1, due: due, groupSize: isCostly ? 1 : Self.largestFailingGroup))
     }
 
-    /// Records that one or more of these lists failed, and that others were not tried. `isCostly` says that they are to be tried
-    /// alone.
+    /// Records that one or more of these lists failed, and that others were not tried. With `isCostly` the lists are tried one by one.
     package mutating func noteSuspicion(
         of lists: some Collection<ListIdentifier>, isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
@@ -107,6 +107,6 @@ package struct PostponedLists: Sendable {
     }
 
     private static func pause(after times: Int, _ first: Duration, _ longest: Duration) -> Duration {
-        min(first * (1 << min(times, 20)), longest)
+        min(first * (1 << min(times, mostDoublings)), longest)
     }
 }

@@ -6,7 +6,7 @@ import Ordering
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
 /// they meet, the locks of the lists keep them apart.
 ///
-/// A round consists of turns, and each turn ends with a ``Progress``. ``beginTurn(isReadingDue:at:)`` returns the first action of
+/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isReadingDue:at:)`` returns the first action of
 /// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
     package enum Action: Sendable {
@@ -17,7 +17,7 @@ package struct WorkerRound: Sendable {
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:at:)``.
         case decide(Batch)
         /// The turn is over.
-        case end(Progress)
+        case end(TurnResult)
     }
 
     /// The task of one transaction.
@@ -38,13 +38,13 @@ package struct WorkerRound: Sendable {
         case advancing(lists: Int, withPartners: Bool)
     }
 
-    /// What was found since the round began at its first list.
+    /// What was found since the beginning of the round.
     private struct Findings {
         var areAllHeld = true
         var held = 0
     }
 
-    /// A round that decided fewer requests is not worth waiting for more.
+    /// The fewest requests of a round after which waiting for more requests is worth it.
     private static let fewestGathered = 16
 
     private let fullConfiguration: QueueConfiguration
@@ -54,11 +54,11 @@ package struct WorkerRound: Sendable {
     package private(set) var postponed: PostponedLists
     /// Whether this turn is for postponed lists. They take turns with all others, so that no list waits for long.
     private var isPostponedTurn = false
-    /// The list that is next, alone, since the latest batch had no room for it.
+    /// The list of the next batch, alone, because the latest batch had no room for it.
     private var crowdedOut: ListIdentifier?
-    /// Nil: the round began at a list in the middle.
+    /// The findings of this round; nil if it began at a list in the middle.
     private var findings: Findings? = Findings()
-    /// Whether the latest batch read changes of list. To look for their other lists costs as much as to find the lists.
+    /// Whether the latest batch read changes of list. Searching their other lists costs as much as finding the lists.
     private var seesChangesOfList = true
     /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
     /// paused table are passed over at once.
@@ -67,7 +67,7 @@ package struct WorkerRound: Sendable {
     private var wasIdle = false
     /// Whether the worker waited before this turn.
     private var isWoken = false
-    /// Whether the worker was woken and found nothing: what woke it may have an id that is not beyond what counts as past.
+    /// Whether the worker was woken and found nothing. The request that woke it may have an id at or below the floor.
     private var wasWokenInVain = false
     /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
     /// less than one that is too large.
@@ -92,7 +92,7 @@ package struct WorkerRound: Sendable {
 
     // MARK: Events
 
-    /// Makes the next batches a part of their usual size.
+    /// Sets the size of the next batches.
     package mutating func take(_ share: BatchShare) {
         configuration = fullConfiguration.reduced(to: share)
     }
@@ -144,7 +144,7 @@ package struct WorkerRound: Sendable {
         }
     }
 
-    /// The last id was read that was handed out.
+    /// The last id that was handed out was read.
     package mutating func note(lastID: Int64, at now: ContinuousClock.Instant) -> Action {
         guard case .gathering = state else { preconditionFailure("An id was reported that no turn asked for.") }
         if let pause = gathering?.note(lastID: lastID, at: now) { return end(.gathering(pause)) }
@@ -153,7 +153,7 @@ package struct WorkerRound: Sendable {
     }
 
     /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
-    /// cause. `isCostly`: lists that may be the cause are tried one by one.
+    /// cause. With `isCostly` the lists are tried one by one.
     package mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
@@ -163,9 +163,9 @@ package struct WorkerRound: Sendable {
 
     // MARK: Lists that were postponed
 
-    /// How long the first statements of a list may take that is tried alone; later ones twice as long each time.
+    /// The limit for statements of a list that is tried alone for the first time. It doubles each time.
     private static let firstLimitAlone = Duration.seconds(1)
-    /// How long the statements of a worker may take that is not patient.
+    /// The limit for statements of a worker that is not patient.
     private static let impatientLimit = Duration.seconds(3)
 
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
@@ -237,14 +237,14 @@ package struct WorkerRound: Sendable {
             return report.hasDecisions ? end(.decided(report)) : advance()
         }
         postponed.noteTaken(report.obstructed, at: now)
-        guard let progress = goOn(report, lists: lists) else { return advance() }
+        guard let result = goOn(report, lists: lists) else { return advance() }
         wasWokenInVain = isWoken && wasIdle
-        return end(progress)
+        return end(result)
     }
 
     private mutating func noteDepth(_ report: BatchReport) {
         guard report.decided > 0 else {
-            // Else a round would take long where many lists in a row are taken or fail.
+            // Otherwise a round would take long if many consecutive lists are locked or fail.
             depth = max(1, depth / 2)
             return
         }
@@ -256,7 +256,7 @@ package struct WorkerRound: Sendable {
     /// Continues with the next lists. If a whole round has found nothing, nothing is pending.
     ///
     /// - Returns: The end of the turn; nil if these lists had no requests, and the next lists must be searched.
-    private mutating func goOn(_ report: BatchReport, lists: Int) -> Progress? {
+    private mutating func goOn(_ report: BatchReport, lists: Int) -> TurnResult? {
         let isWaiting = report.found > 0 && !report.isAllHeld
         findings?.held += report.held
         if isWaiting { findings?.areAllHeld = false }
@@ -273,8 +273,8 @@ package struct WorkerRound: Sendable {
         return finished.held > 0 ? .held : .idle
     }
 
-    /// After a round that decided many requests and left none, it pays to wait: a batch has a cost of its own. Requests of lists
-    /// that another session has count for neither.
+    /// After a round that decided many requests and left none, waiting is worth it, because each batch has a fixed cost. Requests of
+    /// lists that another session has locked are not counted.
     private mutating func noteRound(_ report: BatchReport, isAtEnd: Bool) {
         let isAll = report.heldBack == 0 && report.crowdedOut == nil
         decidedOfAll = isAll ? decidedOfAll.map { $0 + report.decided } : nil
@@ -285,8 +285,8 @@ package struct WorkerRound: Sendable {
         gathering = Gathering(limit: configuration.maxDelay, enough: enough)
     }
 
-    private mutating func end(_ progress: Progress) -> Action {
+    private mutating func end(_ result: TurnResult) -> Action {
         state = .betweenTurns
-        return .end(progress)
+        return .end(result)
     }
 }

@@ -3,7 +3,7 @@ struct BatchList: Sendable {
     typealias Index = ElementIndex<BatchList>
 
     let identifier: ListIdentifier
-    /// Whether Brocot owns the list's rows: it inserts and deletes them then.
+    /// Whether Brocot owns the list's rows. If so, it inserts and deletes them.
     let ownsRows: Bool
     /// Whether each row of the list has a rank.
     private let hasOnlyPlacedRows: Bool
@@ -11,7 +11,7 @@ struct BatchList: Sendable {
     let arrivalEnd: OrderedTable.ArrivalEnd
     var neighbourhood: Neighbourhood
 
-    /// `table` is nil where none of that name is registered.
+    /// `table` is nil if no table with this name is registered.
     init(_ identifier: ListIdentifier, of table: OrderedTable?, reading: ReadingPolicy) {
         self.identifier = identifier
         arrivalEnd = table?.arrivalEnd ?? .last

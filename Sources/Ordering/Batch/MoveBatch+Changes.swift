@@ -38,7 +38,8 @@ extension MoveBatch {
         return taken
     }
 
-    /// What becomes of rows that have nothing but a place: a change of list deletes one there and inserts one here.
+    /// The change of a row in the built-in table, which contains nothing but the item's place. So a change of list deletes the
+    /// row of the old list, and inserts a row into the new list.
     private func placeChange(of member: ListMember, in list: BatchList.Index) -> RowChange? {
         guard member.stored != member.current else { return nil }
         let here = lists[list].identifier.list
@@ -47,7 +48,7 @@ extension MoveBatch {
             list: member.current == .absent ? nil : here, rank: member.current.rank, storedRank: member.stored.rank)
     }
 
-    /// What becomes of rows that have more columns: a change of list updates the row, so that these keep their values.
+    /// The changes of a row in a user's table, whose other columns must keep their values. So a change of list updates the row.
     private func rowChanges(of member: ListMember, in list: BatchList.Index, _ taken: Set<StoredKey>) -> [RowChange] {
         let here = lists[list].identifier.list
         var changes: [RowChange] = []

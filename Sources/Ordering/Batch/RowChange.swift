@@ -12,6 +12,6 @@ package struct RowChange: Equatable, Sendable {
     /// The rank with which the row is stored; nil means no rank.
     package var storedRank: Rank?
 
-    /// Whether the row is stored in another list than it shall be in.
+    /// Whether the row leaves its list, or enters another one.
     var changesList: Bool { list.map(ExactText.init) != storedList.map(ExactText.init) }
 }

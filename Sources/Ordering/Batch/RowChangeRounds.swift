@@ -1,5 +1,5 @@
-/// Updates of rows in groups that can be written one after the other: a row goes to a list only after another one with the same
-/// key has left it. A unique key of list and item looks at each row at once.
+/// Updates of rows, in groups that are written one after the other. A row enters a list only after the row with the same key has
+/// left that list, because a unique key of list and item is checked after each row.
 struct RowChangeRounds {
     private(set) var rounds: [[RowChange]] = []
 
@@ -13,7 +13,7 @@ struct RowChangeRounds {
         }
     }
 
-    /// - Parameter changes: Updates of rows that are stored and stay.
+    /// - Parameter changes: Updates of stored rows, without deletions.
     init(_ changes: [RowChange]) {
         var waiting = changes
         while !waiting.isEmpty {
@@ -27,7 +27,8 @@ struct RowChangeRounds {
                     change.changesList && change.list.map { occupied.contains(Location($0, change)) } == true
                 if isBlocked { blocked.append(change) } else { ready.append(change) }
             }
-            // Rows that go round in a circle stay together: one by one, their requests can be applied.
+            // No order works for rows that exchange their lists in a circle. They stay in one group. If the database refuses this
+            // group, their requests can be applied one by one.
             rounds.append(ready.isEmpty ? blocked : ready)
             waiting = ready.isEmpty ? [] : blocked
         }

@@ -1,6 +1,6 @@
-/// The lines of a text that comes in pieces, each of which is the key of an item.
+/// The lines of a text that is read in pieces. Each line is the key of an item.
 ///
-/// It ends at the first line that can't be a key, and then has a ``fault``.
+/// The sequence ends at the first line that can't be a key. Then ``fault`` is set.
 final class ImportedLines: IteratorProtocol {
     /// A line that can't be imported.
     struct Fault: Equatable {
@@ -18,7 +18,7 @@ final class ImportedLines: IteratorProtocol {
     /// The number of lines that were returned.
     private(set) var count = 0
     private(set) var fault: Fault?
-    /// What `read` threw.
+    /// The error that `read` threw.
     private(set) var readError: (any Error)?
 
     /// - Parameters:
@@ -45,10 +45,10 @@ final class ImportedLines: IteratorProtocol {
         return nil
     }
 
-    /// Why the text can't be a key; nil: it can.
+    /// Why the text can't be a key; nil if it can.
     private static func reason(against key: String, of column: KeyColumn) -> String? {
         if key.isEmpty { return "it is empty" }
-        if key.utf8.count > 1024 { return "it has more than 1,024 bytes" }
+        if key.utf8.count > Move.longestKey { return "it has more than 1,024 bytes" }
         if key.utf8.contains(0) { return "it has a NUL character" }
         guard column.type.isCanonical(key) else {
             return "'\(key)' is not a \(column.type.name) as PostgreSQL prints it"
@@ -56,7 +56,7 @@ final class ImportedLines: IteratorProtocol {
         return nil
     }
 
-    /// The next line without its line feed, or the carriage return before it.
+    /// The next line, without its line feed and without a carriage return before the line feed.
     private func nextLine() -> ArraySlice<UInt8>? {
         var searched = start
         while true {

@@ -6,7 +6,7 @@ package struct ListImport: Sendable {
     private let list: ListIdentifier
     private let table: OrderedTable
 
-    /// How long the list's lock is waited for.
+    /// The longest wait for the list's lock.
     private static let lockTimeout = "60s"
 
     private static func settings(_ orderedTable: String) -> [(String, String)] {
@@ -16,15 +16,15 @@ package struct ListImport: Sendable {
         ] + MoveApplication.plannerSettings
     }
 
-    /// Imports the keys of a text, one in each line. Nothing is inserted if one of them is refused.
+    /// Imports the keys of a text with one key in each line. If a line is refused, nothing is inserted.
     ///
     /// - Parameters:
     ///   - list: The list.
     ///   - read: Returns the next piece of the text in UTF-8; empty at its end. It is called on the connection's thread, while
     ///     the list is locked.
     ///   - connection: A connection without an open transaction.
-    /// - Returns: The number of inserted items; or a rejection, which names the line if it is about one.
-    /// - Throws: ``OrderingError``, or what `read` throws. Nothing was inserted then.
+    /// - Returns: The number of inserted items; or a rejection, which names the line that caused it, if one did.
+    /// - Throws: ``OrderingError``, or the error of `read`. Then nothing was inserted.
     package static func run(
         into list: ListIdentifier, reading read: @escaping @Sendable () throws -> [UInt8],
         on connection: isolated Connection
@@ -55,7 +55,7 @@ package struct ListImport: Sendable {
         guard table.ownsRows else {
             throw Rejection(
                 .failed,
-                "\(name) has rows of its own. COPY them into it: the daemon places new rows in the order in which they come"
+                "\(name) was attached without --owns-rows. COPY the rows into the table; the daemon places them in their order"
             )
         }
         return table
@@ -115,7 +115,7 @@ package struct ListImport: Sendable {
             """
     }
 
-    /// What the database says against a row, with the row's line; nil: the error is about none.
+    /// The rejection for a row that the database refused, with the row's line; nil if the error does not concern a row.
     ///
     /// The server names the line in the error's context, in the language of its messages.
     private func rejection(for error: PostgresError) -> Rejection? {

@@ -7,11 +7,11 @@ struct ListMember: Sendable {
     let key: String
     /// Whether and where the item is stored.
     let stored: Presence
-    /// Whether the stored row counts for positions.
+    /// Whether the stored row is visible: whether it counts for positions.
     private let isStoredVisible: Bool
     /// Whether and where the item is in the list after the moves applied so far.
     var current: Presence
-    /// Whether the item counts for positions. It takes this along to other lists.
+    /// Whether the item is visible. It stays so in other lists.
     var isVisible: Bool
     /// Which stored row it is.
     var row: RowOrigin
@@ -25,10 +25,10 @@ struct ListMember: Sendable {
         row = stored == .absent ? .new : .here
     }
 
-    /// The rank at which the item counts for positions; nil: at none.
+    /// The rank of a visible item; nil if the item is hidden or has no rank.
     var countedRank: Rank? { isVisible ? current.rank : nil }
-    /// The rank at which the item counts for no position; nil: at none.
+    /// The rank of a hidden item; nil if the item is visible or has no rank.
     var hiddenRank: Rank? { isVisible ? nil : current.rank }
-    /// The rank at which the stored row counts for positions; nil: at none.
+    /// The rank of a visible stored row; nil if the row is hidden or has no rank.
     var countedStoredRank: Rank? { isStoredVisible ? stored.rank : nil }
 }

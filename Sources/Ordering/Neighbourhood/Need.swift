@@ -2,13 +2,13 @@ import SternBrocot
 
 /// What must be read from a list before a move can be applied.
 package enum Need: Hashable, Sendable {
-    /// The row with this key, and so many placed rows on either side of it.
+    /// The row with this key, and these numbers of placed rows below and above it.
     case row(key: ExactText, below: Int, above: Int)
-    /// Up to `count` placed rows from a rank on, which is left out; nil is the end of the list that the run starts from.
+    /// Up to `count` placed rows beyond a rank. With nil, the run starts at the beginning of the list (up) or at its end (down).
     case run(from: Rank?, Direction, count: Int)
-    /// The placed rows around the visible one with so many visible rows before it.
+    /// The placed rows around the visible row with this number of visible rows before it.
     case position(Int)
-    /// How many visible placed rows there are.
+    /// The number of visible placed rows.
     case count
 
     package enum Direction: Hashable, Sendable {

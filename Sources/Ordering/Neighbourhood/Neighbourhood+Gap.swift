@@ -42,7 +42,7 @@ extension Neighbourhood {
         return gap(side == .up ? index + 1 : index, in: interval)
     }
 
-    /// The gap directly after the visible member that has `position - 1` visible ones before it; beyond the end, the last gap.
+    /// The gap with `position` visible members before it, directly after the last of them. Beyond the end, it is the last gap.
     func gap(position wanted: Int) -> LocatedGap {
         guard wanted > 0 else { return gap(at: .down) }
         let position = min(wanted, Self.beyondAnyList)
@@ -68,13 +68,14 @@ extension Neighbourhood {
         return gap(distance, from: nearest.rank)
     }
 
-    /// The gap directly after a visible member: that which has so many others between itself and `rank`, or as many below it
-    /// where the distance is not positive. A nil rank is the end of the list.
+    /// The gap that has `distance` more visible members before it than `rank` has, or fewer if the distance is negative. It is
+    /// directly after the last of these members. A nil rank means the end of the list.
     private func gap(_ distance: Int, from rank: Rank?) -> LocatedGap {
         guard let interval = rank.map({ coverage.interval(containing: $0) }) ?? coverage.toEnd else {
             return .needs([.run(from: rank, .down, count: max(-distance, runLength))])
         }
-        // Not ``runLength`` alone: it grows, and a batch may ask for a thousand positions. Among hidden rows it has to.
+        // ``runLength`` grows, which would be too much for a batch with a thousand positions. Only among hidden rows must the
+        // margin grow, because a run may contain nothing but hidden rows.
         let margin = hidden.count == 0 ? reading.positionMargin : max(reading.positionMargin, runLength)
         let wanted = (rank.map(visibleCount(before:)) ?? visibleCount(through: nil)) + distance
         let (first, end) = (interval.lower.map(visibleCount(before:)) ?? 0, visibleCount(through: interval.upper))
@@ -91,16 +92,16 @@ extension Neighbourhood {
 
     // MARK: Counting visible members
 
-    /// How many known members that count for positions stand before `rank`.
+    /// The number of known visible members before `rank`.
     private func visibleCount(before rank: Rank) -> Int { order.countBefore(rank) - hidden.countBefore(rank) }
 
-    /// How many of them stand before `rank` or have it; nil: how many there are.
+    /// The number of known visible members before `rank` or with this rank. With nil, the number of all of them.
     private func visibleCount(through rank: Rank?) -> Int {
         guard let rank else { return order.count - hidden.count }
         return order.countThrough(rank) - hidden.countThrough(rank)
     }
 
-    /// The index directly after the visible member with this number among all known ones, from 1.
+    /// The index directly after a visible member. `number` counts the known visible members, from 1.
     private func indexAfterVisible(_ number: Int) -> Int {
         guard hidden.count > 0 else { return number }
         var (low, high) = (number, order.count)
@@ -143,7 +144,7 @@ extension Neighbourhood {
         return CoveredGap(neighbourhood: self, index: index, interval: interval)
     }
 
-    /// The runs that must be read so that so many neighbours of a gap are known, or the end of the list.
+    /// The runs that must be read so that these numbers of neighbours of a gap are known, or the end of the list.
     func needs(below: Int, above: Int, of gap: CoveredGap) -> [Need] {
         var needs: [Need] = []
         if let lower = gap.interval.lower {

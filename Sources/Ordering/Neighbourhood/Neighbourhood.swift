@@ -16,7 +16,7 @@ struct Neighbourhood: Sendable {
     /// The intervals in which all stored rows are known.
     private(set) var coverage = Coverage()
     private(set) var positions = PositionIndex()
-    /// The ranks of the members that have one and count for no position.
+    /// The ranks of the hidden members.
     private(set) var hidden = SortedRanks()
     /// The members whose presence was changed at least once.
     private(set) var touched: Set<ListMember.Index> = []
@@ -89,7 +89,7 @@ struct Neighbourhood: Sendable {
         try learn(key: row.key, .placed(row.rank), isVisible: row.isVisible)
     }
 
-    /// An application may hide a row at any time. Where that happens between two statements, the first counts.
+    /// An application may hide a row between two statements. Then the result of the first statement counts.
     private mutating func learn(key: String, _ presence: Presence, isVisible: Bool) throws(OrderingError) {
         if let known = memberByKey[ExactText(key)] {
             guard members[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
@@ -143,7 +143,7 @@ struct Neighbourhood: Sendable {
         }
     }
 
-    /// Says which row a member is that was taken out and arrives from another list, and whether it counts for positions.
+    /// Sets the row and the visibility of a member that was taken out and arrives from another list.
     mutating func receive(_ index: ListMember.Index, _ row: RowOrigin, isVisible: Bool) {
         members[index].row = row
         members[index].isVisible = isVisible

@@ -1,13 +1,13 @@
 import SternBrocot
 
-/// Tells the positions of some ranks of a list: how many placed items that count for positions stand before them now. An item
-/// that doesn't count is none here.
+/// The positions of some ranks of a list: the number of visible placed items that are before each of these ranks now. Hidden
+/// items are left out.
 ///
 /// The database counts rows as they are stored, and counting takes time. So a few stored positions are read, and the index
-/// adds what the batch changed since: a row that was moved is counted where it is now, and not where it is stored.
+/// adds the changes of the batch since then: a moved row is counted where it is now, and not where it is stored.
 ///
-/// An example: A list has 1,000 rows with the ranks 0, 1, 2, … 999. Two moves are asked for: the first row shall become the
-/// last one, and then another shall go to position 500. The database says that 500 rows are stored before rank 500.
+/// An example: A list has 1,000 rows with the ranks 0, 1, 2, … 999. Two moves are requested: the first row goes to the
+/// end, and then another row goes to position 500. The database says that 500 rows are stored before rank 500.
 ///
 /// ```swift
 /// var index = PositionIndex()

@@ -1,12 +1,12 @@
 /// What was read for a need.
 package enum ReadResult: Sendable {
-    /// The row itself, and whether it counts for positions; `below` and `above` are its neighbours, nearest first, up to as
-    /// many as were asked for.
+    /// The row itself, and whether it is visible. `below` and `above` are its neighbours, nearest first, at most as many as were
+    /// requested.
     case row(Presence, isVisible: Bool, below: [StoredRow], above: [StoredRow])
-    /// The rows of a run, nearest first: fewer than asked for only if the list ends there.
+    /// The rows of a run, nearest first. There are fewer than requested only if the list ends there.
     case run([StoredRow])
-    /// Rows in a row; the first is visible and has `offset` visible ones before it. None: the list is not that long.
+    /// Consecutive rows. The first one is visible and has `offset` visible rows before it. There are none if the list is shorter.
     case position(offset: Int, [StoredRow])
-    /// How many visible rows there are.
+    /// The number of visible rows.
     case count(Int)
 }

@@ -9,7 +9,7 @@ struct SortedRanks: Sendable {
     /// The number of ranks below `rank`.
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
-    /// How many are less than `rank` or equal to it, where none occurs twice.
+    /// The number of ranks up to `rank`, this rank included, if no rank occurs twice.
     func countThrough(_ rank: Rank) -> Int {
         let before = countBefore(rank)
         return before < count && ranks[before] == rank ? before + 1 : before

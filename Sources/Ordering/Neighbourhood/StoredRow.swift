@@ -4,7 +4,7 @@ import SternBrocot
 package struct StoredRow: Hashable, Sendable {
     package let key: String
     package let rank: Rank
-    /// Whether the row counts for positions.
+    /// Whether the row is visible: whether it counts for positions.
     package let isVisible: Bool
 
     package init(key: String, rank: Rank, isVisible: Bool = true) {

@@ -1,6 +1,6 @@
 /// The next step of placing items in a gap.
 package enum RebalancingStep: Equatable, Sendable {
-    /// So many neighbours on each side (or up to the end of the list) must be loaded before the next call.
+    /// These numbers of neighbours, or all up to the end of the list, must be loaded before the next call.
     case load(below: Int, above: Int)
     /// Write these ranks.
     case window(RankWindow)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How many placed rows lists had when a worker last read them from their beginning: a list that is known to be short is read
-/// whole, and one that is known to be long is not read in vain.
+/// The number of placed rows that lists had when a worker last read them from their beginning. A list that is known to be short is
+/// read as a whole. A list that is known to be long is not read from its beginning, which would be in vain.
 ///
 /// The sizes are hints: another writer may have changed a list since. They decide how a list is read, and each such read has
 /// a limit.
@@ -9,7 +9,7 @@ package final class KnownListSizes: Sendable {
     /// The most lists that are remembered; they need a few MB.
     static let capacity = 65_536
 
-    /// What was read of a list.
+    /// What a worker read of a list.
     private struct Size {
         let rows: Int32
         /// Whether the list had no further rows.
@@ -38,8 +38,8 @@ package final class KnownListSizes: Sendable {
         }
     }
 
-    /// Remembers what was read from the beginnings of lists: so many rows of so many that were wanted. If these are too many
-    /// lists, all earlier ones are forgotten.
+    /// Remembers how many of the wanted rows were found at the beginnings of lists. If there is no room for these lists, all earlier
+    /// lists are forgotten.
     func remember(_ found: [(list: ListIdentifier, rows: Int, wanted: Int)]) {
         sizes.withLock { sizes in
             if sizes.count + found.count > Self.capacity { sizes.removeAll(keepingCapacity: true) }

@@ -25,7 +25,7 @@ struct ListColumns {
 
     private func values(of list: String) -> [String] {
         guard let values = table.listValues(of: list) else {
-            preconditionFailure("the list's key was looked at before")
+            preconditionFailure("the list's key was checked before")
         }
         return values
     }
@@ -56,7 +56,8 @@ struct ListColumns {
             })
     }
 
-    /// The same as ``equal(_:_:named:by:)``, but the planner takes no value for the only one that a column has.
+    /// The same as ``equal(_:_:named:by:)``, by two inequalities. So the planner does not treat the column as a constant, which it
+    /// would remove from ORDER BY.
     func between(_ row: SQL, _ key: SQL) -> SQL {
         conjunction(
             columns.enumerated().map { index, column in
@@ -66,7 +67,7 @@ struct ListColumns {
             })
     }
 
-    /// What ``names(_:of:)`` calls a column; nil: it is none of the list's.
+    /// The name of a list column in ``names(_:of:)``; nil if the column is not a list column.
     func name(ofColumn column: String, prefix: String = "list") -> SQL? {
         columns.firstIndex { ExactText($0.name) == ExactText(column) }.map { name($0, prefix) }
     }

@@ -1,7 +1,7 @@
 import LibPQ
 
 extension OrderedTable {
-    /// The registered table with this name; nil if it isn't registered, or does not exist.
+    /// The registered table with this name; nil if no table with this name is registered.
     package static func named(
         _ name: String, on connection: isolated Connection
     ) throws(OrderingError) -> OrderedTable? {

@@ -3,8 +3,8 @@ import SternBrocot
 
 /// Reads and writes the rows of one ordered table. The caller must have the locks of the lists.
 struct OrderedTableRepository {
-    private let table: OrderedTable
-    private let statements: OrderingStatements
+    let table: OrderedTable
+    let statements: OrderingStatements
     private let sizes: KnownListSizes?
 
     /// The least number of short lists that are read at once. For fewer lists, changing the settings costs more than it gains.
@@ -27,7 +27,7 @@ struct OrderedTableRepository {
     ) throws(OrderingError) -> [ExactText: OrderedTable] {
         var columns: [ExactText: [RegisteredColumn]] = [:]
         for row in try connection.rows(OrderingStatements.keyColumns(ofTablesNamed: names)) {
-            let column = try decoding { () throws(PostgresError) in try RegisteredColumn(row) }
+            let column = try decodingRows { () throws(PostgresError) in try RegisteredColumn(row) }
             columns[ExactText(column.orderedTable), default: []].append(column)
         }
         var tables: [ExactText: OrderedTable] = [:]
@@ -36,8 +36,6 @@ struct OrderedTableRepository {
         }
         return tables
     }
-
-    // MARK: Reading
 
     /// Reads the rows for needs, in their order.
     func find(
@@ -76,7 +74,7 @@ struct OrderedTableRepository {
         var presences = needs.map { _ in (Presence.absent, isVisible: true) }
         var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
         for row in try connection.rows(statements.rows(wanted)) {
-            let (number, side) = try decoding { () throws(PostgresError) in
+            let (number, side) = try decodingRows { () throws(PostgresError) in
                 (try row.decode(0, as: Int.self) - 1, try row.decode(1, as: Int32.self))
             }
             guard let stored = try storedRow(row, from: 2, list: needs[number].list) else {
@@ -140,7 +138,7 @@ struct OrderedTableRepository {
         }
         var lists: [ExactText: [StoredRow]] = [:]
         for row in rows {
-            let list = try decoding { () throws(PostgresError) in try row.decode(0, as: String.self) }
+            let list = try decodingRows { () throws(PostgresError) in try row.decode(0, as: String.self) }
             guard let stored = try storedRow(row, from: 1, list: ListIdentifier(list, of: table.name)) else { continue }
             lists[ExactText(list), default: []].append(stored)
         }
@@ -163,7 +161,7 @@ struct OrderedTableRepository {
         }
         var runs: [[StoredRow]] = needs.map { _ in [] }
         for row in try connection.rows(statements.runs(wanted, direction)) {
-            let number = try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
+            let number = try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
             if let stored = try storedRow(row, from: 1, list: needs[number].list) { runs[number].append(stored) }
         }
         return needs.indices.map { (needs[$0], .run(runs[$0])) }
@@ -178,7 +176,7 @@ struct OrderedTableRepository {
         for row in try connection.rows(
             statements.rows(of: list.list, at: offsets, count: Self.rowsAroundPosition))
         {
-            let number = try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
+            let number = try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
             if let stored = try storedRow(row, from: 1, list: list) {
                 rows[offsets.offsets[number], default: []].append(stored)
             }
@@ -191,12 +189,12 @@ struct OrderedTableRepository {
 
     private func count(of list: ListIdentifier, on connection: isolated Connection) throws(OrderingError) -> Int {
         let rows = try connection.rows(statements.count(of: list.list))
-        return try decoding { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
+        return try decodingRows { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 
-    /// Key, rank and visibility from this column on; nil: the row has no rank.
+    /// Reads key, rank and visibility, from this column on. Returns nil if the row has no rank.
     private func storedRow(_ row: Row, from column: Int, list: ListIdentifier) throws(OrderingError) -> StoredRow? {
-        let (key, numerator, denominator) = try decoding { () throws(PostgresError) in
+        let (key, numerator, denominator) = try decodingRows { () throws(PostgresError) in
             (
                 try row.decode(column, as: String.self), try row.decode(column + 1, as: Int64?.self),
                 try row.decode(column + 2, as: Int64?.self)
@@ -210,119 +208,24 @@ struct OrderedTableRepository {
         return StoredRow(key: key, rank: rank, isVisible: try isVisible(row, at: column + 3))
     }
 
-    /// The statements return this column only where some rows may be hidden.
+    /// The statements return this column only if the table may have hidden rows.
     private func isVisible(_ row: Row, at column: Int) throws(OrderingError) -> Bool {
         guard table.visible != nil else { return true }
-        return try decoding { () throws(PostgresError) in try row.decode(column, as: Bool.self) }
-    }
-
-    // MARK: Writing
-
-    /// Locks the stored rows of changes without waiting. So there is no deadlock with an application that has locked such a row
-    /// and waits for the list.
-    ///
-    /// - Returns: The lists of rows that another session has locked, or that have left their list since they were read.
-    func lockRows(
-        of changes: [RowChange], on connection: isolated Connection
-    ) throws(OrderingError) -> Set<ListIdentifier> {
-        let stored = changes.filter { $0.storedList != nil }
-        let leaving = stored.filter(\.changesList)
-        let staying = stored.filter { !$0.changesList }
-        var lists: Set<ListIdentifier> = []
-        for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)]
-        where !changes.isEmpty {
-            var missing = Set(changes.indices)
-            for row in try connection.rows(statements.lockFree(changes, lock)) {
-                missing.remove(try decoding { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 })
-            }
-            for index in missing {
-                let involved = [changes[index].storedList, changes[index].list].compactMap(\.self)
-                lists.formUnion(involved.map { ListIdentifier($0, of: table.name) })
-            }
-        }
-        return lists
-    }
-
-    /// A statement that writes rows and counts those that were written as asked, and how many these shall be.
-    typealias Write = (statement: SQL, rows: Int)
-
-    /// Writes the net effects of a batch. With `locksRows`, the rows of a table of the user's are locked before, and waited
-    /// for.
-    func write(
-        _ changes: [RowChange], locksRows: Bool = true, on connection: isolated Connection
-    ) throws(OrderingError) {
-        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
-        guard !changes.isEmpty else { return }
-        if locksRows, !table.isBuiltIn, !stored.isEmpty { try lock(stored, on: connection) }
-        if let announcement { _ = try connection.rows(announcement) }
-        for (statement, rows) in writes(changes) {
-            try expect(rows, try written(try connection.rows(statement)))
-        }
-        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
-    }
-
-    /// Tells the triggers of the order that Brocot writes; nil: there are none.
-    var announcement: SQL? { table.isBuiltIn ? nil : OrderingStatements.writing(table.name) }
-
-    /// What writes the net effects of a batch: rows that leave, then updates, then rows that arrive.
-    func writes(_ changes: [RowChange]) -> [Write] {
-        let gone = changes.filter { $0.list == nil }
-        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
-        let new = changes.filter { $0.storedList == nil }
-        var writes: [Write] = []
-        if !gone.isEmpty { writes.append((statements.delete(gone), gone.count)) }
-        let holders = table.isBuiltIn ? [] : holders(among: stored)
-        if !holders.isEmpty { writes.append((statements.takeRanks(holders), holders.count)) }
-        for round in RowChangeRounds(stored).rounds {
-            let changesLists = round.contains(where: \.changesList)
-            writes.append(
-                (changesLists ? statements.updateListsAndRanks(round) : statements.updateRanks(round), round.count))
-        }
-        if !new.isEmpty { writes.append((statements.insert(new), new.count)) }
-        return writes
-    }
-
-    /// How many rows a write says that it wrote as asked.
-    func written(_ rows: Rows) throws(OrderingError) -> Int {
-        try decoding { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
-    }
-
-    /// The rows whose stored place another of the rows gets. The index of a table of the user's looks at each row at once.
-    private func holders(among changes: [RowChange]) -> [RowChange] {
-        var wanted: [ExactText: Set<Rank>] = [:]
-        for change in changes {
-            guard let list = change.list, let rank = change.rank else { continue }
-            wanted[ExactText(list), default: []].insert(rank)
-        }
-        return changes.filter { change in
-            guard let list = change.storedList, let rank = change.storedRank else { return false }
-            return wanted[ExactText(list)]?.contains(rank) == true
-        }
-    }
-
-    /// Waits for applications that change the same rows.
-    private func lock(_ changes: [RowChange], on connection: isolated Connection) throws(OrderingError) {
-        try expect(changes.count, try written(try connection.rows(statements.lock(changes))))
-    }
-
-    func expect(_ expected: Int, _ written: Int) throws(OrderingError) {
-        guard written == expected else {
-            throw .unexpectedRowCount(table: table.name, expected: expected, written: written)
-        }
+        return try decodingRows { () throws(PostgresError) in try row.decode(column, as: Bool.self) }
     }
 }
 
 extension Connection {
-    fileprivate func run(script: String) throws(OrderingError) {
+    func run(script: String) throws(OrderingError) {
         do { try execute(script: script) } catch { throw .database(error) }
     }
 
-    fileprivate func rows(_ statement: SQL) throws(OrderingError) -> Rows {
+    func rows(_ statement: SQL) throws(OrderingError) -> Rows {
         do { return try query(statement, prepared: true) } catch { throw .database(error) }
     }
 }
 
-/// Names what the database says in the words of this module.
-private func decoding<Value>(_ body: () throws(PostgresError) -> Value) throws(OrderingError) -> Value {
+/// Converts an error of the database into an error of this module.
+func decodingRows<Value>(_ body: () throws(PostgresError) -> Value) throws(OrderingError) -> Value {
     do { return try body() } catch { throw .database(error) }
 }

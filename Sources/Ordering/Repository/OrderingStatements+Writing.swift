@@ -4,8 +4,8 @@ import LibPQ
 extension OrderingStatements {
     /// Locks rows in the order of the changes, and counts them.
     ///
-    /// A row that an application changes at the same time is waited for here. In the statement that writes it, the row would
-    /// have left its place, and would be missed.
+    /// This waits for applications that change the rows at the same time. A statement that writes a row finds it by its place, and
+    /// would miss a row that was changed in between.
     func lock(_ changes: some Collection<RowChange>) -> SQL {
         """
         SELECT count(*)
@@ -14,16 +14,17 @@ extension OrderingStatements {
         """
     }
 
-    /// What the column `rank` must hold beside a pair: whoever writes the one writes the other.
+    /// The value of the column `rank` for a fraction. Every statement that writes a fraction writes this value too.
     private func sortKey(of pair: SQL) -> SQL { "trim_scale(\(pair).num::numeric(57, 38) / \(pair).den)" }
 
-    /// How strongly rows are locked: as much as what is done with them would do.
+    /// The strength of row locks: that of the UPDATE which follows.
     enum RowLock: String {
         case forRanks = "FOR NO KEY UPDATE"
         case forKeys = "FOR UPDATE"
     }
 
-    /// Locks the stored rows of changes that nobody has locked, without waiting: the numbers of those that were locked, from 1.
+    /// Locks the stored rows of changes without waiting. Rows that another session has locked are left out. Returns the numbers of the
+    /// locked rows, from 1.
     func lockFree(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
         """
         SELECT wanted.number
@@ -33,8 +34,8 @@ extension OrderingStatements {
         """
     }
 
-    /// How many rows a statement writes with the list and the rank that were asked for: a trigger may return NULL, or
-    /// another row than it was given.
+    /// Runs a statement, and counts the rows that got the requested list and rank. A trigger may have returned NULL or another
+    /// row.
     private func countAsAsked(_ statement: SQL, _ isAsAsked: SQL) -> SQL {
         """
         WITH written AS (
@@ -76,7 +77,7 @@ extension OrderingStatements {
             """, isAsAsked(list: "list"))
     }
 
-    /// Takes the ranks from rows, so that others may have them.
+    /// Removes the ranks of rows, so that other rows can get these ranks.
     func takeRanks(_ changes: some Collection<RowChange>) -> SQL {
         countAsAsked(
             """
@@ -89,7 +90,8 @@ extension OrderingStatements {
             """, "\(listColumns.equal("stored", "moved")) AND stored.\(rank) IS NULL")
     }
 
-    /// Ranks and lists at once: in between, a row would stand on the rank of one that has yet to leave.
+    /// Writes lists and ranks in one statement. Between two statements, a row could have the list and rank of a row that still has to
+    /// leave.
     func updateListsAndRanks(_ changes: some Collection<RowChange>) -> SQL {
         countAsAsked(
             """
@@ -106,8 +108,8 @@ extension OrderingStatements {
             """, isAsAsked(list: "new_list"))
     }
 
-    /// What is asked for is compared in a hashed subplan, which is one of the aggregate's filter only: elsewhere it would
-    /// become a join.
+    /// The written rows are compared with the requested rows in a hashed subplan. The comparison is in the aggregate's FILTER,
+    /// because elsewhere the planner would make a join of it.
     func insert(_ changes: some Collection<RowChange>) -> SQL {
         """
         WITH asked AS MATERIALIZED (

@@ -2,12 +2,12 @@ import LibPQ
 
 /// Every statement that reads or writes ordered tables.
 ///
-/// Lists, keys and bounds come as arrays, so that one statement serves a whole batch. Each names the table's key
-/// columns, casts keys to their types, and reads along the unique index of list and rank, or along one of the item's key.
+/// Lists, keys and bounds are arrays, so that one statement serves a whole batch. Each statement names the table's key columns,
+/// casts keys to their types, and reads along the unique index of list and rank, or along an index of the item's key.
 struct OrderingStatements {
-    /// For SET LOCAL: the statements are written for nested loops that read along indexes, and need no sorting for that,
-    /// which the planner can't know of a table that was empty a moment ago. So their plans are the same for all
-    /// parameters, and made only once.
+    /// Settings for SET LOCAL. The statements are written for nested loops that read along indexes without sorting. The planner
+    /// can't know that this is best for a table that was empty a moment ago. With these settings, a statement has the same plan
+    /// for all parameters, and is planned only once.
     static let plannerSettings = [
         ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_memoize", "off"), ("enable_sort", "off"),
@@ -15,7 +15,7 @@ struct OrderingStatements {
         ("plan_cache_mode", "force_generic_plan"),
     ]
 
-    /// For SET LOCAL before ``placedRows(of:limit:)``, and what undoes it.
+    /// The settings for ``placedRows(of:limit:)``, and the settings to return to afterwards.
     static let (heapOrder, indexOrder) = (
         "SET LOCAL enable_bitmapscan = on; SET LOCAL enable_indexscan = off",
         "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = on"
@@ -29,8 +29,8 @@ struct OrderingStatements {
     let rank: SQL
     let num: SQL
     let den: SQL
-    /// Whether a row counts for positions; nil: all rows do. To be used where the table is the only relation, since the columns
-    /// in it are not qualified.
+    /// The condition that a row is visible; nil if all rows are. Its columns are not qualified, so the table must be the only
+    /// relation of the query.
     private let visible: SQL?
 
     init(_ ordered: OrderedTable) {
@@ -45,23 +45,23 @@ struct OrderingStatements {
         visible = ordered.visible.map { "(\(unsafeRaw: $0)) IS TRUE" }
     }
 
-    /// Another column, where some rows may be hidden: whether the row counts for positions.
+    /// A further column that says whether the row is visible; empty if the table has no hidden rows.
     private var isVisible: SQL { visible.map { ", \($0) AS is_visible" } ?? "" }
 
-    /// The column of this name in a relation that has it.
+    /// The same column, of a relation that has it.
     private func isVisible(of relation: SQL) -> SQL { visible == nil ? "" : ", \(relation).is_visible" }
 
-    /// For WHERE: only rows that count for positions.
+    /// A further condition for WHERE: only visible rows.
     private var andIsVisible: SQL { visible.map { " AND \($0)" } ?? "" }
 
     func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemType.sql)[]" }
 
-    /// For SET LOCAL: tells the triggers of this order that what is written now is Brocot's. An empty name: no longer.
+    /// Tells the triggers of this order, until the end of the transaction, that Brocot is writing. An empty name ends that.
     static func writing(_ name: String) -> SQL {
         "SELECT pg_catalog.set_config('brocot.writing', \(name), true)"
     }
 
-    /// The key columns of the registered tables of these names, the item's last. The type of a column that does not exist
+    /// The key columns of the registered tables with these names, the item column last. The type of a column that does not exist
     /// is NULL.
     static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
@@ -81,8 +81,8 @@ struct OrderingStatements {
         """
     }
 
-    /// The columns of the shortest unique index that identifies a row, in its order, where another index begins with the item
-    /// as well. That one could mislead: the same item may be in very many lists.
+    /// The columns of the shortest unique index that identifies a row, in the order of the index; NULL if no index begins with the
+    /// item. An index that begins with the item could mislead the planner, because the same item may be in very many lists.
     private static let lookUpColumns: SQL = """
         CASE WHEN EXISTS (
             SELECT FROM pg_catalog.pg_index AS other
@@ -109,8 +109,8 @@ struct OrderingStatements {
     /// For LATERAL beside a relation with the columns `list` and `item`: columns of the row `named` with that key.
     ///
     /// Only an index that begins with the item, or with the list and the item, gives this order without a sort. With a plain
-    /// comparison for equality, the index of list and rank would serve as well, and would read the whole list. A planner
-    /// that expects one item in each list takes either for the cheapest.
+    /// comparison for equality, the planner could also choose the index of list and rank, which reads the whole list: if it
+    /// expects one item in each list, both indexes seem equally cheap.
     func lookUp(_ columns: SQL, of key: SQL) -> SQL {
         let (condition, order): (SQL, SQL) =
             lookUpColumns.flatMap { $0.count > 1 ? lookUp(of: key, along: $0) : nil } ?? (
@@ -121,9 +121,10 @@ struct OrderingStatements {
         return "SELECT \(columns) FROM \(table) AS named WHERE \(condition) ORDER BY \(order) LIMIT 1"
     }
 
-    /// Only an index that begins with these columns gives this order. A comparison of the list for equality would take it out of the
-    /// order; with ANY, it would begin to read at the list's first row. Two inequalities do neither, and find the partition. They
-    /// stand last: a scan begins at the first condition on a column that bounds it, which must be the row's.
+    /// Only an index that begins with these columns gives this order. If the list were compared for equality, the planner would
+    /// remove the list from the order. With ANY, the scan would begin at the list's first row. Two inequalities avoid both, and
+    /// still select the partition. They are the last conditions, because a scan begins at the first condition that bounds a
+    /// column, and this must be the comparison of the whole key.
     func lookUp(of key: SQL, along columns: [String]) -> (condition: SQL, order: SQL) {
         let order = columns.map { "named.\(identifier: $0)" as SQL }.joined()
         let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }.joined()
@@ -134,14 +135,14 @@ struct OrderingStatements {
         )
     }
 
-    /// For FROM or USING, behind a relation with the columns `list` and `item`: the place of that row.
+    /// A join for FROM or USING, after a relation with the columns `list` and `item`. It gives the place (`ctid`) of that row.
     func place(of key: SQL) -> SQL {
         "CROSS JOIN LATERAL (\(lookUp("named.ctid AS place", of: key))) AS found"
     }
 
     /// Whether `stored` is the row that ``place(of:)`` found, and still has its key.
     ///
-    /// The key is compared by an operator that no index serves: so the place is the only way to the row.
+    /// The key is compared by an operator that no index supports. So the planner can find the row only by its place.
     func isFound(by key: SQL) -> SQL {
         """
         stored.ctid = found.place
@@ -152,7 +153,7 @@ struct OrderingStatements {
 
     // MARK: Reading
 
-    /// The rows with these keys (side 0), and up to so many placed neighbours below (-1) and above (1) of each.
+    /// The rows with these keys (side 0), and the wanted numbers of placed neighbours below (side -1) and above (side 1) each.
     func rows(_ wanted: RowsWanted) -> SQL {
         """
         SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
@@ -173,9 +174,9 @@ struct OrderingStatements {
 
     /// Up to `count` placed rows beside a row with a rank, nearest first.
     ///
-    /// A scan of an index reads a whole page ahead, which takes longer than all else here. In a list of which few items were
-    /// moved, neighbours are at most 1 apart. So the first scan ends there, and another one begins only if it found too few. With
-    /// a count of 0 none begins.
+    /// A scan of an index reads a whole page ahead, which takes longer than everything else here. In a list with few moved items,
+    /// neighbours are at most 1 apart. So the first scan ends at that distance, and a second scan begins only if the first one found
+    /// too few rows. With a count of 0, no scan begins.
     private func neighbours(_ direction: Need.Direction, of row: SQL, _ count: SQL) -> SQL {
         let (side, beyond, within, order, sign): (SQL, SQL, SQL, SQL, SQL) =
             direction == .up ? ("1", ">", "<=", "ASC", "+") : ("-1", "<", ">=", "DESC", "-")
@@ -197,7 +198,7 @@ struct OrderingStatements {
             """
     }
 
-    /// Up to so many placed rows from each rank on, leaving it out. -1/0 and 1/0 are the ends of a list.
+    /// Up to the wanted number of placed rows beyond each rank. -1/0 and 1/0 are the ends of a list.
     func runs(_ wanted: RunsWanted, _ direction: Need.Direction) -> SQL {
         let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
         return """
@@ -218,13 +219,13 @@ struct OrderingStatements {
             """
     }
 
-    /// All placed rows of these lists, in no order, but no more than `limit` in all.
+    /// All placed rows of these lists, not sorted, at most `limit` rows in all.
     ///
-    /// In the order of the heap, so that each page is visited once: half the time of ``runs(_:_:)``, and a third where
-    /// rows have several dead versions that can't be cleared away yet.
+    /// The rows are read in the order of the heap, so that each page is visited once. This takes half the time of ``runs(_:_:)``,
+    /// and a third of it if rows have several dead versions that vacuum can't remove yet.
     ///
-    /// That the rank is greater than the least value tells the planner, also one without statistics, that the index with
-    /// the rank leaves more out than one without: the unplaced rows.
+    /// The comparison of the rank with the least value shows the planner, even without statistics, that an index with the rank
+    /// excludes more rows than an index without it: the unplaced rows.
     func placedRows(of keys: [String], limit: Int) -> SQL {
         """
         SELECT \(listColumns.text(of: "placed")), \(itemType.text(of: "placed.\(itemColumn)")), placed.\(num), placed.\(den)\(isVisible)
@@ -236,8 +237,7 @@ struct OrderingStatements {
 
     /// Up to `count` placed rows of a list from each offset on, with the number of the offset, from 1. Offsets count visible rows.
     ///
-    /// The list is counted through once, from each offset to the next, and in the index alone as far as its pages are
-    /// known to be visible to all.
+    /// The list is counted once, from each offset to the next, and with an index-only scan.
     func rows(of list: String, at offsets: AscendingOffsets, count: Int) -> SQL {
         let isInList = listColumns.isIn(list, "placed")
         return """
@@ -269,8 +269,8 @@ struct OrderingStatements {
             """
     }
 
-    /// The keys and sort keys of the first visible placed rows beyond a rank, and their exact ranks if wanted. In `brocot.items`
-    /// the index of list and rank has all but the exact ranks.
+    /// The keys and sort keys of the first visible placed rows beyond a rank, and their exact ranks if wanted. For
+    /// `brocot.items`, the index of list and rank contains all of this except the exact ranks.
     func items(of list: String, after rank: PostgresNumeric?, limit: Int, withFractions: Bool) -> SQL {
         let fraction: SQL = withFractions ? ", placed.\(num), placed.\(den)" : ""
         return """
@@ -283,7 +283,7 @@ struct OrderingStatements {
             """
     }
 
-    /// How many visible placed rows a list has. The order leaves only the index of list and rank to count in.
+    /// The number of visible placed rows of a list. Because of ORDER BY, only the index of list and rank is suitable.
     func count(of list: String) -> SQL {
         """
         SELECT count(*) FROM (

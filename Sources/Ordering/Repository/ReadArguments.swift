@@ -1,10 +1,10 @@
-/// Numbers of rows that stand before others, in ascending order, each once.
+/// Offsets in a list, in ascending order and without duplicates.
 struct AscendingOffsets {
     let offsets: [Int]
-    /// The first offset, and the distance of each other one from the one before.
+    /// The first offset, and then the distance of each offset from the previous one.
     let steps: [Int]
 
-    /// - Parameter offsets: one at least, none negative.
+    /// - Parameter offsets: At least one; none is negative.
     init(_ offsets: [Int]) {
         self.offsets = Set(offsets).sorted()
         steps = zip(self.offsets, [0] + self.offsets).map { $0 - $1 }

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// A key column of a registered table, as the catalog has it.
+/// A key column of a registered table, as the catalog describes it.
 struct RegisteredColumn {
     let orderedTable: String
     let schema: String
@@ -10,10 +10,10 @@ struct RegisteredColumn {
     let arrivalEnd: OrderedTable.ArrivalEnd
     let visible: String?
     let name: String
-    /// The columns of the unique index by which rows have to be looked up; nil: any index will do.
+    /// See ``OrderedTable/lookUpColumns``.
     let lookUpColumns: [String]?
     private let type: KeyType?
-    /// What people call the type; nil where the column does not exist.
+    /// The type's name for people; nil if the column does not exist.
     private let displayedType: String?
 
     init(_ row: Row) throws(PostgresError) {
@@ -43,7 +43,7 @@ struct RegisteredColumn {
 }
 
 extension OrderedTable {
-    /// - Parameter columns: all of one table, the item's last.
+    /// - Parameter columns: All key columns of one table, the item column last.
     /// - Throws: ``OrderingError/unsupportedKeyType(table:column:type:)``;
     ///   ``OrderingError/missingColumn(table:relation:column:)``.
     init(_ columns: [RegisteredColumn]) throws(OrderingError) {

@@ -64,7 +64,7 @@ import Testing
         ]) func ranks(damage: String, order: [String], placed: [String]) async throws
     {
         let (fixture, found) = try await repair(Self.withoutRules + damage)
-        #expect(found.contains("rows with a wrong rank, or with that of another row: 1"))
+        #expect(found.contains("rows with a wrong rank, or with the rank of another row: 1"))
         #expect(try await self.order(fixture) == order)
         #expect(try await fixture.requests() == placed.map { "public.tasks 1 {\($0)} arrive" })
     }
@@ -75,7 +75,7 @@ import Testing
 
     @Test("takes rows that are not placed for no damage, and leaves them alone") func unplaced() async throws {
         let (fixture, found) = try await repair(Self.unplacedRows)
-        #expect(found == ["all is right", "rows of lists that are not placed (new, removed, or never placed): 2"])
+        #expect(found == ["all is right", "rows of lists without a place (new, removed, or never placed): 2"])
         #expect(try await fixture.requests() == [])
     }
 

@@ -20,7 +20,7 @@ import Testing
         try await owner.execute(script: "REVOKE DELETE ON brocot.move_requests FROM \(role)")
         let results = try await examination(url: url)
         try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
-        #expect(results.compactMap(\.fault).allSatisfy { $0 == .needsRepair })
+        #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
         let failures = results.filter { $0.level == .fail }
         #expect(failures.map(\.check) == ["privileges", "policies"])
         #expect(failures[0].message == #"a daemon also needs DELETE on "brocot"."move_requests""#)
@@ -48,7 +48,7 @@ import Testing
         let repaired = try await examination().first { $0.check == "grants" }
         for (_, name) in names { try await owner.execute("DROP OWNED BY \(identifier: name)") }
         for (_, name) in names { try await owner.execute("DROP ROLE \(identifier: name)") }
-        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.allSatisfy { $0.failureKind == nil })
         let grants = try #require(results.first { $0.check == "grants" })
         #expect(grants.level == .warn)
         #expect(grants.message.contains(#"daemon \#(names[0].1) lacks SELECT (board) on "public"."cards""#))
@@ -77,7 +77,7 @@ import Testing
         try await grant(.requester, to: role)
         let repaired = try await examination().first { $0.check == "grants" }
         try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
-        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.allSatisfy { $0.failureKind == nil })
         let grants = try #require(results.first { $0.check == "grants" })
         #expect(grants.level == .warn)
         #expect(grants.message.hasPrefix("requester \(role) lacks "))

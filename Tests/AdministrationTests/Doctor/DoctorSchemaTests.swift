@@ -35,7 +35,7 @@ import Testing
     func repair(change: String, check: String, advice: String) async throws {
         try await TestDatabase.current.connect().execute(script: change)
         let results = try await examination()
-        #expect(results.compactMap(\.fault).allSatisfy { $0 == .needsRepair })
+        #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
         let failures = results.filter { $0.level == .fail }
         #expect(failures.map(\.check) == [check])
         #expect(failures.first?.advice?.contains(advice) == true)
@@ -65,9 +65,9 @@ import Testing
     func noUniqueKey() async throws {
         try await TestDatabase.current.connect().execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
         let results = try await examination()
-        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "duplicates" })
-        #expect(result.level == .warn && result.message.hasSuffix("out of public.cards"))
+        #expect(result.level == .warn && result.message.hasSuffix("in public.cards"))
     }
 
     @Test("names the session that keeps daemons from deleting old rows of the log", .database)
@@ -75,7 +75,7 @@ import Testing
         let holder = try await TestDatabase.current.connect()
         try await holder.execute("SELECT pg_advisory_lock(hashtextextended('brocot.move_log retention', 0))")
         let results = try await examination()
-        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "retention" })
         let process = holder.backendProcessIdentifier
         #expect(result.level == .warn && result.message.contains("process \(process) of user"))
@@ -115,7 +115,7 @@ import Testing
             "INSERT INTO brocot.move_requests (items, placement, requested_at) VALUES ('{a}', 'last', now() - interval '1 h')"
         )
         let results = try await examination()
-        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.allSatisfy { $0.failureKind == nil })
         #expect(results.first { $0.check == "queue" }?.advice?.contains("Is a daemon running?") == true)
     }
 

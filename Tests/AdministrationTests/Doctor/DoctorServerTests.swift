@@ -23,7 +23,7 @@ import Testing
         try await database.connect().execute(
             "ALTER DATABASE \(identifier: database.name) SET idle_session_timeout = '5s'")
         let results = try await examination()
-        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "time-outs" })
         #expect(result.level == .warn && result.message.contains("idle for 5.0 s"))
         #expect(result.advice == #"ALTER ROLE "postgres" SET idle_session_timeout = 0;"#)
@@ -34,7 +34,7 @@ import Testing
         .database(on: .own(settings: ["max_locks_per_transaction": "10", "max_connections": "40"])))
     func lockTable() async throws {
         let results = try await examination()
-        #expect(results.allSatisfy { $0.fault == nil })
+        #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "lock table" })
         #expect(result.level == .warn && result.message.contains("room for 400 locks"))
     }
@@ -42,7 +42,7 @@ import Testing
     @Test("fails if autovacuum is off on the server", .database(on: .own(settings: ["autovacuum": "off"])))
     func autovacuumOff() async throws {
         let results = try await examination()
-        #expect(results.compactMap(\.fault).allSatisfy { $0 == .needsRepair })
+        #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
         let failures = results.filter { $0.level == .fail }
         #expect(failures.map(\.message) == ["off on this server: autovacuum"])
     }
@@ -67,8 +67,8 @@ import Testing
         try await holding.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
         try await preparing.execute(script: "BEGIN; CREATE TABLE public.x (); PREPARE TRANSACTION 'forgotten'")
         try await Task.sleep(for: .seconds(1.1))
-        let results = try await examination(oldTransaction: 1)
-        #expect(results.allSatisfy { $0.fault == nil })
+        let results = try await examination(oldTransaction: .seconds(1))
+        #expect(results.allSatisfy { $0.failureKind == nil })
         let horizon = try #require(results.first { $0.check == "horizon" })
         #expect(horizon.level == .warn)
         #expect(horizon.message.contains("session pid \(holding.backendProcessIdentifier), user postgres"))

@@ -34,7 +34,8 @@ struct PreparedTransactionTests {
         let holder = try #require(try await RetentionLock.find(on: connection))
         #expect(RetentionLockHeld(holder: holder).description.contains("prepared transaction 'a 'forgotten' one'"))
         let doctor = Doctor(
-            parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon, oldTransaction: 900,
+            parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
+            oldTransaction: .seconds(900),
             logger: Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() })
         let finding = try #require(await doctor.examine().first { $0.check == "retention" })
         #expect(finding.level == .warn && finding.message.contains("a prepared transaction"), "\(finding)")

@@ -51,7 +51,7 @@ struct QueueFixture {
 
     private static func work(_ configuration: QueueConfiguration, on connection: Connection) async throws {
         var worker = QueueWorker(configuration)
-        try await worker.wander(on: connection)
+        try await worker.goToRandomList(on: connection)
         let deadline = ContinuousClock.now + .seconds(300)
         var failures: [BatchFailure] = []
         while true {

@@ -1,8 +1,8 @@
 import Ordering
 
 extension WorkerRound {
-    /// How a turn ended.
-    package enum Progress: Sendable {
+    /// The result of a turn.
+    package enum TurnResult: Sendable {
         /// Nothing is pending.
         case idle
         /// All pending requests wait for a person.

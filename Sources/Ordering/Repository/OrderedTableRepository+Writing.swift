@@ -1,0 +1,99 @@
+import LibPQ
+import SternBrocot
+
+/// Locking and writing rows.
+extension OrderedTableRepository {
+    /// Locks the stored rows of changes without waiting. So there is no deadlock with an application that has locked such a row
+    /// and waits for the list.
+    ///
+    /// - Returns: The lists of rows that another session has locked, or that have left their list since they were read.
+    func lockRows(
+        of changes: [RowChange], on connection: isolated Connection
+    ) throws(OrderingError) -> Set<ListIdentifier> {
+        let stored = changes.filter { $0.storedList != nil }
+        let leaving = stored.filter(\.changesList)
+        let staying = stored.filter { !$0.changesList }
+        var lists: Set<ListIdentifier> = []
+        for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)]
+        where !changes.isEmpty {
+            var missing = Set(changes.indices)
+            for row in try connection.rows(statements.lockFree(changes, lock)) {
+                missing.remove(try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 })
+            }
+            for index in missing {
+                let involved = [changes[index].storedList, changes[index].list].compactMap(\.self)
+                lists.formUnion(involved.map { ListIdentifier($0, of: table.name) })
+            }
+        }
+        return lists
+    }
+
+    /// A statement that writes rows and returns how many were written as requested, and the expected number.
+    typealias Write = (statement: SQL, rows: Int)
+
+    /// Writes the net effects of a batch. With `locksRows`, the rows of a user's table are locked first, which waits for sessions
+    /// that have locked them.
+    func write(
+        _ changes: [RowChange], locksRows: Bool = true, on connection: isolated Connection
+    ) throws(OrderingError) {
+        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
+        guard !changes.isEmpty else { return }
+        if locksRows, !table.isBuiltIn, !stored.isEmpty { try lock(stored, on: connection) }
+        if let announcement { _ = try connection.rows(announcement) }
+        for (statement, rows) in writes(changes) {
+            try expect(rows, try written(try connection.rows(statement)))
+        }
+        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
+    }
+
+    /// The statement that tells the order's triggers that Brocot is writing; nil if the table has no such triggers.
+    var announcement: SQL? { table.isBuiltIn ? nil : OrderingStatements.writing(table.name) }
+
+    /// The statements that write the net effects of a batch: deletions, then updates, then insertions.
+    func writes(_ changes: [RowChange]) -> [Write] {
+        let gone = changes.filter { $0.list == nil }
+        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
+        let new = changes.filter { $0.storedList == nil }
+        var writes: [Write] = []
+        if !gone.isEmpty { writes.append((statements.delete(gone), gone.count)) }
+        let holders = table.isBuiltIn ? [] : holders(among: stored)
+        if !holders.isEmpty { writes.append((statements.takeRanks(holders), holders.count)) }
+        for round in RowChangeRounds(stored).rounds {
+            let changesLists = round.contains(where: \.changesList)
+            writes.append(
+                (changesLists ? statements.updateListsAndRanks(round) : statements.updateRanks(round), round.count))
+        }
+        if !new.isEmpty { writes.append((statements.insert(new), new.count)) }
+        return writes
+    }
+
+    /// The number of rows that a write has written as requested.
+    func written(_ rows: Rows) throws(OrderingError) -> Int {
+        try decodingRows { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
+    }
+
+    /// The rows whose stored rank another of the rows gets. Their ranks are removed first, because the unique index of a user's table
+    /// is checked after each row.
+    private func holders(among changes: [RowChange]) -> [RowChange] {
+        var wanted: [ExactText: Set<Rank>] = [:]
+        for change in changes {
+            guard let list = change.list, let rank = change.rank else { continue }
+            wanted[ExactText(list), default: []].insert(rank)
+        }
+        return changes.filter { change in
+            guard let list = change.storedList, let rank = change.storedRank else { return false }
+            return wanted[ExactText(list)]?.contains(rank) == true
+        }
+    }
+
+    /// Locks the rows, and waits for applications that change them.
+    private func lock(_ changes: [RowChange], on connection: isolated Connection) throws(OrderingError) {
+        try expect(changes.count, try written(try connection.rows(statements.lock(changes))))
+    }
+
+    func expect(_ expected: Int, _ written: Int) throws(OrderingError) {
+        guard written == expected else {
+            throw .unexpectedRowCount(table: table.name, expected: expected, written: written)
+        }
+    }
+}
