@@ -111,11 +111,12 @@ struct OrderObjects {
 
     /// Asks for rows without a rank to be placed: those that a statement inserted, by requests of up to 10,000 items in
     /// the order of the rows, or the one that an UPDATE put into another list. Keys that are too long for a request are
-    /// left out.
+    /// left out. Few rows of one list, the usual case, become one request without a sort.
     var arriveBody: String {
         let isAsked = "octet_length(keyed.list) <= 1024 AND octet_length(keyed.item) BETWEEN 1 AND 1024"
         let name = quoteLiteral(names.orderedTable)
         let isInList = lists.map { " AND arriving.\(quoteIdentifier($0.name)) IS NOT NULL" }.joined()
+        let isUnplaced = "arriving.\(rankColumns[0]) IS NULL\(isInList)"
         let changes =
             lists.isEmpty
             ? ""
@@ -138,17 +139,33 @@ struct OrderObjects {
                     RETURN NEW;
                 END IF;
             """ : ""
+        let listValue = lists.count == 1 ? value(lists[0], of: "arriving") : (listKey(of: "arriving"), type: "text")
+        let itemValue = value(keys[keys.count - 1], of: "arriving")
         return """
 
+            DECLARE
+                lists \(listValue.type)[];
+                items text[];
             BEGIN\(arePlaced)
                 IF \(isChanged) THEN
                     RETURN NEW;
                 END IF;\(changes)
+                SELECT array_agg(first.list), array_agg(first.item)::text[] INTO lists, items
+                FROM (
+                    SELECT keyed.list, keyed.item
+                    FROM (SELECT \(listValue.0) AS list, \(itemValue.0) AS item FROM arriving WHERE \(isUnplaced)) AS keyed
+                    \(lengthCondition(list: listValue.type, item: itemValue.type))LIMIT 10001
+                ) AS first;
+                IF cardinality(items) <= 10000 AND lists[1] = ALL (lists) THEN
+                    INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
+                    VALUES (\(name), lists[1]::text, items, 'arrive');
+                    RETURN NULL;
+                END IF;
                 INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
                 SELECT \(name), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
                 FROM (
                     SELECT \(listKey(of: "arriving")) AS list, \(itemKey(of: "arriving")) AS item, row_number() OVER () AS number
-                    FROM arriving WHERE arriving.\(rankColumns[0]) IS NULL\(isInList)
+                    FROM arriving WHERE \(isUnplaced)
                 ) AS keyed
                 WHERE \(isAsked)
                 GROUP BY keyed.list, (keyed.number - 1) / 10000
@@ -157,6 +174,23 @@ struct OrderObjects {
             END
 
             """
+    }
+
+    /// A key for comparisons and arrays, and its type there: numbers and UUIDs are themselves, which is faster than their texts.
+    private func value(_ column: TableDescription.Column, of row: String) -> (String, type: String) {
+        switch column.type {
+        case "pg_catalog.int2", "pg_catalog.int4", "pg_catalog.int8", "pg_catalog.uuid":
+            ("\(row).\(quoteIdentifier(column.name))", type: column.type)
+        default: (text(column, of: row), type: "text")
+        }
+    }
+
+    /// Only texts may be too long for a request.
+    private func lengthCondition(list: String, item: String) -> String {
+        let conditions =
+            (list == "text" && !lists.isEmpty ? ["octet_length(keyed.list) <= 1024"] : [])
+            + (item == "text" ? ["octet_length(keyed.item) BETWEEN 1 AND 1024"] : [])
+        return conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND ")) "
     }
 
     /// The text is made by the type's output function or a built-in cast. A user's cast for a user's type would run with the rights of

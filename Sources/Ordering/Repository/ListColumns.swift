@@ -9,6 +9,9 @@ struct ListColumns {
 
     init(_ table: OrderedTable) { self.table = table }
 
+    /// Whether there is one list column, and it has another type than this.
+    func isOne(otherThan type: KeyType) -> Bool { columns.count == 1 && columns[0].type != type }
+
     /// The arguments of `unnest`: an array for each column, with one element for each list. The keys must be valid.
     func arrays(_ lists: [String]) -> SQL {
         var known: [ExactText: [String]] = [:]

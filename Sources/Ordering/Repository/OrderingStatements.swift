@@ -121,16 +121,29 @@ struct OrderingStatements {
         return "SELECT \(columns) FROM \(table) AS named WHERE \(condition) ORDER BY \(order) LIMIT 1"
     }
 
-    /// Only an index that begins with these columns gives this order. If the list were compared for equality, the planner would
-    /// remove the list from the order. With ANY, the scan would begin at the list's first row. Two inequalities avoid both, and
-    /// still select the partition. They are the last conditions, because a scan begins at the first condition that bounds a
-    /// column, and this must be the comparison of the whole key.
+    /// Only an index that begins with these columns gives this order. If the first column were compared for equality, the planner would
+    /// remove it from the order; with ANY it stays there.
+    ///
+    /// An index scan ends only at a bound of a column that follows columns compared for equality. So a comparison of rows reads
+    /// to the end of the page, and for a row that does not exist to the end of the list. It is used only where ANY can't be: for
+    /// lists of several columns, because ANY would remove the second column from the order, and for `varchar`, which ANY would
+    /// cast to `text`. Two inequalities then select the partition. They are the last conditions, because a scan begins at the
+    /// first condition that bounds a column, and this must be the comparison of the whole key.
     func lookUp(of key: SQL, along columns: [String]) -> (condition: SQL, order: SQL) {
-        let order = columns.map { "named.\(identifier: $0)" as SQL }.joined()
-        let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }.joined()
+        let names = columns.map { "named.\(identifier: $0)" as SQL }
+        let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }
+        let order = names.joined()
+        if columns.count == 2, listColumns.isOne(otherThan: .varchar), itemType != .varchar {
+            return (
+                """
+                \(names[0]) = ANY (ARRAY[\(values[0])]) AND \(names[1]) >= \(values[1]) AND \(names[1]) <= \(values[1])
+                """, order
+            )
+        }
+        let row = values.joined()
         return (
             """
-            (\(order)) >= (\(values)) AND (\(order)) <= (\(values)) AND \(listColumns.between("named", key))
+            (\(order)) >= (\(row)) AND (\(order)) <= (\(row)) AND \(listColumns.between("named", key))
             """, order
         )
     }

@@ -84,6 +84,37 @@ import Testing
             in: ["cards", "cards_pkey", "brocot_cards", "further", "further_with_title"], on: connection, history)
     }
 
+    @Test("of a long list that lacks the item", arguments: ["", ", ordered_table => 'public.cards'"])
+    func missingItem(table: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board bigint, card bigint, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card));
+                CREATE UNIQUE INDEX brocot_cards ON cards (board, rank);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{board}', 'card', true);
+                SELECT brocot.make_place_functions('public.cards');
+                INSERT INTO cards SELECT 1, n, n, 1, n FROM generate_series(1, 20000) AS n;
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+                SELECT '1', n, n, 1, n FROM generate_series(1, 20000) AS n;
+                """)
+        for table in ["cards", "brocot.items"] { try await connection.execute(script: "VACUUM ANALYZE \(table)") }
+        try await connection.execute("ANALYZE pg_class")
+        let relations = Self.items + ["cards", "cards_pkey", "brocot_cards"]
+        for placement in ["after => '5000'", "before => '5000'", "first => true", "last => true", "at => 3"] {
+            let call = "SELECT brocot.move_now('1', '0', \(placement)\(table))"
+            // The first call plans.
+            try await connection.execute(script: "BEGIN; \(call); ROLLBACK")
+            try await connection.execute(script: "BEGIN")
+            let before = try await counters(of: relations, on: connection)
+            try await connection.execute(script: call)
+            let after = try await counters(of: relations, on: connection)
+            #expect(after.blocks - before.blocks <= 60, "\(placement)")
+            try await connection.execute(script: "ROLLBACK")
+        }
+    }
+
     /// Makes 20 moves of each kind in a transaction of its own, so that plans for all parameters are made too.
     private func expectFew(
         _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection,

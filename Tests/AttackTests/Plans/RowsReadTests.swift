@@ -58,13 +58,15 @@ import Testing
         ] {
             try await connection.execute(script: statement)
         }
-        let moves = (1...200).map { number in
-            Move(
-                list: ListIdentifier("l1", of: "public.cards"), items: ["\(3 * number + 1)"],
-                action: .place(.after("\(90_000 - 3 * number)"), from: nil))
-        }
         let relations = ["cards", "cards_pkey", "brocot_cards", "further"]
-        expectFew(try await rowsRead(by: moves, of: relations, on: connection), moves.count, key)
+        for (anchors, story) in [(90_000, key), (900_000, "\(key), anchors that do not exist")] {
+            let moves = (1...200).map { number in
+                Move(
+                    list: ListIdentifier("l1", of: "public.cards"), items: ["\(3 * number + 1)"],
+                    action: .place(.after("\(anchors - 3 * number)"), from: nil))
+            }
+            expectFew(try await rowsRead(by: moves, of: relations, on: connection), moves.count, story)
+        }
     }
 
     private func expectFew(_ read: (rows: Int64, blocks: Int64), _ moves: Int, _ story: String) {
