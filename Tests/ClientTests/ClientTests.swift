@@ -66,7 +66,8 @@ struct ClientTests {
 
     private static var environment: Environment {
         .inherit.updating([
-            "DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": BrocotProgram.path, "PYTHONDONTWRITEBYTECODE": "1",
+            "DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": BrocotProgram.path,
+            "PYTHONDONTWRITEBYTECODE": "1",
         ])
     }
 }
