@@ -31,7 +31,8 @@ import Testing
         let proxy = try FaultProxy(serverPorts: [try #require(parameters["port"].flatMap { UInt16($0) })])
         defer { proxy.close() }
         let url = current.loopbackURL.replacing(/:[0-9]+\//, with: ":\(proxy.ports[0])/")
-        let cutting = Task { await proxy.stop(.beforeRequest, within: .seconds(60)) { _ in true }?.cut() }
+        let request = proxy.nextStop(.beforeRequest) { _ in true }
+        let cutting = Task { await request.reached(within: .seconds(60))?.cut() }
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#,
             databaseURL: url + "?sslmode=disable&gssencmode=disable"

@@ -162,13 +162,13 @@ import Testing
         parameters["sslmode"] = "disable"
         parameters["gssencmode"] = "disable"
         let connection = try await Connection.connect(parameters, logger: Logger(label: "CancellationTests"))
+        let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_sleep") }
         let task = Task {
             try await postgresError {
                 try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(60)") }
             }
         }
-        _ = try #require(
-            await proxy.stop(.beforeRequest, within: .seconds(300)) { $0.text.contains("pg_sleep") })
+        _ = try #require(await request.reached(within: .seconds(60)))
         // Requests to cancel come on connections of their own.
         proxy.freeze()
         let start = ContinuousClock.now

@@ -76,8 +76,9 @@ import Testing
         parameters["gssencmode"] = "disable"
         parameters.answerTimeout = .seconds(1)
         let connection = try await Connection.connect(parameters, logger: Logger(label: "LostConnectionTests"))
+        let answer = proxy.nextStop(.beforeAnswer) { $0.text == "SELECT 1" }
         async let error = postgresError { _ = try await connection.query("SELECT 1") }
-        let link = try #require(await proxy.stop(.beforeAnswer, within: .seconds(60)) { $0.text == "SELECT 1" })
+        let link = try #require(await answer.reached(within: .seconds(60)))
         #expect(try await error.code == .connectionLost)
         #expect(try await error.message == "the server has not answered for 1 s: closing the connection")
         #expect(await connection.isLost)

@@ -248,9 +248,9 @@ import Testing
         parameters["sslmode"] = "disable"
         parameters["gssencmode"] = "disable"
         let connection = try await Connection.connect(parameters, logger: Logger(label: "TransactionTests"))
+        let commit = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }
         async let error = insertOne(connection)
-        let commit = await proxy.stop(.beforeAnswer, within: .seconds(60)) { $0.text == "COMMIT" }
-        try #require(commit).cut()
+        try #require(await commit.reached(within: .seconds(60))).cut()
         #expect(try await error.code == .commitOutcomeUnknown)
         #expect(try await error.isConnectionLost)
         #expect(try await numbers(observer) == [1])

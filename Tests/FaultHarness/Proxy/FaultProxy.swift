@@ -88,17 +88,43 @@ package final class FaultProxy: Sendable {
         signal()
     }
 
-    /// Stops the next connection that sends a statement that `matches`, and waits for that.
+    /// Stops the next connection that sends a statement that `matches`, and waits for that. The statement must not be on its way
+    /// before the call: else see ``nextStop(_:at:)``.
     ///
     /// - Returns: the connection; nil where none came there in time. Then none will be stopped either.
     package func stop(
         _ phase: Phase, within limit: Duration, at matches: @escaping @Sendable (ObservedStatement) -> Bool
     ) async -> StoppedLink? {
+        await nextStop(phase, at: matches).reached(within: limit)
+    }
+
+    /// From now on, the next connection that sends a statement that `matches` is stopped. What sends it is started after this.
+    package func nextStop(_ phase: Phase, at matches: @escaping @Sendable (ObservedStatement) -> Bool) -> NextStop {
         let identifier = state.withLock { state in
             state.lastStop += 1
             state.stops.append(Stop(identifier: state.lastStop, phase: phase, matches: matches))
             return state.lastStop
         }
+        return NextStop(proxy: self, identifier: identifier, phase: phase)
+    }
+
+    /// A connection that will be stopped.
+    package struct NextStop: Sendable {
+        fileprivate let proxy: FaultProxy
+        fileprivate let identifier: StopIdentifier
+        fileprivate let phase: Phase
+
+        /// Waits until a connection is stopped.
+        ///
+        /// - Returns: the connection; nil if none came there in time. Then none will be stopped either.
+        package func reached(within limit: Duration) async -> StoppedLink? {
+            await proxy.waitForStop(identifier, phase, within: limit)
+        }
+    }
+
+    private func waitForStop(
+        _ identifier: StopIdentifier, _ phase: Phase, within limit: Duration
+    ) async -> StoppedLink? {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline, !Task.isCancelled {
             if let link = reached(identifier, phase) { return link }
