@@ -205,3 +205,11 @@ let package = Package(
             swiftSettings: strict),
     ]
 )
+
+// `make test` sets this: the code under test, and the models that judge it, run optimized, which halves their share of the time.
+// The tests themselves stay debug code, which compiles in minutes less.
+if Context.environment["OPTIMIZE_TESTED_CODE"] != nil {
+    for target in package.targets where target.type == .regular {
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O"])]
+    }
+}
