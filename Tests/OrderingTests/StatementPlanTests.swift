@@ -5,9 +5,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite(
-    "Statements on ordered tables go along the two unique indexes, whatever the statistics", .database,
-    .timeLimit(.minutes(30)))
+@Suite("Query plans on ordered tables", .database, .timeLimit(.minutes(30)))
 struct StatementPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
@@ -17,7 +15,9 @@ struct StatementPlanTests {
     private let change = RowChange(key: "7", storedList: "l1", list: "l1", rank: Rank(numerator: 1, denominator: 2))
 
     /// All statements after one history, because making a history takes longer than all plans.
-    @Test(arguments: StatisticsHistory.all) func plans(after history: StatisticsHistory) async throws {
+    @Test(
+        "Statements on ordered tables use the two unique indexes, with any statistics", arguments: StatisticsHistory.all
+    ) func plans(after history: StatisticsHistory) async throws {
         let connection = try await TestDatabase.current.connect()
         try await history.take(on: connection)
         let plans = Plans(history: history, connection: connection)
