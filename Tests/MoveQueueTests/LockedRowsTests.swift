@@ -4,15 +4,13 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("Rows that an application has locked hold up their own lists only", .database, .timeLimit(.minutes(30)))
+@Suite("Rows that an application has locked", .database, .timeLimit(.minutes(30)))
 struct LockedRowsTests {
     private func place(_ item: String, in list: String, of table: String) -> Move {
         Move(list: ListIdentifier(list, of: table), items: [item], action: .place(.first, from: nil))
     }
 
-    @Test(
-        "other lists are decided at once, and those lists when the application is done",
-        arguments: ["public.cards", "items"])
+    @Test("Rows that an application has locked delay only their own lists", arguments: ["public.cards", "items"])
     func othersGoOn(table: String) async throws {
         let fixture = try await QueueFixture()
         let lists = (1...100).map { "l\($0)" }

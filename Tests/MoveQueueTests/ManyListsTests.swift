@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Many lists with few requests each", .database, .timeLimit(.minutes(30)))
 struct ManyListsTests {
-    @Test("are decided although a list between them, which another session has locked, has a large old request")
+    @Test("Many small lists are decided although a locked list between them has a large old request")
     func largeRequestInBetween() async throws {
         let fixture = try await QueueFixture()
         let lists = (100..<160).map { ListIdentifier("l\($0)") }
@@ -36,7 +36,7 @@ struct ManyListsTests {
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == large)
     }
 
-    @Test("end as plain arrays do") func model() async throws {
+    @Test("Random moves in many lists give the same order as plain arrays") func model() async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
