@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("Rows of a table that is attached with --arrive-now", .database, .timeLimit(.minutes(30)))
+@Suite("Tables that are attached with --arrive-now", .database, .timeLimit(.minutes(30)))
 struct ArriveNowTests {
     private func attached(
         _ tables: String = AttachFixture.tasks, arrive: OrderDefinition.Arrival = .last
@@ -25,7 +25,9 @@ struct ArriveNowTests {
         ).map { $0.replacing("\"", with: "") }
     }
 
-    @Test("are placed by the transaction that inserts them, and gone with ROLLBACK") func insert() async throws {
+    @Test("A new row is placed by the transaction that inserts the row, and ROLLBACK removes both") func insert()
+        async throws
+    {
         let fixture = try await attached()
         try await fixture.connection.execute(
             script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (19, 1), (12, 2), (11, 1), (13, NULL), (10, 1)")
@@ -35,7 +37,8 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("come before all others where rows arrive first, also more than one move can have") func first() async throws
+    @Test("New rows come before all others if rows arrive first, also more rows than one move can have") func first()
+        async throws
     {
         let fixture = try await attached(
             "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)", arrive: .first)
@@ -53,7 +56,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("are placed in their new list by the UPDATE that takes them there") func changeOfList() async throws {
+    @Test("A row that changes lists is placed in its new list by the same UPDATE") func changeOfList() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE title IN ('a', 'c')")
         #expect(try await order(fixture) == ["1:4", "2:2,1,3"])
@@ -62,7 +65,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("ask the queue where they change partitions, since no trigger fires after that") func partitions()
+    @Test("A row that changes partitions is placed by a request in the queue") func partitions()
         async throws
     {
         let fixture = try await attached(
@@ -76,7 +79,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 2 {1} arrive"])
     }
 
-    @Test("are logged as moves at once, with the transaction that inserted them") func logged() async throws {
+    @Test("A row that is placed at once is logged with the transaction that inserted the row") func logged()
+        async throws
+    {
         let fixture = try await attached()
         try await fixture.connection.execute(script: "INSERT INTO tasks (id, project_id) VALUES (19, 1), (11, 1)")
         #expect(
@@ -87,7 +92,7 @@ struct ArriveNowTests {
                 """) == ["\"{19,11}truetrue\""])
     }
 
-    @Test("of more than 256 lists in one transaction ask the queue, whether by one statement or several")
+    @Test("New rows of more than 256 lists in one transaction are placed by requests in the queue")
     func manyLists() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
@@ -112,7 +117,7 @@ struct ArriveNowTests {
     }
 
     @Test(
-        "ask the queue where they can't be placed at once, and no statement fails",
+        "A row that can't be placed at once is placed by a request, and no statement fails",
         arguments: [
             "BEGIN ISOLATION LEVEL REPEATABLE READ", "UPDATE brocot.ordered_tables SET being_filled = true; BEGIN",
             "DELETE FROM brocot.ordered_tables; BEGIN",
@@ -127,7 +132,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 1 {19} arrive", "public.tasks 2 {3} arrive"])
     }
 
-    @Test("are placed with the rights of the role that inserts them, which asks the queue where it lacks them")
+    @Test("A row is placed at once if the inserting role has the rights, and else by a request")
     func rights() async throws {
         let fixture = try await attached()
         let role = "inserting_of_\(TestDatabase.current.name)"
@@ -157,7 +162,7 @@ struct ArriveNowTests {
         try await fixture.connection.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 
-    @Test("stay unplaced where their keys are too long for a move, and fail no statement") func longKeys() async throws
+    @Test("A row whose key is too long for a move stays unplaced, and no statement fails") func longKeys() async throws
     {
         let fixture = try await attached("CREATE TABLE tasks (id text PRIMARY KEY, project_id text)")
         try await fixture.connection.execute(
@@ -166,7 +171,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("are placed whatever the search_path, by keys of any type", arguments: ["date", "boolean", "date_domain"])
+    @Test(
+        "New rows are placed under a hostile search_path, with keys of several types",
+        arguments: ["date", "boolean", "date_domain"])
     func hostileSearchPath(type: String) async throws {
         let value = type == "boolean" ? "true" : "2026-11-21"
         _ = try await attached(
@@ -183,7 +190,7 @@ struct ArriveNowTests {
         #expect(placed.count == 2)
     }
 
-    @Test("of two transactions take turns at their list") func takeTurns() async throws {
+    @Test("Two transactions that insert into the same list take turns") func takeTurns() async throws {
         let fixture = try await attached()
         let other = try await TestDatabase.current.connect()
         try await fixture.connection.execute(script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (10, 1)")
@@ -197,7 +204,7 @@ struct ArriveNowTests {
         #expect(try await order(fixture) == ["1:1,3,4,10,11", "2:2"])
     }
 
-    @Test("leave no trigger or function behind when the table is detached") func detach() async throws {
+    @Test("A detached table keeps no trigger or function") func detach() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let before = try await fixture.catalog()
         try await fixture.attach(AttachFixture.definition(arriveNow: true))
