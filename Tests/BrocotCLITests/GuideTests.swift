@@ -3,9 +3,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The guides from other libraries", .database(migrated: false), .timeLimit(.minutes(30))) struct GuideTests {
+@Suite("Guides from other libraries", .database(migrated: false), .timeLimit(.minutes(30))) struct GuideTests {
     @Test(
-        "work as they are printed: schema, commands, moves and the resulting order",
+        "Each guide works as it is printed: schema, commands, moves and the resulting order",
         arguments: ["from-acts-as-list", "from-django-ordered-model", "from-fractional-indexing"])
     func guide(name: String) async throws {
         let connection = try await TestDatabase.current.connect()

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The daemon's log of rebalances", .database, .timeLimit(.minutes(30))) struct RebalanceLogTests {
+@Suite("Log of rebalances", .database, .timeLimit(.minutes(30))) struct RebalanceLogTests {
     private struct Line: Decodable {
         let level: String
         let message: String
@@ -18,7 +18,7 @@ import Testing
         let cause: String?
     }
 
-    @Test("has a line for each, with the list, the window and the request that was the cause")
+    @Test("Each rebalance is logged once, with the list, the window and the request that caused it")
     func rebalance() async throws {
         let connection = try await TestDatabase.current.connect()
         // No rank is left between the two greatest integers.

@@ -7,7 +7,7 @@ import Testing
 
 /// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
 @Suite(
-    "Recorded human editing, replayed through the queue while the daemon runs", .database, .serialized,
+    "Recorded human editing, replayed through the queue", .database, .serialized,
     .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(30)))
 struct TraceReplayTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
@@ -16,12 +16,12 @@ struct TraceReplayTests {
     private static let manners = replaysAll ? TraceRequests.Manner.allCases : [.anchors, .positions]
 
     /// The recordings' lists in `brocot.items` in each manner, and by anchors in tables of the user's.
-    @Test(arguments: names, manners)
+    @Test("A recording ends with the recorded text in the built-in table", arguments: names, manners)
     func replay(_ name: String, _ manner: TraceRequests.Manner) async throws {
         try await replay(name, manner, in: .builtIn)
     }
 
-    @Test(arguments: names, [Place.columns, .joinTable])
+    @Test("A recording ends with the recorded text in attached tables", arguments: names, [Place.columns, .joinTable])
     func replayInAttachedTable(_ name: String, _ place: Place) async throws {
         try await replay(name, .anchors, in: place)
     }
