@@ -50,7 +50,7 @@ import Testing
         ("brocot.move_items('l', ARRAY['{a,b}'], last => true)", #"last {"{a,b}"} - - l - items"#),
     ]
 
-    @Test func leaveARequestAndReturnItsNumber() async throws {
+    @Test("Each call leaves a request and returns its id") func insertRequests() async throws {
         let connection = try await TestDatabase.current.connect()
         for (call, expected) in Self.calls {
             let id = try await connection.query("SELECT \(unsafeRaw: call)").single().decode(0, as: Int.self)
@@ -65,15 +65,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("SELECT brocot.move('l', 'a')", "a move needs exactly one placement, and got none"),
-        ("SELECT brocot.move('l', 'a', first => false)", "a move needs exactly one placement, and got none"),
-        (
-            "SELECT brocot.move_items('l', ARRAY['a'], first => true, at => 3)",
-            "a move needs exactly one placement, and got at and first"
-        ),
-    ])
-    func sayWhatToGiveWhereThePlacementIsUnclear(call: String, message: String) async throws {
+    @Test(
+        "A call without exactly one placement is refused with a hint",
+        arguments: [
+            ("SELECT brocot.move('l', 'a')", "a move needs exactly one placement, and got none"),
+            ("SELECT brocot.move('l', 'a', first => false)", "a move needs exactly one placement, and got none"),
+            (
+                "SELECT brocot.move_items('l', ARRAY['a'], first => true, at => 3)",
+                "a move needs exactly one placement, and got at and first"
+            ),
+        ])
+    func refuseUnclearPlacement(call: String, message: String) async throws {
         let connection = try await TestDatabase.current.connect()
         do {
             try await connection.execute(SQL(unsafeRaw: call))
@@ -87,15 +89,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("SELECT brocot.move('l', 'a', before => '')", "anchor_is_1_to_1024_bytes"),
-        ("SELECT brocot.move('l', 'a', at => -1)", "position_is_not_negative"),
-        ("SELECT brocot.move_items('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
-        ("SELECT brocot.move_items('l', '{}', first => true)", "items_number_1_to_10000"),
-        ("SELECT brocot.move('l', NULL::text, first => true)", "items_are_not_null"),
-        ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
-        ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
-    ])
+    @Test(
+        "A call with invalid values is refused by the rules of the queue",
+        arguments: [
+            ("SELECT brocot.move('l', 'a', before => '')", "anchor_is_1_to_1024_bytes"),
+            ("SELECT brocot.move('l', 'a', at => -1)", "position_is_not_negative"),
+            ("SELECT brocot.move_items('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
+            ("SELECT brocot.move_items('l', '{}', first => true)", "items_number_1_to_10000"),
+            ("SELECT brocot.move('l', NULL::text, first => true)", "items_are_not_null"),
+            ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
+            ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
+        ])
     func areRefusedByTheRulesOfTheQueue(call: String, rule: String) async throws {
         let connection = try await TestDatabase.current.connect()
         do {
@@ -106,7 +110,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"])
+    @Test("An array is refused if one item is expected", arguments: ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"])
     func refuseAnArrayWhereOneItemIsExpected(item: String) async throws {
         let connection = try await TestDatabase.current.connect()
         for call in ["brocot.move('l', \(item), last => true)", "brocot.remove('l', \(item))"] {
@@ -121,7 +125,8 @@ import Testing
         }
     }
 
-    @Test func takeParametersWhoseTypesTheServerInfers() async throws {
+    @Test("The functions accept parameters whose types the server infers")
+    func takeParametersWhoseTypesTheServerInfers() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move(\("l"), \("a"), after => \("b"))")
         try await connection.execute("SELECT brocot.move_items(\("l"), \(["a", "b"]), at => \(3))")
@@ -129,7 +134,7 @@ import Testing
         #expect(try rows.map { try $0.decode(0, as: [String].self) } == [["a"], ["a", "b"]])
     }
 
-    @Test func tellTheStatusOfEachRequest() async throws {
+    @Test("brocot.request_status returns the status of each request") func requestStatus() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -153,7 +158,7 @@ import Testing
                 == ["1 applied", "2 rejected anchor_not_found no such anchor", "3 pending"])
     }
 
-    @Test func giveEachListItsLockKey() async throws {
+    @Test("brocot.list_lock_key gives each list its own stable key") func lockKeys() async throws {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query(
             """

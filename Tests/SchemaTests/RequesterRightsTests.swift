@@ -7,7 +7,8 @@ import Testing
     /// Roles belong to the whole server, so the name of the test's role contains the database's name.
     private var role: String { "requester_of_\(TestDatabase.current.name)" }
 
-    @Test func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
+    @Test("A requester can ask for moves, and has no right to write anything else")
+    func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
         let connection = try await requester()
         try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
         try await connection.execute("SELECT brocot.move_items('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')")
@@ -27,7 +28,8 @@ import Testing
     }
 
     /// Versions from 17 on keep silent about what a role may not read.
-    @Test func withoutTheFlagIsRefusedOrRingsNobody() async throws {
+    @Test("An INSERT without the right to read the sleep flag is refused, or notifies nobody")
+    func withoutRightToReadSleepFlag() async throws {
         let connection = try await requester()
         try await connection.execute(
             script: """
