@@ -32,7 +32,7 @@ import Testing
         ],
     ]
 
-    @Test("is allowed as listed, and not more strongly", arguments: AttackingRole.allCases)
+    @Test("Each role can lock a table only as strongly as listed", arguments: AttackingRole.allCases)
     func strongestLocks(kind: AttackingRole) async throws {
         let owner = try await TestDatabase.current.connect()
         let tables = try await owner.query(

@@ -5,7 +5,7 @@ import TestPostgres
 import Testing
 
 @Suite(
-    "Boards whose trigger ends the daemon's session or stands still hold up no healthy board", .database, .serialized,
+    "Boards whose trigger ends the daemon's session or never returns", .database, .serialized,
     .timeLimit(.minutes(30)))
 struct SessionEndingTriggerTests {
     /// Each has to be met once, and ends a session or keeps its batch waiting.
@@ -31,7 +31,8 @@ struct SessionEndingTriggerTests {
         try result.get()
     }
 
-    @Test(arguments: triggers) func ending(trigger: String, bound: Duration) async throws {
+    @Test("A trigger that ends the daemon's session or never returns delays no other board", arguments: triggers)
+    func ending(trigger: String, bound: Duration) async throws {
         let connection = try await TestDatabase.current.connect()
         try await Boards.fill(trigger, bad: Self.boards, on: connection)
         try await withDaemon {
