@@ -37,7 +37,7 @@ struct InsertsLeftTests {
     }
 
     @Test(
-        "The number of inserts left is the least that an adversary needs, in every small gap",
+        "The number of inserts left in a gap is the least that an adversary needs, for every small gap",
         arguments: [2, 3, 7, 18] as [Int64])
     func everySmallGap(limit: Int64) {
         var adversary = Adversary(limit: limit)
@@ -60,7 +60,7 @@ struct InsertsLeftTests {
     }
 
     @Test(
-        "The number of inserts left is the least that an adversary needs, also in wide gaps",
+        "The number of inserts left in a gap is the least that an adversary needs, also for wide gaps",
         arguments: [
             (-399, 1, 399, 1), (0, 1, 399, 1), (1, 399, 399, 1), (-1, 399, 1, 2), (5, 7, 300, 1), (101, 300, 151, 300),
             (13, 37, 199, 200), (1, 399, 2, 397), (233, 377, 144, 233), (211, 397, 3, 4), (-398, 399, -1, 300),

@@ -31,7 +31,7 @@ import Testing
 
     // MARK: The first action of a turn
 
-    @Test("A turn begins with a batch of the next lists")
+    @Test("A worker's turn begins with a batch of the next lists")
     func beginsWithLists() throws {
         var round = WorkerRound(QueueConfiguration())
         let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
@@ -39,7 +39,7 @@ import Testing
         #expect(batch.postponed.isEmpty)
     }
 
-    @Test("A turn begins with a reading of the queue if a reading is due")
+    @Test("A worker's turn begins with a reading of the queue if a reading is due")
     func beginsWithReading() {
         var round = WorkerRound(QueueConfiguration())
         guard case .read = round.beginTurn(isReadingDue: true, at: now) else {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A round that begins at a given list ends only after a full round from the first list")
+    @Test("A worker's round that begins at a given list ends only after a full round from the first list")
     func beginsElsewhere() throws {
         var round = WorkerRound(QueueConfiguration())
         round.go(to: ListIdentifier("m"))
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: What a batch of the next lists reports
 
-    @Test("A turn continues after the last found list, and at the beginning after the very last list")
+    @Test("A worker's turn continues after the last found list, and at the beginning after the very last list")
     func continuesAfterLastList() throws {
         var round = WorkerRound(QueueConfiguration())
         let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
@@ -86,7 +86,7 @@ import Testing
         #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: nil) == true)
     }
 
-    @Test("A turn reads the same lists again if a transaction ended that was passed over")
+    @Test("A worker's turn reads the same lists again if a transaction ended that was passed over")
     func lostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -95,7 +95,7 @@ import Testing
         #expect(try #require(round.note(report, at: now).batch).scope.isNext(from: nil))
     }
 
-    @Test("A turn reads the same lists again, with their partners, if the lists have changes of list")
+    @Test("A worker's turn reads the same lists again, with their partners, if the lists have changes of list")
     func partners() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "A turn is contended if other sessions have the locks, and later turns leave those lists out until they are due"
+        "A worker's turn is contended if other sessions have the locks, and leaves those lists out until they are due"
     )
     func contended() throws {
         var round = WorkerRound(QueueConfiguration())
@@ -127,7 +127,8 @@ import Testing
         #expect(try #require(round.beginTurn(isReadingDue: false, at: due).batch).scope.named == lists("a"))
     }
 
-    @Test("A turn asks for more lists each time that it finds only locked lists, and reads past postponed lists")
+    @Test(
+        "A worker's turn asks for more lists each time that it finds only locked lists, and reads past postponed lists")
     func manyTakenLists() throws {
         var round = WorkerRound(QueueConfiguration())
         var asked: [Int] = []
@@ -141,7 +142,7 @@ import Testing
         #expect(asked == asked.sorted() && asked.first == 8 && asked.last == 256, "\(asked)")
     }
 
-    @Test("A turn is held if all pending requests wait for a person")
+    @Test("A worker's turn is held if all pending requests wait for a person")
     func held() {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -152,7 +153,7 @@ import Testing
 
     // MARK: The list for which there was no room
 
-    @Test("A turn decides a list alone if the last batch had no room for the list, and then continues")
+    @Test("A worker's turn decides a list alone if the last batch had no room for the list, and then continues")
     func crowdedOut() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -215,7 +216,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test("A new turn begins after a failure in any state", arguments: [true, false])
+    @Test("A worker begins a new turn after a failure in any state", arguments: [true, false])
     func failures(whileReading: Bool) throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: whileReading, at: now)

@@ -25,7 +25,8 @@ struct ArriveNowTests {
         ).map { $0.replacing("\"", with: "") }
     }
 
-    @Test("A new row is placed by the transaction that inserts the row, and ROLLBACK removes both") func insert()
+    @Test("--arrive-now places a new row in the transaction that inserts the row, and ROLLBACK undoes both")
+    func insert()
         async throws
     {
         let fixture = try await attached()
@@ -37,7 +38,8 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("New rows come before all others if rows arrive first, also more rows than one move can have") func first()
+    @Test("--arrive-now places new rows before all others if rows arrive first, also more rows than one move can have")
+    func first()
         async throws
     {
         let fixture = try await attached(
@@ -56,7 +58,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("A row that changes lists is placed in its new list by the same UPDATE") func changeOfList() async throws {
+    @Test("--arrive-now places a row that changes lists in its new list by the same UPDATE") func changeOfList()
+        async throws
+    {
         let fixture = try await attached()
         try await fixture.connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE title IN ('a', 'c')")
         #expect(try await order(fixture) == ["1:4", "2:2,1,3"])
@@ -65,7 +69,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("A row that changes partitions is placed by a request in the queue") func partitions()
+    @Test("--arrive-now uses a request for a row that changes partitions") func partitions()
         async throws
     {
         let fixture = try await attached(
@@ -79,7 +83,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 2 {1} arrive"])
     }
 
-    @Test("A row that is placed at once is logged with the transaction that inserted the row") func logged()
+    @Test("--arrive-now logs placed rows with the transaction that inserted them") func logged()
         async throws
     {
         let fixture = try await attached()
@@ -92,7 +96,7 @@ struct ArriveNowTests {
                 """) == ["\"{19,11}truetrue\""])
     }
 
-    @Test("New rows of more than 256 lists in one transaction are placed by requests in the queue")
+    @Test("--arrive-now uses requests for new rows of more than 256 lists in one transaction")
     func manyLists() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
@@ -117,7 +121,7 @@ struct ArriveNowTests {
     }
 
     @Test(
-        "A row that can't be placed at once is placed by a request, and no statement fails",
+        "--arrive-now uses a request for a row that can't be placed at once, and no statement fails",
         arguments: [
             "BEGIN ISOLATION LEVEL REPEATABLE READ", "UPDATE brocot.ordered_tables SET being_filled = true; BEGIN",
             "DELETE FROM brocot.ordered_tables; BEGIN",
@@ -132,7 +136,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 1 {19} arrive", "public.tasks 2 {3} arrive"])
     }
 
-    @Test("A row is placed at once if the inserting role has the rights, and else by a request")
+    @Test("--arrive-now places a row with the rights of the inserting role, and uses a request if rights are missing")
     func rights() async throws {
         let fixture = try await attached()
         let role = "inserting_of_\(TestDatabase.current.name)"
@@ -162,8 +166,8 @@ struct ArriveNowTests {
         try await fixture.connection.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 
-    @Test("A row whose key is too long for a move stays unplaced, and no statement fails") func longKeys() async throws
-    {
+    @Test("--arrive-now leaves a row unplaced if its key is too long for a move, and no statement fails")
+    func longKeys() async throws {
         let fixture = try await attached("CREATE TABLE tasks (id text PRIMARY KEY, project_id text)")
         try await fixture.connection.execute(
             script: "INSERT INTO tasks VALUES (repeat('é', 513), 'a'), ('', 'a'), ('b', repeat('x', 1025)), ('c', '')")
@@ -172,7 +176,7 @@ struct ArriveNowTests {
     }
 
     @Test(
-        "New rows are placed under a hostile search_path, with keys of several types",
+        "--arrive-now places new rows under a hostile search_path, with keys of several types",
         arguments: ["date", "boolean", "date_domain"])
     func hostileSearchPath(type: String) async throws {
         let value = type == "boolean" ? "true" : "2026-11-21"
@@ -190,7 +194,8 @@ struct ArriveNowTests {
         #expect(placed.count == 2)
     }
 
-    @Test("Two transactions that insert into the same list take turns") func takeTurns() async throws {
+    @Test("--arrive-now lets two transactions that insert into the same list take turns") func takeTurns() async throws
+    {
         let fixture = try await attached()
         let other = try await TestDatabase.current.connect()
         try await fixture.connection.execute(script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (10, 1)")
@@ -204,7 +209,9 @@ struct ArriveNowTests {
         #expect(try await order(fixture) == ["1:1,3,4,10,11", "2:2"])
     }
 
-    @Test("A detached table keeps no trigger or function") func detach() async throws {
+    @Test("A table attached with --arrive-now keeps no trigger or function after it is detached") func detach()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let before = try await fixture.catalog()
         try await fixture.attach(AttachFixture.definition(arriveNow: true))

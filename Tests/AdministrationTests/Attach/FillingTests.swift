@@ -30,7 +30,8 @@ import Testing
         ) AS placed
         """
 
-    @Test("Placing continues after an interruption, in the order that was stored first") func resumes() async throws {
+    @Test("The placing of existing rows continues after an interruption, in the order that was stored first")
+    func resumes() async throws {
         let (fixture, filling) = try await prepared()
         let task = Task {
             try await filling.run(orderedBy: "id DESC") { done, _ in
@@ -46,7 +47,8 @@ import Testing
             try await fixture.texts("SELECT being_filled FROM brocot.ordered_tables WHERE name <> 'items'") == ["f"])
     }
 
-    @Test("Placing skips rows that were inserted, deleted or moved to another list meanwhile") func concurrentChanges()
+    @Test("The placing of existing rows skips rows that were inserted, deleted or moved to another list meanwhile")
+    func concurrentChanges()
         async throws
     {
         let (fixture, filling) = try await prepared()
@@ -71,7 +73,9 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 1 {2000} arrive", "public.tasks 5 {2} arrive"])
     }
 
-    @Test("Placing does not wait for a locked row, and places the row later") func lockedRows() async throws {
+    @Test("The placing of existing rows does not wait for a locked row, and places the row later") func lockedRows()
+        async throws
+    {
         let (fixture, filling) = try await prepared()
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; UPDATE tasks SET project_id = project_id WHERE id IN (5, 500)")

@@ -12,7 +12,7 @@ import Testing
         return fixture
     }
 
-    @Test("The rows of one INSERT become one request for each list, in the order of the rows")
+    @Test("The rows of one INSERT into an attached table become one request for each list, in their order")
     func insert() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
@@ -171,7 +171,9 @@ import Testing
         #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE title = 'newer'") == ["6"])
     }
 
-    @Test("The triggers do not run a cast that the table's owner made") func hostileCast() async throws {
+    @Test("The triggers of an attached table do not run a cast that the table's owner made") func hostileCast()
+        async throws
+    {
         let fixture = try await AttachFixture(
             """
             CREATE TYPE mood AS ENUM ('fine');
@@ -184,7 +186,8 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks fine {1} arrive"])
     }
 
-    @Test("The triggers do not run a cast of a type that replaced a domain of the same name") func exchangedDomain()
+    @Test("The triggers of an attached table do not run a cast of a type that replaced a domain of the same name")
+    func exchangedDomain()
         async throws
     {
         let fixture = try await AttachFixture(
