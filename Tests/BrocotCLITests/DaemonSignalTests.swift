@@ -163,7 +163,7 @@ import Testing
         ) { daemon in
             try await body(daemon)
             daemon.send(SIGTERM)
-            // The end of its output would not tell: a daemon that was started at the same moment may have that open too.
+            // The end of the output is no sign: a daemon that was started at the same time may keep the pipe open.
             try await eventually("the daemon has ended", within: Self.promised, pause: .milliseconds(5)) {
                 !Self.isRunning(daemon.processIdentifier)
             }

@@ -100,7 +100,7 @@ import Testing
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
         ) { daemon in
             try await connection.execute("CALL brocot.wait_for(1, '60 s')")
-            // A daemon that only looks seldom would look within the interval.
+            // A daemon that still looks at the queue, only less often, would look within this time.
             try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 6
             }

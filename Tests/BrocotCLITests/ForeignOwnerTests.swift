@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// Whoever reads a table or calls a function of another role's runs that role's code.
+/// A role that reads another role's table, or calls its function, runs the other role's code.
 @Suite("Schemas that another role owns", .database(migrated: false), .timeLimit(.minutes(30)))
 struct ForeignOwnerTests {
     private static let commands = [

@@ -43,7 +43,7 @@ import Testing
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let page = try String(contentsOfFile: folder.appending(path: "docs/\(name).md").path, encoding: .utf8)
-        // Every second part stands between two fences.
+        // Every second part is between two fences.
         return page.split(separator: "```", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
             .map { part in
                 let lines = part.element.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)

@@ -84,7 +84,7 @@ import Testing
     }
 
     private func transactions(_ connection: Connection) async throws -> Int {
-        // Sessions that have ended have told how many they were.
+        // Sessions that have ended have reported their numbers of transactions.
         try await connection.execute("SELECT pg_stat_clear_snapshot()")
         return try await connection.query(
             "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"

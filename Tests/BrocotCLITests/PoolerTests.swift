@@ -76,7 +76,7 @@ struct PoolerTests {
 
     private static let warning = "notifications don't arrive"
 
-    /// Until then the daemon has found out whether it is notified.
+    /// At this time the daemon knows whether it is notified.
     private static func waitUntilConnectedAgain(_ printed: PrintedText) async throws {
         try await eventually(
             "the daemon says that its listener is connected again", within: .seconds(120), read: { printed.text },

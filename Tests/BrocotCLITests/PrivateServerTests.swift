@@ -109,7 +109,7 @@ import Testing
     func demoLeavesNothing() async throws {
         try await withTemporaryFolder { folder in
             try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: folder)
-            // In a shell, which also sees the moment on a machine that is too busy to tell this process of it: the
+            // A shell sees the right moment even on a busy machine, where this process may be too late: the
             // server's shell runs, and creates the data.
             let result = try await Subprocess.run(
                 .path("/bin/sh"),

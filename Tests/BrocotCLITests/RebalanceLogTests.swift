@@ -10,7 +10,7 @@ import Testing
         let metadata: Metadata?
     }
 
-    /// The lines of others may lack any of these.
+    /// Other lines of the log may lack any of these fields.
     private struct Metadata: Decodable {
         let list: String?
         let rows: Int?
@@ -45,7 +45,7 @@ import Testing
         #expect(line.metadata?.list == "items/full")
         #expect(line.metadata?.cause == "request \(request)")
 
-        // What the line says is what the database has.
+        // The line of the log agrees with the database.
         let logged = try await connection.query("SELECT rebalanced_rows FROM brocot.move_log WHERE list = 'full'")
         #expect(try logged.single().decode(0, as: Int.self) == 1)
         #expect(line.metadata?.rows == 1)

@@ -128,7 +128,7 @@ import Testing
 
     // MARK: Steps
 
-    /// Asks for a move of one's own, and in vain for whatever touches the other's lists or keys.
+    /// Asks for a move in the tenant's own list, and is refused everything that uses the other tenant's lists or keys.
     private func use(as tenant: String, other: String) async throws {
         let connection = try await connect(as: tenant)
         try await connection.execute(

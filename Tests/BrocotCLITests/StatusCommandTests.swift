@@ -50,7 +50,7 @@ import Testing
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
-            // A role that only has this name has no such rights.
+            // A role that only uses this application name does not count as a daemon.
             let pretender = try await Connection.connect(
                 ConnectionParameters(url: roles[1].url + "&application_name=brocot%20daemon%209"),
                 logger: .init(label: "StatusCommandTests"))

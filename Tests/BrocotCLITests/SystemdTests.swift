@@ -35,7 +35,7 @@ import Testing
                 _ = try await receiver.wait(for: "WATCHDOG=1")
                 let hostile = try await TestDatabase.current.connect()
                 try await hostile.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
-                // Three intervals without a sign.
+                // Wait for more than three watchdog intervals without a signal.
                 try await eventually("no sign of life comes for a second", within: .seconds(120), pause: .seconds(1)) {
                     !receiver.received().contains("WATCHDOG=1")
                 }

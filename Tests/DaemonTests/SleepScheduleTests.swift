@@ -42,7 +42,7 @@ import Testing
             waits.append(duration)
             now += duration
             #expect(schedule.next(areAllWaiting: true, at: now) == .poll)
-            // It wakes a worker, which decides nothing.
+            // The listener wakes a worker, and the worker decides nothing.
             _ = schedule.next(areAllWaiting: false, at: now)
         }
         #expect(waits.last == .milliseconds(1_500))

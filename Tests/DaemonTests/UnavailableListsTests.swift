@@ -9,7 +9,7 @@ struct UnavailableListsTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
     private let start = ContinuousClock.now
 
-    /// Misses the list once a second, and returns the seconds at which a report comes.
+    /// Fails to lock the list once a second, and returns the seconds at which a report comes.
     private func reports(
         for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> LockHolder?
     ) -> [Int] {

@@ -53,7 +53,7 @@ struct FullDiskTests {
         try await Self.wait(until: "the server stops") { try await !Self.canWriteOn(database) }
         try disk.makeRoom()
         try await Self.wait(until: "the server writes again") {
-            // It may have ended, for want of room to recover too.
+            // The server may have ended, because recovery had no room either.
             if await cluster.serverProcess == nil { try await cluster.start() }
             return try await Self.canWriteOn(database)
         }

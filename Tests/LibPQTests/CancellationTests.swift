@@ -18,7 +18,7 @@ import Testing
         let start = ContinuousClock.now
         task.cancel()
         let error = try await task.value
-        // Far less than the statement would take: milliseconds, but for a busy machine.
+        // Far less than the statement would take. Usually it takes milliseconds, on a busy machine more.
         #expect(start.duration(to: .now) < .seconds(15))
         #expect(error.code == .cancelled)
         #expect(error.sqlState == .queryCanceled)
@@ -95,7 +95,7 @@ import Testing
             try await connection.run { connection in _ = try connection.query("SELECT pg_advisory_lock(1)") }
         }
         try await waitForStatement(containing: "pg_advisory_lock", on: observer)
-        // Waits for the first, and is cancelled meanwhile.
+        // The second task waits for the first task, and is cancelled while it waits.
         let begun = Flag()
         let second = Task {
             begun.set()

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// Every value goes to the server, is compared there with what SQL says it is, and comes back.
+/// Every value is sent to the server, compared there with an SQL literal, and read back.
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CodecTests {
     /// Sends the value, lets the server compare it with `literal`, and reads it back.
     private func expectRoundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(

@@ -6,7 +6,7 @@ import Testing
 import FaultHarness
 @testable import LibPQ
 
-/// What happens where no connection comes about, and what people are told.
+/// Errors of connections that can't be opened, and their messages.
 /// libpq's and PgBouncer's texts, as they are seen with verbose messages.
 struct ConnectionFailureTests {
     @Test(

@@ -246,7 +246,7 @@ import Testing
         let proxy = try FaultProxy(serverPorts: [port])
         defer { proxy.close() }
         parameters["port"] = "\(proxy.ports[0])"
-        // Encrypted, COMMIT would not be seen.
+        // The proxy can't see COMMIT on an encrypted connection.
         parameters["sslmode"] = "disable"
         parameters["gssencmode"] = "disable"
         let connection = try await Connection.connect(parameters, logger: Logger(label: "TransactionTests"))

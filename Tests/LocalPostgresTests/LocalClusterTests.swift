@@ -23,7 +23,7 @@ struct LocalClusterTests {
         }
     }
 
-    /// No setting tells from PostgreSQL 16 on.
+    /// From PostgreSQL 16 on, no setting shows the collation.
     private static let collation =
         "SELECT datcollate::text FROM pg_database WHERE datname = current_database()"
 

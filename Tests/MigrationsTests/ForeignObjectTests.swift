@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-/// Who owns something in schema `brocot` can run code with the rights of whoever migrates.
+/// The owner of an object in schema `brocot` can run code with the rights of the role that migrates.
 @Suite("Objects of other roles in schema brocot", .database(migrated: false), .timeLimit(.minutes(30)))
 struct ForeignObjectTests {
     @Test("migrate up refuses a schema and a history that another role made, and runs none of their triggers")

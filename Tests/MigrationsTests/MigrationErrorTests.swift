@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-/// Where a migration is said to be wrong.
+/// The place that an error in a migration names.
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationErrorTests {
     @Test("An error shows the place of a syntax error in a later statement") func showsASyntaxErrorInALaterStatement()
         async throws
@@ -57,7 +57,7 @@ import Testing
                 SELECT 1 FROM nowhere;
             END $do$;
             """)
-        // PERFORM is SELECT to the server, which is not what the file says.
+        // The server sees SELECT instead of the file's PERFORM.
         #expect(message.hasPrefix("dir/1_step.sql:3:5: error: column \"missing\" does not exist"))
         let other = try await refusal(
             "DO $do$ BEGIN\n    PERFORM 1;\n    INSERT INTO\n        nowhere VALUES (1); END $do$;")

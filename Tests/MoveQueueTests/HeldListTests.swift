@@ -12,7 +12,7 @@ struct HeldListTests {
             action: .place(.last, from: source))
     }
 
-    /// A queue whose items may not be called poison.
+    /// A queue that refuses an item with the name poison.
     private func fixture(onPoison: String? = "hold") async throws -> QueueFixture {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(

@@ -41,7 +41,7 @@ struct LockedRowsTests {
         }
         let pending = try await fixture.connection.query("SELECT list FROM brocot.move_requests")
         #expect(Set(try pending.map { try $0.decode(0, as: String.self) }) == Set(locked))
-        // That nobody waits shows in the tables of applications; rows of ours nobody else needs to lock.
+        // Only in users' tables does the daemon not wait for row locks, so only there is the time limited.
         if table != "items" { #expect(.now - start < .seconds(5)) }
         try await app.execute(script: "COMMIT")
         while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {

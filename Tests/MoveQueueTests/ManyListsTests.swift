@@ -21,7 +21,7 @@ struct ManyListsTests {
         func runBatches() async throws {
             for _ in 1...40 { _ = try await worker.runBatch(on: fixture.connection) }
         }
-        // So that few requests are expected of each list.
+        // After these batches, the worker expects few requests of each list.
         try await fixture.enqueue(small)
         try await runBatches()
         let other = try await TestDatabase.current.connect()
@@ -55,9 +55,9 @@ struct ManyListsTests {
             let expected = chosen.map { model.apply($0)?.rawValue }
             var configuration = QueueConfiguration()
             configuration.listsPerBatch = Int.random(in: 16...60, using: &generator)
-            // Sometimes there is room for few at once.
+            // Sometimes a batch has room for few requests only.
             if Bool.random(using: &generator) { configuration.bytesPerBatch = 2_000 }
-            // From the beginning, few requests are expected for each list.
+            // From the beginning, the worker expects few requests for each list.
             configuration.requestsPerBatch = configuration.listsPerBatch
             try await fixture.drain(configuration, workers: Int.random(in: 1...3, using: &generator))
             let outcomes = try await fixture.outcomes(since: ids.first ?? 0)

@@ -145,7 +145,7 @@ struct QueueReadingTests {
     private func work(_ worker: inout QueueWorker, _ connection: Connection) async throws {
         for _ in 0..<4 {
             while case .decided = try await worker.runBatch(on: connection) {}
-            // A worker that was idle looks only after its next batch.
+            // An idle worker looks at the queue only after its next batch.
             _ = try await worker.runBatch(on: connection)
         }
     }

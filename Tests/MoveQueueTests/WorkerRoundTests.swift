@@ -55,7 +55,7 @@ import Testing
         for turn in 1...4 {
             var action = round.beginTurn(isReadingDue: true, at: now)
             let reads = if case .read = action { true } else { false }
-            // The first turn wasn't woken, the second was, and in vain, so the third reads, as the first one did.
+            // Turn 1 was not woken, so it reads. Turn 2 was woken and found nothing, so turn 3 reads.
             #expect(reads == (turn != 2), "turn \(turn)")
             if reads { action = round.noteReading() }
             #expect(round.note(BatchReport(), at: now).end?.isIdle == true)
@@ -261,7 +261,7 @@ import Testing
         while round.beginTurn(isReadingDue: false, at: time).readsLastID, pauses.count < 10 {
             guard let pause = round.note(lastID: id, at: time).end?.pause else { break }
             pauses.append(pause)
-            // Each pause takes a little longer than it was to.
+            // Each pause takes a little longer than requested.
             (time, id) = (time + pause + .milliseconds(1), id + 1)
         }
         #expect(pauses == [5, 5, 5, 2].map { .milliseconds($0) })
@@ -375,10 +375,10 @@ extension WorkerRound.TurnResult {
 }
 
 extension QueueTransaction.Scope {
-    /// The lists that it names; nil: it asks for the next ones.
+    /// The named lists; nil if the scope asks for the next lists.
     fileprivate var named: [ListIdentifier]? { if case .lists(let lists) = self { lists } else { nil } }
 
-    /// How many of the next lists it asks for.
+    /// How many of the next lists the scope asks for.
     fileprivate var lists: Int? { if case .next(_, let lists, _, _) = self { lists } else { nil } }
 
     fileprivate var readingAhead: Int? { if case .next(_, _, let count, _) = self { count } else { nil } }

@@ -59,7 +59,7 @@ struct StatementPlanTests {
         if plans.history.isUsual {
             #expect(plan.contains("Bitmap Index Scan on items_list_rank_key"), "\(plan)")
         }
-        // What follows in the same transaction goes along the indexes again.
+        // Later statements of the same transaction use the indexes again.
         let both = OrderingStatements.heapOrder + "; " + OrderingStatements.indexOrder
         let next = try await plans.plan(of: statements.updateRanks([change]), script: both)
         #expect(next.contains("Index Scan using items_pkey"), "\(next)")
@@ -70,7 +70,7 @@ struct StatementPlanTests {
         for offsets in [[500], [5, 900]] {
             let statement = statements.rows(of: "l1", at: AscendingOffsets(offsets), count: 5)
             try await plans.expectIndexes(["items_list_rank_key"], in: statement, sorts: false, fromListStart: true)
-            // Counting stays in the index.
+            // Counting reads only the index.
             let plan = try await plans.plan(of: statement)
             #expect(plan.split(separator: "Index Only Scan using items_list_rank_key").count == 3, "\(plan)")
         }

@@ -66,7 +66,7 @@ struct MoveNowModelTests {
         #expect(expected.isEmpty, "every request has an outcome")
     }
 
-    /// Zigzags into one gap, which is full again and again.
+    /// Each move goes between the items that were moved last, so that the gap gets full again and again.
     @Test("Moves at once into a full gap give the same order as plain arrays", .database, arguments: [true, false])
     func fullGaps(ownsRows: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)

@@ -107,7 +107,7 @@ struct MoveNowSurroundingsTests {
         #expect(try rows[0].decode(0, as: String.self) == "1:5 1:2 1:4 2:3")
     }
 
-    /// The servers of the tests don't compile, but most others do.
+    /// The tests' servers don't use just-in-time compilation, but most other servers do.
     @Test("Functions that forbid sorting turn off just-in-time compilation")
     func isNotCompiled() async throws {
         let connection = try await TestDatabase.current.connect()

@@ -95,7 +95,7 @@ struct TenantTests {
         }
     }
 
-    /// Each error, with all that the server tells: the other's list 2, and list 4, which is not there.
+    /// The complete errors for list 2, which is the other tenant's, and for list 4, which does not exist.
     @Test(
         "A move into another tenant's list fails with the same error as for a missing list",
         arguments: ["move_now(%, 1, first => true", "move_items_now(%, ARRAY[1, 2], last => true"])

@@ -56,7 +56,7 @@ import Testing
             INSERT INTO brocot.move_requests (items, placement, idempotency_key)
             SELECT ARRAY[i::text], 'last', nullif(i % 3, 0)::text FROM generate_series(1, 9) AS i
             """)
-        // Two keys, and three requests without one.
+        // Two requests with different keys, and three requests without a key.
         #expect(count == 5)
     }
 

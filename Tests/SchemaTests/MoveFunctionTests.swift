@@ -26,7 +26,7 @@ import Testing
         ("brocot.remove_items('l', ARRAY['a', 'b'], ordered_table => 'public.t')", "remove {a,b} - - l - public.t"),
         ("brocot.remove(item => 'a', list => 'l')", "remove {a} - - l - items"),
         ("brocot.move('l', 'a', last => true, missing => 'reject')", "last {a} - - l - items reject"),
-        // Keys that are numbers, of whatever size each happens to be sent in.
+        // Keys that are numbers, sent as integers of different sizes.
         ("brocot.move(7, 42, after => 41)", "after {42} 41 - 7 - items"),
         ("brocot.move(7::smallint, 42::bigint, before => 1::smallint)", "before {42} 1 - 7 - items"),
         ("brocot.move(7::smallint, 42, last => true, from_list => 70000)", "last {42} - - 7 70000 items"),
@@ -35,14 +35,14 @@ import Testing
         ("brocot.move_items(7, ARRAY[1, 2]::smallint[], after => 3::bigint)", "after {1,2} 3 - 7 - items"),
         ("brocot.remove(7, 42)", "remove {42} - - 7 - items"),
         ("brocot.remove_items(7, ARRAY[1, 2])", "remove {1,2} - - 7 - items"),
-        // UUIDs, of which PostgreSQL knows one text only.
+        // UUIDs, which PostgreSQL always prints in one spelling.
         (
             "brocot.move('\(uuid)'::uuid, upper('\(uuid)')::uuid, after => '\(uuid.uppercased())')",
             "after {\(uuid)} \(uuid) - \(uuid) - items"
         ),
         ("brocot.move_items(7, ARRAY['\(uuid)']::uuid[], first => true)", "first {\(uuid)} - - 7 - items"),
         ("brocot.remove('\(uuid)'::uuid, 'a')", "remove {a} - - \(uuid) - items"),
-        // Columns of other types, and what drivers send without a type.
+        // Columns of other types, and values that drivers send without a type.
         ("brocot.move('l'::varchar, 'a'::name, after => 'b'::varchar)", "after {a} b - l - items"),
         ("brocot.move('l', date '2026-03-01', last => true)", "last {2026-03-01} - - l - items"),
         ("brocot.move_items('l', '{a,b}', after => 'c')", "after {a,b} c - l - items"),
@@ -170,7 +170,7 @@ import Testing
         ).single()
         #expect(try row.decode(0, as: Bool.self))
         #expect(try row.decode(1, as: Int.self) == 3000)
-        // Whoever computes it elsewhere relies on it.
+        // Other programs that compute this key rely on the value.
         #expect(try row.decode(2, as: Int64.self) == -3448444559045006026)
     }
 }

@@ -22,7 +22,7 @@ struct MoveRequest: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What an INSERT refuses by itself, and by the name of which rule.
+/// Values that an INSERT refuses, with the name of the broken rule.
 struct BrokenRule: Sendable, CustomTestStringConvertible {
     let name: String
     let request: MoveRequest

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "Migration that adds the item to the index of list and rank", .database(migrated: false), .timeLimit(.minutes(30)))
 struct PageIndexTests {
-    /// Rows of two items, in a schema as it was before.
+    /// Two items, in the schema before this migration.
     private func prepare(_ connection: Connection) async throws {
         let files = EmbeddedMigrations.files.sorted { $0.name < $1.name }
         let end = try #require(files.firstIndex { $0.name.hasSuffix("index_that_covers_pages.sql") })

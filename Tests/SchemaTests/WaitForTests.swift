@@ -33,7 +33,7 @@ import Testing
         let other = try await TestDatabase.current.connect()
         let id = try await enqueue(connection)
         async let waited = connection.query("CALL brocot.wait_for(\(id), '60 seconds')")
-        // It waits for something, or decides at once: both are right.
+        // The call may wait, or find the outcome at once: both are right.
         try await decide(id, outcome: "applied", errorCode: nil, other)
         #expect(try await waited.single().decode(0, as: String.self) == "applied")
     }

@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 @Suite("Routines of schema brocot", .database, .timeLimit(.minutes(30))) struct DefinerFunctionTests {
-    /// Those that run with the owner's rights, and why no other way does. See docs/decisions/rights-of-functions.md.
+    /// The routines that run with the owner's rights, with the reason. See docs/decisions/rights-of-functions.md.
     private static let justified = [
         "brocot.skip_duplicate_request()": "a role that may ask for a move may not write a key without a request"
     ]

@@ -8,7 +8,7 @@ import Testing
     "Boards whose trigger ends the daemon's session or never returns", .database, .serialized,
     .timeLimit(.minutes(30)))
 struct SessionEndingTriggerTests {
-    /// Each has to be met once, and ends a session or keeps its batch waiting.
+    /// The daemon meets each of these boards once, and loses a session or waits each time.
     private static let boards = 20
     /// What a trigger does, and how long 99 of 100 moves of healthy boards may take on a busy machine.
     private static let triggers: [(trigger: String, bound: Duration)] = [

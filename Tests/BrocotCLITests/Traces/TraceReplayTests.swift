@@ -12,7 +12,7 @@ import Testing
 struct TraceReplayTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
     private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]
-    // Typed one by one, those are no blocks.
+    // Characters that are typed one by one are not blocks.
     private static let manners = replaysAll ? TraceRequests.Manner.allCases : [.anchors, .positions]
 
     /// The recordings' lists in `brocot.items` in each manner, and by anchors in tables of the user's.
@@ -49,7 +49,7 @@ struct TraceReplayTests {
             ["attach", "public.characters", "--item", "item", "--list", "list"]
                 + (place == .joinTable ? ["--owns-rows"] : []))
         try #require(attached.exitCode == 0, "\(attached.errors)")
-        // What was there is not in the recorded text before it is typed.
+        // The existing rows are not part of the recorded text before they are typed.
         try await connection.execute(
             script: """
                 BEGIN; SELECT set_config('brocot.writing', 'public.characters', true);
