@@ -172,7 +172,7 @@ struct MoveTests {
         #expect(try rows.map { try $0.decode(1, as: Bool.self) } == [true, false])
     }
 
-    @Test("every request is logged once with its columns, and leaves the queue")
+    @Test("Every request is logged once with its columns, and leaves the queue")
     func log() async throws {
         let fixture = try await QueueFixture()
         let ids = try await fixture.enqueue((0..<50).map { place(["\($0)"], .last, in: "\($0 % 7)") })

@@ -45,7 +45,7 @@ struct ReadProgressTests {
         #expect(progress.floor(of: list) == 300)
     }
 
-    @Test("the floor does not rise if too many lists have older requests")
+    @Test("The floor does not rise if too many lists have older requests")
     func tooManyLists() {
         var progress = ReadProgress()
         let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", list: "\($0)") }
@@ -103,7 +103,7 @@ struct ReadProgressTests {
         #expect((progress.floor, progress.open) == (ReadProgress.beginning, []))
     }
 
-    @Test("a transaction without an id is never passed over")
+    @Test("A transaction without an id is never passed over")
     func writerWithoutID() {
         var progress = ReadProgress()
         #expect(passOver(["3/1": nil], &progress) == nil)
