@@ -3,8 +3,8 @@ import Administration
 import TestPostgres
 import Testing
 
-@Suite("Of the roles that are granted", .database, .timeLimit(.minutes(30))) struct AccessTests {
-    @Test("a requester asks for moves in every way, sees what becomes of them, and reads ranks")
+@Suite("Rights of the granted roles", .database, .timeLimit(.minutes(30))) struct AccessTests {
+    @Test("A requester can ask for moves in every way, see their outcomes, and read ranks")
     func requesterMay() async throws {
         try await allows(
             .requester,
@@ -29,7 +29,7 @@ import Testing
             ])
     }
 
-    @Test("a requester can't choose an id or an age, take requests back, or write anything else")
+    @Test("A requester can't choose a request's id or age, take back requests, or write anything else")
     func requesterMayNot() async throws {
         try await refuses(
             .requester,
@@ -46,7 +46,7 @@ import Testing
             ] + Self.changesOfOrder + Self.changesOfSchema)
     }
 
-    @Test("a mover moves at once, in the built-in table and in others")
+    @Test("A mover can move items at once")
     func moverMay() async throws {
         try await allows(
             .mover,
@@ -60,9 +60,7 @@ import Testing
             ])
     }
 
-    @Test(
-        "a mover can't write the log but for what was asked, nor ask the queue, nor change a row of the user's otherwise"
-    )
+    @Test("A mover can't write the log freely, use the queue, or change other columns of a user's table")
     func moverMayNot() async throws {
         try await refuses(
             .mover,
@@ -82,7 +80,7 @@ import Testing
             ] + Self.changesOfSchema)
     }
 
-    @Test("a reader reads ranks")
+    @Test("A reader can read ranks")
     func readerMay() async throws {
         try await allows(
             .reader,
@@ -93,7 +91,7 @@ import Testing
             ])
     }
 
-    @Test("a reader sees no requests, and can ask for none")
+    @Test("A reader can't see requests or ask for moves")
     func readerMayNot() async throws {
         try await refuses(
             .reader,
@@ -108,7 +106,7 @@ import Testing
             ] + Self.changesOfOrder + Self.changesOfSchema)
     }
 
-    @Test("a daemon asks for no moves, and of a table of the user's it changes nothing but ranks and lists")
+    @Test("A daemon can't ask for moves, and can change only ranks and lists in a user's table")
     func daemonMayNot() async throws {
         try await refuses(
             .daemon,
@@ -125,7 +123,7 @@ import Testing
     }
 
     /// What the real process does, with a table of the user's too, is tested with the command line.
-    @Test("a daemon decides requests, and writes ranks")
+    @Test("A daemon can decide requests and write ranks")
     func daemonMay() async throws {
         try await allows(
             .daemon,
@@ -140,7 +138,7 @@ import Testing
             ])
     }
 
-    @Test("a daemon and a mover insert and delete rows that moves own, and read what hides rows")
+    @Test("A daemon and a mover can insert and delete owned rows, and read the columns that hide rows")
     func ownedAndHiddenRows() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(
@@ -171,7 +169,7 @@ import Testing
         }
     }
 
-    @Test("each has all that it needs, and whatever is taken away is told", arguments: AccessRole.allCases)
+    @Test("Each role gets all rights that it needs, and each missing right is reported", arguments: AccessRole.allCases)
     func missing(kind: AccessRole) async throws {
         let owner = try await TestDatabase.current.connect()
         try await Cards.create(on: owner)
@@ -190,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("each privilege on a sequence counts by itself")
+    @Test("Each missing privilege on a sequence is reported separately")
     func missingOnSequence() async throws {
         let owner = try await TestDatabase.current.connect()
         try await LoginRole.with(.daemon) { role, connection in
@@ -202,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("none is granted in part: who may not give all gives nothing")
+    @Test("A role that can't grant all rights grants none of them")
     func allOrNothing() async throws {
         let owner = try await TestDatabase.current.connect()
         try await Cards.create(on: owner)

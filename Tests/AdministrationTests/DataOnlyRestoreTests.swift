@@ -5,8 +5,8 @@ import Migrations
 import TestPostgres
 import Testing
 
-@Suite("A restore of data alone", .database, .timeLimit(.minutes(30))) struct DataOnlyRestoreTests {
-    @Test("brings back every pending request, with and without a key, and their keys still skip duplicates")
+@Suite("Restore of data only", .database, .timeLimit(.minutes(30))) struct DataOnlyRestoreTests {
+    @Test("A data-only restore keeps every pending request, and idempotency keys still skip duplicates")
     func keepsRequestsWithKeys() async throws {
         let database = TestDatabase.current
         let source = try await database.connect()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("The inserts left in a gap are the least that an adversary needs to fill it", .timeLimit(.minutes(30)))
+@Suite("Number of inserts left in a gap", .timeLimit(.minutes(30)))
 struct InsertsLeftTests {
     /// Tries both halves of every gap.
     private struct Adversary {
@@ -36,7 +36,9 @@ struct InsertsLeftTests {
         return [nil] + ranks.sorted() + [nil]
     }
 
-    @Test("in every gap between ranks of small terms", arguments: [2, 3, 7, 18] as [Int64])
+    @Test(
+        "The number of inserts left in a gap is the least that an adversary needs, for every small gap",
+        arguments: [2, 3, 7, 18] as [Int64])
     func everySmallGap(limit: Int64) {
         var adversary = Adversary(limit: limit)
         let ranks = ranks(below: limit)
@@ -58,7 +60,7 @@ struct InsertsLeftTests {
     }
 
     @Test(
-        "in wide gaps, where the worst place may be far from the first insert",
+        "The number of inserts left in a gap is the least that an adversary needs, also for wide gaps",
         arguments: [
             (-399, 1, 399, 1), (0, 1, 399, 1), (1, 399, 399, 1), (-1, 399, 1, 2), (5, 7, 300, 1), (101, 300, 151, 300),
             (13, 37, 199, 200), (1, 399, 2, 397), (233, 377, 144, 233), (211, 397, 3, 4), (-398, 399, -1, 300),
@@ -72,7 +74,7 @@ struct InsertsLeftTests {
         #expect(Rank.insertsLeft(between: min(lower, upper), and: max(lower, upper), limit: limit) == expected)
     }
 
-    @Test func anEmptyListTakes90AndAZigzagNeedsNoMore() throws {
+    @Test("An empty list takes at least 90 inserts, and a zigzag fills it with 90") func emptyList() throws {
         #expect(Rank.insertsLeft(between: nil, and: nil) == 90)
         var (lower, upper): (Rank?, Rank?) = (nil, nil)
         for remaining in (0..<90).reversed() {
@@ -83,7 +85,7 @@ struct InsertsLeftTests {
         #expect(Rank.between(lower, upper) == nil)
     }
 
-    @Test func aGapWithoutRoomTakesNone() throws {
+    @Test("A gap without room has no inserts left") func fullGap() throws {
         let largest = try #require(Rank(numerator: Rank.limit - 1, denominator: 1))
         let previous = try #require(Rank(numerator: Rank.limit - 2, denominator: 1))
         #expect(Rank.insertsLeft(between: largest, and: nil) == 0)

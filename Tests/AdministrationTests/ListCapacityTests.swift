@@ -6,7 +6,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("The capacity of a list", .timeLimit(.minutes(30))) struct ListCapacityTests {
+@Suite("Capacity of a list", .timeLimit(.minutes(30))) struct ListCapacityTests {
     private func capacity(_ rows: [(String, Int64, Int64)]) -> ListCapacity {
         var capacity = ListCapacity()
         for (key, numerator, denominator) in rows {
@@ -15,35 +15,35 @@ import Testing
         return capacity
     }
 
-    @Test func anEmptyListHasNeitherTermNorGap() {
+    @Test("An empty list has no largest term and no gap") func emptyList() {
         let empty = capacity([])
         #expect(empty.itemCount == 0)
         #expect(empty.largest == nil)
         #expect(empty.tightestGap == nil)
     }
 
-    @Test func theOnlyItemHasAGapOnEitherSide() throws {
+    @Test("The tightest gap of a list with one item has 89 inserts left") func singleItem() throws {
         let gap = try #require(capacity([("a", 0, 1)]).tightestGap)
         #expect(gap.lower == nil)
         #expect(gap.upper?.key == "a")
         #expect(gap.insertsLeft == 89)
     }
 
-    @Test func theTightestGapIsFoundAmongOthers() throws {
+    @Test("The tightest gap is found among other gaps") func tightestGapAmongOthers() throws {
         let gap = try #require(capacity([("a", 0, 1), ("b", 987, 1597), ("c", 610, 987), ("d", 1, 1)]).tightestGap)
         #expect(gap.lower?.key == "b")
         #expect(gap.upper?.key == "c")
         #expect(gap.insertsLeft == 73)
     }
 
-    @Test func theEndOfTheListCanBeTheTightestGap() throws {
+    @Test("The tightest gap can be at the end of the list") func tightestGapAtEnd() throws {
         let gap = try #require(capacity([("a", 0, 1), ("b", Rank.limit - 1, 1)]).tightestGap)
         #expect(gap.lower?.key == "b")
         #expect(gap.upper == nil)
         #expect(gap.insertsLeft == 0)
     }
 
-    @Test func theLargestTermIsTheGreaterOfBothWithoutSign() {
+    @Test("The largest term is the greater of numerator and denominator, without the sign") func largestTerm() {
         let large = capacity([("a", -9, 2), ("b", 0, 1), ("c", 3, 8)])
         #expect(large.largest?.key == "a")
         #expect(large.largest?.greatestTerm == 9)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "A rank that is no fraction in lowest terms within bounds is a fault",
+        "A rank that is not a fraction in lowest terms within the limit is a fault",
         arguments: [
             (2, 4), (0, 2), (1, 0), (1, -2), (Rank.limit, 1), (1, Rank.limit), (.min, 1),
         ] as [(Int64, Int64)])
@@ -64,20 +64,20 @@ import Testing
         #expect(faulty.itemCount == 3)
     }
 
-    @Test func ranksThatDoNotRiseAreFaults() throws {
+    @Test("Ranks that do not rise are faults") func descendingRanks() throws {
         let faulty = capacity([("a", 1, 1), ("b", 1, 2), ("c", 1, 1), ("d", 2, 1)])
         #expect(faulty.faults.map(\.key) == ["b", "c"])
         let first = ListCapacity.Item(key: "a", rank: try #require(Rank(numerator: 1, denominator: 1)))
         #expect(faulty.faults.first?.reason == .outOfOrder(after: first))
     }
 
-    @Test func ofManyFaultsTheFirstAreKeptAndAllCounted() {
+    @Test("All faults are counted, and only the first faults are kept") func manyFaults() {
         let faulty = capacity((0..<25).map { ("\($0)", 2, 4) })
         #expect(faulty.faultCount == 25)
         #expect(faulty.faults.map(\.key) == (0..<ListCapacity.faultLimit).map { "\($0)" })
     }
 
-    @Test("is the same in pages of any size", .database, arguments: [1, 2, 7, 100])
+    @Test("The capacity of a list is the same for pages of any size", .database, arguments: [1, 2, 7, 100])
     func pages(pageSize: Int) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

@@ -3,8 +3,8 @@ import Administration
 import TestPostgres
 import Testing
 
-@Suite("The status of a queue", .database, .timeLimit(.minutes(30))) struct QueueStatusTests {
-    @Test("is empty at first")
+@Suite("Status of the queue", .database, .timeLimit(.minutes(30))) struct QueueStatusTests {
+    @Test("The status of a new queue is empty")
     func empty() async throws {
         let status = try await read(on: try await TestDatabase.current.connect())
         #expect(status.pending == 0 && !status.pendingIsEstimate && status.oldestAgeSeconds == nil)
@@ -13,7 +13,7 @@ import Testing
         #expect(status.throughput.allSatisfy { $0.applied == 0 && $0.rejected == 0 && !$0.isMinimum })
     }
 
-    @Test("tells requests and the oldest age of each table and list, the longest wait first")
+    @Test("The status of the queue shows requests and the oldest age of each list, the longest wait first")
     func pending() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -39,7 +39,7 @@ import Testing
         #expect(try tables.map { try $0.decode("pending", as: Int.self) } == [1, 3])
     }
 
-    @Test("tells what was applied and rejected in the last minute and hour, and why")
+    @Test("The status of the queue shows applied and rejected requests of the last minute and hour, with reasons")
     func decided() async throws {
         let connection = try await TestDatabase.current.connect()
         try await log("'applied', NULL", times: 3, age: "10 s", on: connection)
@@ -54,7 +54,7 @@ import Testing
         #expect(status.rejections.map(\.rejected) == [2, 1])
     }
 
-    @Test("tells held lists, with the reason")
+    @Test("The status of the queue shows held lists with the reason")
     func held() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -66,7 +66,7 @@ import Testing
         #expect(held.list == "l" && held.request == 7 && held.sqlstate == "P0001" && held.error == "no")
     }
 
-    @Test("tells whether a daemon sleeps")
+    @Test("The status of the queue shows whether a daemon sleeps")
     func sleeping() async throws {
         let connection = try await TestDatabase.current.connect()
         #expect(try await read(on: connection).aDaemonSleeps == false)
@@ -74,7 +74,7 @@ import Testing
         #expect(try await read(on: connection).aDaemonSleeps == true)
     }
 
-    @Test("reads a bounded part of a long queue: what lies beyond is an estimate or a minimum, and says so")
+    @Test("The status of the queue reads a limited part of a long queue, and marks estimates and minimums")
     func bounded() async throws {
         let connection = try await TestDatabase.current.connect()
         try await fill(lists: 1_500, requestsOfFirst: 12_000, on: connection)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "reads no table from end to end",
+        "The status of the queue reads no table from end to end",
         arguments: [
             "SELECT * FROM brocot.queue_status", "SELECT * FROM brocot.pending_lists LIMIT 100",
             "SELECT * FROM brocot.rejections",

@@ -3,7 +3,9 @@ import TestPostgres
 import Testing
 
 @Suite("brocot.wait_for on a standby", .timeLimit(.minutes(30))) struct StandbyWaitTests {
-    @Test("waits for a request that has not arrived there, and says so when the time is over", .database(on: .own()))
+    @Test(
+        "brocot.wait_for on a standby reports a request that has not arrived within the time limit",
+        .database(on: .own()))
     func lagging() async throws {
         let primary = TestDatabase.current
         let connection = try await primary.connect()

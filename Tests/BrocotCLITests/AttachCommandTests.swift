@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The commands that attach and detach tables", .database, .timeLimit(.minutes(30))) struct AttachCommandTests {
+@Suite("The commands attach and detach", .database, .timeLimit(.minutes(30))) struct AttachCommandTests {
     private static let arguments = ["attach", "public.tasks", "--item", "id", "--list", "project_id"]
 
     private func database() async throws -> Connection {
@@ -19,7 +19,7 @@ import Testing
         try await connection.query("SELECT id FROM tasks ORDER BY project_id, rank, id").map { try $0.decode(0) }
     }
 
-    @Test("attach a table in the order that is asked for, and say that a second time there is nothing to do")
+    @Test("brocot attach attaches a table in the given order, and reports nothing to do the second time")
     func attach() async throws {
         let connection = try await database()
         let attached = try await BrocotProcess.run(Self.arguments + ["--order-by", "position"])
@@ -31,7 +31,7 @@ import Testing
         #expect(again.errors.contains("Nothing to do."))
     }
 
-    @Test("print a plan, and change nothing") func dryRun() async throws {
+    @Test("brocot attach --dry-run prints a plan and changes nothing") func dryRun() async throws {
         let connection = try await database()
         let plan = try await BrocotProcess.run(Self.arguments + ["--dry-run"])
         #expect(plan.exitCode == 0)
@@ -42,7 +42,7 @@ import Testing
             ).isEmpty)
     }
 
-    @Test("print SQL, after which attach has only to place the rows") func sql() async throws {
+    @Test("brocot attach --sql prints SQL, after which brocot attach only places the rows") func sql() async throws {
         let connection = try await database()
         let printed = try await BrocotProcess.run(Self.arguments + ["--sql"])
         for statement in printed.output.split(separator: ";\n\n").flatMap({ part in
@@ -55,7 +55,7 @@ import Testing
         #expect(try await order(on: connection) == [6, 4, 2, 5, 3, 1])
     }
 
-    @Test("refuse what can't be attached, with exit status 2 and the reason") func refuse() async throws {
+    @Test("brocot attach refuses a wrong table or column with exit code 2 and the reason") func refuse() async throws {
         _ = try await database()
         let missing = try await BrocotProcess.run("attach", "public.nowhere", "--item", "id")
         #expect(missing.exitCode == 2)
@@ -66,7 +66,7 @@ import Testing
         #expect(try await BrocotProcess.run("detach", "tasks").exitCode == 2)
     }
 
-    @Test("leave requests waiting until the rows are placed") func requestsWait() async throws {
+    @Test("A request waits until the rows of its table are placed") func requestsWait() async throws {
         let connection = try await database()
         _ = try await BrocotProcess.run(Self.arguments)
         try await connection.execute(
@@ -78,7 +78,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
-    @Test("detach a table, whose pending requests become outcomes") func detach() async throws {
+    @Test("brocot detach detaches a table, and its pending requests are rejected") func detach() async throws {
         let connection = try await database()
         _ = try await BrocotProcess.run(Self.arguments)
         try await connection.execute(

@@ -8,13 +8,13 @@ import Testing
     import Darwin
 #endif
 
-@Suite("brocot attach that is killed", .database, .timeLimit(.minutes(30))) struct AttachInterruptionTests {
+@Suite("Interruption of brocot attach", .database, .timeLimit(.minutes(30))) struct AttachInterruptionTests {
     private static let rows = 20_000
     private static let arguments = [
         "attach", "public.tasks", "--item", "id", "--list", "project_id", "--order-by", "position",
     ]
 
-    @Test("goes on where it was; rows that came meanwhile come after those that were there")
+    @Test("brocot attach continues after SIGKILL, and rows that came meanwhile come last")
     func killed() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

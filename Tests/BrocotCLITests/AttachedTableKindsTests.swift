@@ -31,7 +31,7 @@ import Testing
         ).single().decode(0)
     }
 
-    @Test("rows of a partitioned table are placed, moved, and taken to other partitions by moves and by updates")
+    @Test("Rows of a partitioned table are placed, moved, and taken to other partitions")
     func partitions() async throws {
         let connection = try await attach(
             """
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "updated_at stays when only the rank changes, with a condition or the columns of the trigger",
+        "A move leaves updated_at unchanged if its trigger ignores the rank columns",
         arguments: [
             """
             BEFORE UPDATE ON tasks FOR EACH ROW
@@ -85,7 +85,7 @@ import Testing
         #expect(try await connection.query(touched).single().decode(0, as: Int.self) == 1)
     }
 
-    @Test("a registry row that no daemon can serve makes its lists wait, and doctor says why")
+    @Test("A registry row that no daemon can serve makes its lists wait, and brocot doctor names the reason")
     func registryByHand() async throws {
         let connection = try await attach(
             "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, gone boolean)", "--list", "project_id")

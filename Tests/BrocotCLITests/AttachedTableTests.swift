@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The daemon orders an attached table", .database, .timeLimit(.minutes(30))) struct AttachedTableTests {
+@Suite("Attached tables in use by a daemon", .database, .timeLimit(.minutes(30))) struct AttachedTableTests {
     private static let (first, second, third) = (
         "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
         "00000000-0000-0000-0000-000000000003"
@@ -42,7 +42,7 @@ import Testing
             script: "SELECT brocot.move(7, '\(item)'::uuid, \(place), ordered_table => 'public.tasks')")
     }
 
-    @Test("new rows come last, and moves put them where they say, also neighbours that change places")
+    @Test("New rows of an attached table come last, and moves place rows where they ask")
     func moves() async throws {
         let connection = try await attach()
         #expect(try await titles(of: 7, on: connection) == "abc")
@@ -58,7 +58,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
-    @Test("a row whose list is updated comes last in the new one, and a stale row that is saved undoes no move")
+    @Test("A row whose list changes comes last in the new list, and a stale row that is saved undoes no move")
     func updates() async throws {
         let connection = try await attach()
         try await connection.execute(script: "UPDATE tasks SET project_id = 8 WHERE title = 'a'")
@@ -77,7 +77,7 @@ import Testing
         #expect(try await titles(of: 7, on: connection) == "Cb")
     }
 
-    @Test("a row that is gone, or has a place already, is passed over")
+    @Test("A new row that is deleted, or that already has a place, is skipped")
     func arriving() async throws {
         let connection = try await attach()
         try await connection.execute(
@@ -91,7 +91,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
-    @Test("of no list or lists of two columns, with rank columns of another name")
+    @Test("The daemon orders a table that is one list, and lists of two columns")
     func otherLists() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -121,7 +121,7 @@ import Testing
         #expect(try orders.decode(2, as: Int.self) == 3)
     }
 
-    @Test("until it is detached") func detach() async throws {
+    @Test("A detached table causes no requests") func detach() async throws {
         let connection = try await attach()
         #expect(try await BrocotProcess.run("detach", "public.tasks", "--drop-columns").exitCode == 0)
         try await connection.execute(script: "INSERT INTO tasks VALUES (gen_random_uuid(), 7, 'd')")
@@ -129,7 +129,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
-    @Test("with hidden rows, which keep their place and count for no position") func hiddenRows() async throws {
+    @Test("Hidden rows keep their places, and positions don't count them") func hiddenRows() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -155,7 +155,9 @@ import Testing
         #expect(try await BrocotProcess.run("doctor").output.contains("orders"))
     }
 
-    @Test("whose rows moves insert and delete, and take along to other lists") func ownedRows() async throws {
+    @Test("A move can insert and delete rows of an owned table, and take them to other lists") func ownedRows()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -180,7 +182,7 @@ import Testing
         #expect(try rows.single().decode(0, as: String.self) == "1c brocot, 2a me")
     }
 
-    @Test("a row that an application inserts meanwhile is no reason to reject the move that places it")
+    @Test("A move is applied even if an application inserts its row at the same time")
     func insertedMeanwhile() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -204,8 +206,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM songs WHERE rank = 0").count == 1)
     }
 
-    @Test(
-        "options that don't go together are refused", arguments: [["--owns-rows", "--visible", "true"]])
+    @Test("Options that exclude each other are refused", arguments: [["--owns-rows", "--visible", "true"]])
     func refusedOptions(_ options: [String]) async throws {
         let refused = try await BrocotProcess.run(["attach", "public.tasks", "--item", "id"] + options)
         #expect(refused.exitCode == 2)

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Testing
 
-@Suite("The page of benchmarks") struct BenchmarkPageTests {
-    @Test("has every sentence with figures that the README repeats") func sameFigures() throws {
+@Suite("Benchmark page") struct BenchmarkPageTests {
+    @Test("The benchmark page has every sentence with figures that the README repeats") func sameFigures() throws {
         let readme = try Self.text(of: "README.md")
         let begin = try #require(readme.range(of: "<!-- From docs/benchmarks.md: `make bench` writes it. -->"))
         let end = try #require(readme.range(of: "<!-- The end of what `make bench` writes. -->"))
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("has every section and picture to which a link leads") func links() throws {
+    @Test("The benchmark page has every section and picture that a link names") func links() throws {
         let (readme, page) = (try Self.text(of: "README.md"), try Self.text(of: "docs/benchmarks.md"))
         let titles = page.split(separator: "\n").filter { $0.hasPrefix("#") }.map { $0.drop { "# ".contains($0) } }
         let headings = Set(

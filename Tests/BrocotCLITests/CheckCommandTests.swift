@@ -27,7 +27,9 @@ import Testing
         """
     }
 
-    @Test func showsCapacityAndTheLastRebalances() async throws {
+    @Test("brocot check shows the capacity of a list and its last rebalances") func showsCapacityAndTheLastRebalances()
+        async throws
+    {
         try await execute(groceries + log(rebalancedRows: [12, 0, 7], list: "groceries"))
         let check = try await BrocotProcess.run("check", "groceries")
         #expect(check.exitCode == 0, "\(check.errors)")
@@ -45,7 +47,7 @@ import Testing
                 """)
     }
 
-    @Test func tellsProgramsInJSON() async throws {
+    @Test("brocot check --json prints the capacity for programs") func printsJSON() async throws {
         struct Report: Decodable {
             struct LargestTerm: Decodable {
                 let item: String
@@ -82,7 +84,7 @@ import Testing
         #expect(report.fault_count == 0)
     }
 
-    @Test func namesARowThatNeedsRepair() async throws {
+    @Test("brocot check names a row that needs repair") func namesARowThatNeedsRepair() async throws {
         try await execute(
             groceries + """
                 ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
@@ -99,25 +101,28 @@ import Testing
         let faults: [Fault]
     }
 
-    @Test(arguments: [
-        (
-            "items", "groceries",
-            groceries + """
-                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
-                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'r''ice', 6, 4, 1.5);
+    @Test(
+        "brocot check prints the statement that repairs a row",
+        arguments: [
+            (
+                "items", "groceries",
+                groceries + """
+                    ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
+                    INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'r''ice', 6, 4, 1.5);
+                    """
+            ),
+            (
+                "public.cards", "42",
                 """
-        ),
-        (
-            "public.cards", "42",
-            """
-            CREATE TABLE public.cards (
-                board bigint NOT NULL, "Card" integer PRIMARY KEY, rank_num bigint, rank_den bigint, rank numeric,
-                UNIQUE (board, rank));
-            INSERT INTO public.cards VALUES (42, 1, 0, 1, 0), (42, 2, 6, 4, 1.5);
-            INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'Card', false);
-            """
-        ),
-    ]) func printsTheStatementThatMendsARow(table: String, list: String, setUp: String) async throws {
+                CREATE TABLE public.cards (
+                    board bigint NOT NULL, "Card" integer PRIMARY KEY, rank_num bigint, rank_den bigint, rank numeric,
+                    UNIQUE (board, rank));
+                INSERT INTO public.cards VALUES (42, 1, 0, 1, 0), (42, 2, 6, 4, 1.5);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'Card', false);
+                """
+            ),
+        ]) func printsRepairStatement(table: String, list: String, setUp: String) async throws
+    {
         try await execute(setUp)
         let faulty = try await BrocotProcess.run("check", list, "--table", table, "--json")
         let fault = try #require(try JSONDecoder().decode(Repairs.self, from: Data(faulty.output.utf8)).faults.first)
@@ -128,7 +133,7 @@ import Testing
         #expect(mended.exitCode == 0, "\(mended.errors)")
     }
 
-    @Test func countsUnplacedRowsOfATableOfTheUsers() async throws {
+    @Test("brocot check counts unplaced rows of a user's table") func countsUnplacedRows() async throws {
         try await execute(
             """
             CREATE TABLE public.cards (
@@ -147,7 +152,9 @@ import Testing
         #expect(impossible.errors.contains("public.cards can't have a list \"forty-two\""))
     }
 
-    @Test func saysThatAListIsEmptyOrATableUnknown() async throws {
+    @Test("brocot check reports an empty list or an unknown table") func saysThatAListIsEmptyOrATableUnknown()
+        async throws
+    {
         let empty = try await BrocotProcess.run("check", "groceries")
         #expect(empty.exitCode == 0)
         #expect(empty.errors == "The list \"groceries\" has no items.\n")
@@ -156,7 +163,8 @@ import Testing
         #expect(unknown.errors.contains("public.cards is not an ordered table"))
     }
 
-    @Test(.database(migrated: false)) func saysThatTheSchemaIsMissing() async throws {
+    @Test("brocot check exits with 3 if the schema is missing", .database(migrated: false))
+    func saysThatTheSchemaIsMissing() async throws {
         let check = try await BrocotProcess.run("check", "groceries")
         #expect(check.exitCode == 3)
         #expect(check.errors.contains("brocot migrate up"))

@@ -2,8 +2,8 @@ import FoundationEssentials
 import TestPostgres
 import Testing
 
-@Suite("The daemon's configuration", .timeLimit(.minutes(30))) struct ConfigurationTests {
-    @Test("comes from options, else the environment, else a file, else it is the default; --dump-config tells")
+@Suite("Configuration of the daemon", .timeLimit(.minutes(30))) struct ConfigurationTests {
+    @Test("A setting comes from an option, the environment, a file or the default, and --dump-config names the source")
     func precedence() async throws {
         try await withTemporaryFolder { folder in
             let file = "\(folder)/brocot.json"
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "has a policy for poison messages, by default and for single tables with any names",
+        "The policy for poison messages can be set for all tables, and for single tables with any names",
         arguments: [
             (
                 ["--on-poison", "hold", "--on-poison", "public.cards=skip"], [:], "hold, public.cards=skip",
@@ -55,7 +55,7 @@ import Testing
         #expect(line.contains(" \(value) ") && line.hasSuffix(" \(source)"))
     }
 
-    @Test("names the file by BROCOT_CONFIG too, and the option is stronger")
+    @Test("BROCOT_CONFIG names the configuration file, and --config has priority")
     func variable() async throws {
         try await withTemporaryFolder { folder in
             try write(#"{"workers": 3}"#, to: "\(folder)/a.json")
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(
-        "tells the database without its password, and where that comes from",
+        "--dump-config shows the database without its password, and the source of the URL",
         arguments: [
             ("BROCOT_DATABASE_URL", "DATABASE_URL"), ("DATABASE_URL", "DATABASE_URL in the file"),
             ("the file", "nothing"),
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "is refused with 2 where a value is wrong, with its source",
+        "A wrong value is refused with exit code 2 and the name of its source",
         arguments: [
             (["--workers", "0"], [:], "--workers must be from 1 to 256, not 0"),
             ([], ["BROCOT_WORKERS": "300"], "BROCOT_WORKERS must be from 1 to 256, not 300"),
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(
-        "is refused with 2 if the file is invalid, with the reason",
+        "An invalid configuration file is refused with exit code 2 and the reason",
         arguments: [
             (#"{"wokers": 3}"#, #"contains "wokers", which is not a setting"#),
             (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "must be from 1 to 256, not 0"),
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("warns of variables of the environment that are no settings, and of none that Kubernetes sets")
+    @Test("The daemon warns of unknown variables, but not of variables that Kubernetes sets")
     func unknownVariable() async throws {
         let variables = [
             "BROCOT_WORKER": "3", "BROCOT_LOG_FORMAT": "json", "BROCOT_PORT": "tcp://10.0.0.1:9187",
@@ -144,7 +144,7 @@ import Testing
         #expect(!result.errors.contains("BROCOT_PORT") && !result.errors.contains("BROCOT_SERVICE"))
     }
 
-    @Test("is refused with 2 where there is no such file")
+    @Test("A missing configuration file is refused with exit code 2")
     func missingFile() async throws {
         let result = try await dump(["--config", "/nowhere/brocot.json"], [:])
         #expect(result.exitCode == 2)
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(
-        "serves the other commands too: where the database is, and what is logged", .database,
+        "Other commands also use the configuration file for the database URL", .database,
         arguments: [["status"], ["doctor"], ["show", "l"], ["migrate", "status"], ["grant", "reader", "postgres"]])
     func otherCommands(command: [String]) async throws {
         let url = TestDatabase.current.url
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test("says how a command logs: the warning of a password is one JSON object", .database)
+    @Test("The log settings also apply to other commands", .database)
     func logFormat() async throws {
         let result = try await run(
             ["status", "--database-url", TestDatabase.current.loopbackURL], ["BROCOT_LOG_FORMAT": "json"])
@@ -182,7 +182,7 @@ import Testing
         #expect(silent.errors == "")
     }
 
-    @Test("is what the daemon runs with", .database)
+    @Test("The daemon runs with the settings of its configuration file", .database)
     func isUsed() async throws {
         try await withTemporaryFolder { folder in
             let file = "\(folder)/brocot.json"

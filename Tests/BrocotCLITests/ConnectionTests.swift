@@ -1,8 +1,8 @@
 import TestPostgres
 import Testing
 
-@Suite("A database that can't be used", .database(migrated: false), .timeLimit(.minutes(30))) struct ConnectionTests {
-    @Test("for a wrong password exits with 6, and repeats neither password")
+@Suite("Databases that can't be used", .database(migrated: false), .timeLimit(.minutes(30))) struct ConnectionTests {
+    @Test("A command with a wrong password exits with 6, and prints no password")
     func wrongPassword() async throws {
         let url = TestDatabase.current.loopbackURL
         let password = try #require(url.firstMatch(of: /:([a-z0-9]+)@/)).1
@@ -13,7 +13,7 @@ import Testing
         #expect(!result.errors.contains("geheim") && !result.errors.contains(password))
     }
 
-    @Test("because the database does not exist exits with 6", arguments: ["show groceries", "daemon", "migrate up"])
+    @Test("A command with a missing database exits with 6", arguments: ["show groceries", "daemon", "migrate up"])
     func missingDatabase(command: String) async throws {
         let database = TestDatabase.current
         let url = database.url.replacing("/\(database.name)?", with: "/nowhere?")
@@ -22,7 +22,8 @@ import Testing
         #expect(result.errors.contains(#"database "nowhere" does not exist"#))
     }
 
-    @Test("because nobody answers exits with 6", arguments: ["show groceries", "daemon --connect-wait 0"])
+    @Test(
+        "A command without a reachable server exits with 6", arguments: ["show groceries", "daemon --connect-wait 0"])
     func noServer(command: String) async throws {
         let result = try await BrocotProcess.run(
             command.split(separator: " ").map(String.init), databaseURL: "postgresql://app:geheim@127.0.0.1:1/app")
@@ -30,7 +31,7 @@ import Testing
         #expect(!result.errors.contains("geheim"))
     }
 
-    @Test("is waited for as long as --connect-wait says")
+    @Test("The daemon waits for its database as long as --connect-wait says")
     func connectWait() async throws {
         let clock = ContinuousClock()
         let duration = try await clock.measure {
@@ -41,14 +42,14 @@ import Testing
         #expect(duration >= .seconds(3))
     }
 
-    @Test("for want of the schema exits with 3, and names the remedy", arguments: ["show groceries", "daemon"])
+    @Test("A command without the schema exits with 3, and names the solution", arguments: ["show groceries", "daemon"])
     func missingSchema(command: String) async throws {
         let result = try await BrocotProcess.run(command.split(separator: " ").map(String.init))
         #expect(result.exitCode == 3)
         #expect(result.errors.contains("brocot migrate up"))
     }
 
-    @Test("comes from --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL")
+    @Test("The database URL comes from --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL")
     func precedence() async throws {
         let nowhere = "postgresql://127.0.0.1:1/nowhere"
         let database = TestDatabase.current

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("What hinders a daemon decides no request", .timeLimit(.minutes(30))) struct DaemonHindranceTests {
+@Suite("Problems around a daemon that reject no request", .timeLimit(.minutes(30))) struct DaemonHindranceTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
 
     /// Waits until the statement's only value is `count`.
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "a lock table with little room left: smaller batches find room in it",
+        "A daemon uses smaller batches if the lock table has little room",
         .database(
             on: .own(settings: [
                 "max_connections": "10", "max_locks_per_transaction": "10", "max_wal_senders": "0",
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "a missing right: lists that need it wait, and all other lists are applied, before and after these in the order",
+        "Lists that need a missing right wait, and all other lists are applied",
         .database, arguments: ["archive", "public"])
     func missingRight(schema: String) async throws {
         let database = TestDatabase.current
@@ -104,9 +104,7 @@ import Testing
         try await wait(for: 51, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
-    @Test(
-        "a table whose columns were renamed: its requests wait, however many lists they are of, and others don't",
-        .database)
+    @Test("Requests for a table with renamed columns wait, and other requests are applied", .database)
     func alteredTable() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -134,9 +132,7 @@ import Testing
         try await wait(for: 505, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
-    @Test(
-        "settings of its role, such as how text is written and after how long a statement ends, are none of its business",
-        .database)
+    @Test("A daemon ignores settings of its role for text formats and time-outs", .database)
     func settings() async throws {
         let owner = try await TestDatabase.current.connect()
         try await GrantedRole.with("daemon", owner: owner) { roles in
@@ -159,7 +155,7 @@ import Testing
     }
 
     @Test(
-        "a list that somebody keeps locked: after 30 s the log names the session, and tells whether it is Brocot's own",
+        "After 30 s, the log names the session that keeps a list locked, and says if the session is Brocot's own",
         .database, arguments: ["psql", "brocot"])
     func lockedList(application: String) async throws {
         let database = TestDatabase.current

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("daemon, where the database refuses a request", .database, .timeLimit(.minutes(30))) struct DaemonHoldTests {
+@Suite("Requests that the database refuses, in a daemon", .database, .timeLimit(.minutes(30))) struct DaemonHoldTests {
     private func prepare() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -15,7 +15,7 @@ import Testing
         return connection
     }
 
-    @Test("skips it by default, and drains with 0") func skips() async throws {
+    @Test("A daemon rejects a refused request by default, and daemon --drain exits with 0") func skips() async throws {
         let connection = try await prepare()
         #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
         let log = try await connection.query("SELECT outcome, sqlstate FROM brocot.move_log ORDER BY id")
@@ -23,7 +23,7 @@ import Testing
         #expect(try log[1].decode(1, as: String.self) == "23514")
     }
 
-    @Test("with --on-poison hold keeps the request and the following ones, logs it, and ends --drain with 7")
+    @Test("A daemon with --on-poison hold keeps a refused request, and daemon --drain exits with 7")
     func holds() async throws {
         let connection = try await prepare()
         let result = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold")
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "uses --on-poison for the table, else the table's own setting, else --on-poison for all tables",
+        "--on-poison for one table comes first, then the table's own setting, then --on-poison for all tables",
         arguments: [
             (["--on-poison", "skip"], nil, 0), (["--on-poison", "skip"], "hold", 7),
             (["--on-poison", "hold"], "skip", 0),
@@ -53,14 +53,14 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.held_lists").count == (exitCode == 0 ? 0 : 1))
     }
 
-    @Test("warns if --on-poison names a table that is not registered") func unknownTable() async throws {
+    @Test("The daemon warns if --on-poison names a table that is not registered") func unknownTable() async throws {
         let result = try await BrocotProcess.run(
             "daemon", "--drain", "--on-poison", "public.crads=hold", "--on-poison", "items=hold")
         #expect(result.exitCode == 0)
         #expect(result.errors.contains("public.crads") && !result.errors.contains("items"))
     }
 
-    @Test("with an unknown --on-poison exits with 2") func wrongUsage() async throws {
+    @Test("An unknown value of --on-poison exits with 2") func wrongUsage() async throws {
         let result = try await BrocotProcess.run("daemon", "--on-poison", "ignore")
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("skip") && result.errors.contains("hold"))

@@ -2,11 +2,11 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The daemon's memory", .timeLimit(.minutes(30))) struct DaemonMemoryTests {
-    /// What a debug build has at its start, and some more.
+@Suite("Memory of the daemon", .timeLimit(.minutes(30))) struct DaemonMemoryTests {
+    /// The memory of a debug build at its start, and some more.
     private static let bound = 150_000
 
-    @Test("stays the same whatever is notified on its channel, and moves go on", .database)
+    @Test("A daemon needs less than 150 MB during a flood of notifications, and still applies moves", .database)
     func notifications() async throws {
         let database = TestDatabase.current
         let sender = try await database.connect()
@@ -23,7 +23,7 @@ import Testing
         #expect(kilobytes < Self.bound, "at most \(kilobytes) kB")
     }
 
-    @Test("stays below 256 MB beside requests of 10 MB each, however well they are compressed; others go on", .database)
+    @Test("The daemon stays below 256 MB beside requests of 10 MB each, and applies other requests", .database)
     func largeRequests() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()

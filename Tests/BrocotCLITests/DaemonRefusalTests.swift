@@ -9,11 +9,11 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A daemon that the server refuses something", .database, .timeLimit(.minutes(30))) struct DaemonRefusalTests {
+@Suite("Daemons without a right", .database, .timeLimit(.minutes(30))) struct DaemonRefusalTests {
     @Test(
-        "applies requests anyway, logs the missing right once, is not ready, and is ready again when it has the right",
+        "A daemon whose listener lacks a right applies requests, logs this once, and is not ready until the grant",
         arguments: ["SELECT ON brocot.move_requests_id_seq", "UPDATE ON brocot.sleepers", "SELECT ON brocot.sleepers"])
-    func lookoutLacksRight(right: String) async throws {
+    func listenerLacksRight(right: String) async throws {
         let owner = try await TestDatabase.current.connect()
         let printed = PrintedText()
         try await GrantedRole.with("daemon", owner: owner) { roles in
@@ -47,7 +47,7 @@ import Testing
         #expect(printed.text.split(separator: "tells of new requests again").count == 2, "\(printed.text)")
     }
 
-    @Test("takes samples for metrics again when it may")
+    @Test("The daemon samples metrics again when it gets the missing right")
     func samplingLacksRight() async throws {
         let owner = try await TestDatabase.current.connect()
         try await GrantedRole.with("daemon", owner: owner) { roles in
@@ -74,7 +74,7 @@ import Testing
 
     private static let failedBatches = "brocot_failed_batches_total"
 
-    @Test("whatever it does says so once, is not ready, and does it when it may")
+    @Test("A daemon whose workers lack a right logs this once, is not ready, and continues after the grant")
     func workersLackRight() async throws {
         let owner = try await TestDatabase.current.connect()
         let printed = PrintedText()

@@ -12,12 +12,10 @@ import Testing
 #endif
 
 /// A daemon must end no matter what it waits for, within the time that operators are promised.
-@Suite("A daemon that is told to end", .timeLimit(.minutes(30))) struct DaemonSignalTests {
+@Suite("Daemons that get a signal to end", .timeLimit(.minutes(30))) struct DaemonSignalTests {
     private static let promised = Duration.seconds(10)
 
-    @Test(
-        "ends with 0 within 10 s in the middle of a statement that takes a minute, which is rolled back; also told twice",
-        .database)
+    @Test("A daemon ends with 0 within 10 s during a slow statement, which is rolled back", .database)
     func slowStatement() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -42,7 +40,8 @@ import Testing
     }
 
     @Test(
-        "ends with 0 within 10 s where the server has gone silent, idle or at work", .database, arguments: [0, 1_000])
+        "A daemon ends with 0 within 10 s if the server stops answering, while idle or at work", .database,
+        arguments: [0, 1_000])
     func silentServer(requests: Int) async throws {
         let (proxy, url) = try await Self.proxy()
         defer { proxy.close() }
@@ -59,8 +58,8 @@ import Testing
         }
     }
 
-    @Test("ends with 0 within 10 s while it connects to something that never answers", .database)
-    func blackHole() async throws {
+    @Test("A daemon ends with 0 within 10 s while it connects to a server that never answers", .database)
+    func serverNeverAnswers() async throws {
         let (proxy, url) = try await Self.proxy()
         defer { proxy.close() }
         proxy.freeze()
@@ -69,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("ends with 0 within 10 s while the server is down", .database(on: .own()))
+    @Test("A daemon ends with 0 within 10 s while the server is down", .database(on: .own()))
     func stoppedServer() async throws {
         let cluster = TestDatabase.current.cluster
         let printed = PrintedText()
@@ -81,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("takes no notice of SIGHUP without a terminal", .database)
+    @Test("A daemon without a terminal ignores SIGHUP", .database)
     func hangup() async throws {
         let connection = try await TestDatabase.current.connect()
         try await expectEnd { daemon in
@@ -94,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "ends with 0 when its terminal hangs up", .database,
+        "A daemon ends with 0 when its terminal hangs up", .database,
         .enabled(if: FileManager.default.isExecutableFile(atPath: terminal)))
     func hangupOfTerminal() async throws {
         let result = try await Subprocess.run(
@@ -114,7 +113,7 @@ import Testing
         #expect(result.terminationStatus.isSuccess)
     }
 
-    @Test("ends with 0 where nobody reads its log any more", .database)
+    @Test("A daemon ends with 0 if nobody reads its log any more", .database)
     func nobodyReads() async throws {
         try await withTemporaryFolder { folder in
             let result = try await Subprocess.run(
@@ -164,7 +163,7 @@ import Testing
         ) { daemon in
             try await body(daemon)
             daemon.send(SIGTERM)
-            // The end of its output would not tell: a daemon that was started at the same moment may have that open too.
+            // The end of the output is no sign: a daemon that was started at the same time may keep the pipe open.
             try await eventually("the daemon has ended", within: Self.promised, pause: .milliseconds(5)) {
                 !Self.isRunning(daemon.processIdentifier)
             }

@@ -9,8 +9,8 @@ import Testing
 #endif
 
 /// How daemons tell enqueuers whether one of them sleeps.
-@Suite("A daemon", .database, .timeLimit(.minutes(30))) struct DaemonSleepTests {
-    @Test("that sleeps is notified by INSERTs, and after it stops INSERTs don't notify")
+@Suite("Sleep of a daemon", .database, .timeLimit(.minutes(30))) struct DaemonSleepTests {
+    @Test("INSERTs notify a sleeping daemon, and notify nobody after it stops")
     func sleepsAndStops() async throws {
         let exitCode = try await run { daemon in
             try await Self.wait(untilADaemonSleeps: true)
@@ -20,8 +20,8 @@ import Testing
         #expect(try await Self.aDaemonSleeps() == false)
     }
 
-    @Test("that sleeps has enqueuers notify again after another one, which works or stops, said that none sleeps")
-    func contradicted() async throws {
+    @Test("A sleeping daemon sets the sleep flag again after another daemon cleared it")
+    func flagClearedByAnotherDaemon() async throws {
         let exitCode = try await run { daemon in
             try await Self.wait(untilADaemonSleeps: true)
             let other = try await TestDatabase.current.connect()
@@ -32,7 +32,7 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("that finds work at its start stops the bell that one left which was killed asleep")
+    @Test("A daemon with work at its start clears the sleep flag that a killed daemon left")
     func startsIntoWork() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -53,7 +53,7 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("of a role that only reads by default applies requests, and has enqueuers notify while it sleeps")
+    @Test("A daemon whose role only reads by default applies requests, and sets the sleep flag")
     func readsByDefault() async throws {
         let owner = try await TestDatabase.current.connect()
         try await GrantedRole.with("daemon", owner: owner) { roles in
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "that sleeps applies what a prepared transaction asked for, which notified nobody",
+        "A sleeping daemon applies the request of a prepared transaction that notified nobody",
         .database(on: .own(settings: ["max_prepared_transactions": "2"])))
     func preparedTransaction() async throws {
         let exitCode = try await run(databaseURL: TestDatabase.current.url) { daemon in
@@ -92,15 +92,15 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("with --poll-interval 0 sends nothing while nobody asks for moves, and applies what is asked for then")
-    func restsForLong() async throws {
+    @Test("A daemon with --poll-interval 0 sends no queries while idle, and applies later requests")
+    func longRest() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
         ) { daemon in
             try await connection.execute("CALL brocot.wait_for(1, '60 s')")
-            // A daemon that only looks seldom would look within the interval.
+            // A daemon that still looks at the queue, only less often, would look within this time.
             try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 6
             }
@@ -112,8 +112,8 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("with --poll-interval 0 applies what was asked for before it slept, and committed after")
-    func restsForLongAfterRace() async throws {
+    @Test("A daemon with --poll-interval 0 applies a request that was made before its sleep and committed later")
+    func longRestAfterLateCommit() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         let early = try await TestDatabase.current.connect()
@@ -133,8 +133,8 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("that stops has another one, which rests, notified again")
-    func restsBesideAnother() async throws {
+    @Test("A daemon that rests sets the sleep flag again after another daemon stopped")
+    func anotherDaemonStops() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         let exitCode = try await RunningBrocot.run(

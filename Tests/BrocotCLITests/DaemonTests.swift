@@ -10,8 +10,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("daemon", .database, .timeLimit(.minutes(30))) struct DaemonTests {
-    @Test("--drain applies or rejects all pending requests, and exits with 0")
+@Suite("The daemon", .database, .timeLimit(.minutes(30))) struct DaemonTests {
+    @Test("daemon --drain applies or rejects all pending requests and exits with 0")
     func drains() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move_items('letters', '{a,b,c}', last => true)")
@@ -24,7 +24,7 @@ import Testing
         #expect(try outcomes.map { try $0.decode(0, as: String.self) } == ["applied", "rejected", "applied"])
     }
 
-    @Test("a server that goes away while the daemon starts is waited for")
+    @Test("A daemon waits for a server that goes away while the daemon starts")
     func goneAtStart() async throws {
         let current = TestDatabase.current
         let parameters = try ConnectionParameters(url: current.loopbackURL)
@@ -44,7 +44,7 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("a batch that takes longer than the server allows is done in parts")
+    @Test("A batch that takes longer than the time limit is done in parts")
     func slowBatch() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -61,7 +61,7 @@ import Testing
         #expect(try items.map { try $0.decode(0, as: String.self) } == (1...600).map(String.init))
     }
 
-    @Test("applies requests as they come, and ends with 0 on a signal", arguments: [SIGTERM, SIGINT])
+    @Test("A daemon applies requests as they come, and ends with 0 on a signal", arguments: [SIGTERM, SIGINT])
     func runsUntilSignal(signal: Int32) async throws {
         let database = TestDatabase.current
         let exitCode = try await RunningBrocot.run(
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("ends with 0 on a signal while it waits for its database")
+    @Test("A daemon ends with 0 on a signal while it waits for its database")
     func endsWhileConnecting() async throws {
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--http", "127.0.0.1:0"], in: "/tmp", until: "answering HTTP",
@@ -94,7 +94,7 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("on SIGTERM during a batch finishes its transactions, and ends with 0 within 10 s")
+    @Test("On SIGTERM during a batch, a daemon finishes its transactions and ends with 0 within 10 s")
     func endsDuringBatch() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -131,8 +131,8 @@ import Testing
     }
 }
 
-@Suite("daemon on a standby", .timeLimit(.minutes(30))) struct DaemonOnStandbyTests {
-    @Test("is refused with 6, and the remedy", .database(on: .own()))
+@Suite("The daemon on a standby", .timeLimit(.minutes(30))) struct DaemonOnStandbyTests {
+    @Test("A daemon on a standby exits with 6, and names the solution", .database(on: .own()))
     func standby() async throws {
         let cluster = TestDatabase.current.cluster
         await cluster.stop()

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("doctor", .timeLimit(.minutes(30))) struct DoctorCommandTests {
+@Suite("brocot doctor", .timeLimit(.minutes(30))) struct DoctorCommandTests {
     private struct PrintedResult: Decodable {
         let check: String
         let level: String
@@ -11,7 +11,7 @@ import Testing
         let advice: String?
     }
 
-    @Test("finds no fault with a healthy database", .database)
+    @Test("brocot doctor finds no fault in a healthy database", .database)
     func healthy() async throws {
         let (exitCode, results) = try await examine()
         #expect(exitCode == 0)
@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    @Test("prints a line for each check, and what to do below", .database)
+    @Test("brocot doctor prints a line for each check, with the advice below", .database)
     func text() async throws {
         try await TestDatabase.current.connect().execute(script: Self.held)
         let result = try await BrocotProcess.run("doctor")
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "exits with what the schema's state means, and says what to do", .database,
+        "brocot doctor exits with the code for the schema's state, and gives advice", .database,
         arguments: [
             ("DELETE FROM brocot.schema_migrations WHERE version > 2", 3, "brocot migrate up"),
             ("UPDATE brocot.schema_migrations SET checksum = 'another' WHERE version = 2", 4, "migrate status"),
@@ -54,21 +54,21 @@ import Testing
         #expect(failures.first?.advice?.contains(advice) == true)
     }
 
-    @Test("exits with 3 where the schema is missing, and checks the rest", .database(migrated: false))
+    @Test("brocot doctor exits with 3 if the schema is missing, and runs the other checks", .database(migrated: false))
     func noSchema() async throws {
         let (exitCode, results) = try await examine()
         #expect(exitCode == 3)
         #expect(results.last?.check == "horizon")
     }
 
-    @Test("exits with 6 where there is no server")
+    @Test("brocot doctor exits with 6 if there is no server")
     func noServer() async throws {
         let result = try await BrocotProcess.run("doctor", databaseURL: "postgresql://127.0.0.1:1/app")
         #expect(result.exitCode == 6)
         #expect(result.output.hasPrefix("fail  connection  "))
     }
 
-    @Test("exits with 6 for a standby, and checks the rest", .database(on: .own()))
+    @Test("brocot doctor exits with 6 for a standby, and runs the other checks", .database(on: .own()))
     func standby() async throws {
         let cluster = TestDatabase.current.cluster
         await cluster.stop()

@@ -2,10 +2,8 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// Whoever reads a table or calls a function of another role's runs that role's code.
-@Suite(
-    "In a schema of a role that was not granted to it, a superuser runs no command", .database(migrated: false),
-    .timeLimit(.minutes(30)))
+/// A role that reads another role's table, or calls its function, runs the other role's code.
+@Suite("Schemas that another role owns", .database(migrated: false), .timeLimit(.minutes(30)))
 struct ForeignOwnerTests {
     private static let commands = [
         ["daemon", "--drain"], ["migrate", "status"], ["migrate", "plan"], ["migrate", "verify"], ["migrate", "up"],
@@ -15,7 +13,8 @@ struct ForeignOwnerTests {
         ["grant", "daemon", "postgres"],
     ]
 
-    @Test(arguments: commands) func refused(command: [String]) async throws {
+    @Test("A superuser runs no command in a schema of a role that was not granted to it", arguments: commands)
+    func refused(command: [String]) async throws {
         let database = TestDatabase.current
         let role = "foreign_owner_of_\(database.name)"
         let owner = try await database.connect()
@@ -50,7 +49,7 @@ struct ForeignOwnerTests {
         try await owner.execute("DROP ROLE \(identifier: role)")
     }
 
-    @Test("one that was granted the role may")
+    @Test("A superuser runs commands in a schema whose owner was granted to it")
     func granted() async throws {
         let database = TestDatabase.current
         let role = "granted_owner_of_\(database.name)"

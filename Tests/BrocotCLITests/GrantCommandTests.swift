@@ -8,11 +8,11 @@ import Testing
     import Darwin
 #endif
 
-@Suite("grant", .database, .timeLimit(.minutes(30))) struct GrantCommandTests {
+@Suite("brocot grant", .database, .timeLimit(.minutes(30))) struct GrantCommandTests {
     private var role: String { "daemon_of_\(TestDatabase.current.name)" }
     private var url: String { TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@") }
 
-    @Test("daemon lets a role run the daemon, also over a table of the user's, and nothing less does")
+    @Test("brocot grant daemon gives a role all rights to run the daemon, also for a user's table")
     func daemon() async throws {
         let owner = try await TestDatabase.current.connect()
         try await createCards(on: owner)
@@ -56,7 +56,7 @@ import Testing
         #expect(try await owner.query("SELECT FROM public.cards WHERE board = 2 AND rank IS NOT NULL").count == 1)
     }
 
-    @Test("--dry-run prints SQL that does the same, and grants nothing")
+    @Test("brocot grant --dry-run prints SQL that does the same, and grants nothing")
     func dryRun() async throws {
         let owner = try await TestDatabase.current.connect()
         try await createCards(on: owner)
@@ -70,14 +70,14 @@ import Testing
         }
     }
 
-    @Test("names a role that doesn't exist, and changes nothing")
+    @Test("brocot grant names a role that doesn't exist, and changes nothing")
     func unknownRole() async throws {
         let result = try await BrocotProcess.run("grant", "reader", #"no "such" role"#)
         #expect(result.exitCode == 2)
         #expect(result.errors.contains(#"CREATE ROLE "no ""such"" role" LOGIN"#))
     }
 
-    @Test("by a role that may not grant says what to do, and exits with 1")
+    @Test("brocot grant by a role without the right to grant gives advice, and exits with 1")
     func notTheOwner() async throws {
         let owner = try await TestDatabase.current.connect()
         try await withRole(owner) {

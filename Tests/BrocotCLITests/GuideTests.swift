@@ -3,9 +3,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The guides from other libraries", .database(migrated: false), .timeLimit(.minutes(30))) struct GuideTests {
+@Suite("Guides from other libraries", .database(migrated: false), .timeLimit(.minutes(30))) struct GuideTests {
     @Test(
-        "work as they are printed: schema, commands, moves and the resulting order",
+        "Each guide works as it is printed: schema, commands, moves and the resulting order",
         arguments: ["from-acts-as-list", "from-django-ordered-model", "from-fractional-indexing"])
     func guide(name: String) async throws {
         let connection = try await TestDatabase.current.connect()
@@ -43,7 +43,7 @@ import Testing
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let page = try String(contentsOfFile: folder.appending(path: "docs/\(name).md").path, encoding: .utf8)
-        // Every second part stands between two fences.
+        // Every second part is between two fences.
         return page.split(separator: "```", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
             .map { part in
                 let lines = part.element.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)

@@ -9,9 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite(
-    "Where a schema of hostile operators, functions and types stands before pg_catalog",
-    .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Hostile schema before pg_catalog in the search_path", .database(migrated: false), .timeLimit(.minutes(30)))
 struct HostileSearchPathTests {
     /// With the schema of Brocot, which was made under that search_path too.
     private func migrate() async throws {
@@ -30,7 +28,7 @@ struct HostileSearchPathTests {
         try await connection.query(statement).map { try $0.decode(0) }
     }
 
-    @Test("it is in the way of every session") func isInTheWay() async throws {
+    @Test("The hostile schema disturbs the statements of every session") func disturbsEverySession() async throws {
         try await HostileSchema.putFirst()
         let connection = try await TestDatabase.current.connect()
         for statement: SQL in [
@@ -42,7 +40,7 @@ struct HostileSearchPathTests {
         }
     }
 
-    @Test("the schema that migrations make is the same as everywhere") func migrationsMakeTheSame() async throws {
+    @Test("Migrations make the same schema under a hostile search_path") func migrationsMakeTheSame() async throws {
         try await migrate()
         let (status, verification) = (try await succeed("migrate", "status"), try await succeed("migrate", "verify"))
         let administrator = try await TestDatabase.current.connect()
@@ -51,7 +49,9 @@ struct HostileSearchPathTests {
         #expect(try await succeed("migrate", "verify") == verification)
     }
 
-    @Test("requests of every kind are decided as everywhere") func requestsAreDecided() async throws {
+    @Test("Requests of every kind are decided correctly under a hostile search_path") func requestsAreDecided()
+        async throws
+    {
         try await migrate()
         let application = try await TestDatabase.current.connect()
         for call: SQL in [
@@ -77,7 +77,7 @@ struct HostileSearchPathTests {
         #expect(statuses.filter { $0 != "applied" } == ["rejected anchor_not_found", "rejected unknown_ordered_table"])
     }
 
-    @Test("a daemon is woken, samples the queue, waits for lists and prunes the log without a complaint")
+    @Test("A daemon works under a hostile search_path without a warning")
     func daemonRuns() async throws {
         try await migrate()
         let (observer, application) = (
@@ -95,7 +95,7 @@ struct HostileSearchPathTests {
             databaseURL: TestDatabase.current.url, printing: printed
         ) { daemon in
             _ = try await HTTPProbe.wait(for: "/readyz", port: try daemon.probePort) { $0.status == 200 }
-            // Longer and longer asleep, and with looks in between.
+            // The daemon sleeps longer each time, and looks at the queue in between.
             for pause in [0, 200, 2_000] {
                 try await Task.sleep(for: .milliseconds(pause))
                 let id: Int64 = try await application.query("SELECT brocot.move('a', 'x', last => true)").single()
@@ -114,7 +114,7 @@ struct HostileSearchPathTests {
             "\(printed.text)")
     }
 
-    @Test("triggers on a user's table find what they name along the user's own search_path, and may refuse")
+    @Test("Triggers on a user's table keep the user's own search_path, and may refuse rows")
     func triggersKeepTheirPath() async throws {
         try await migrate()
         let administrator = try await HostileSchema.connectUntouched()
@@ -160,7 +160,7 @@ struct HostileSearchPathTests {
         CREATE TRIGGER note BEFORE UPDATE ON public.cards FOR EACH ROW EXECUTE FUNCTION public.note();
         """
 
-    @Test("every command prints the same as with other paths") func commandsWork() async throws {
+    @Test("Every command works under a hostile search_path") func commandsWork() async throws {
         try await migrate()
         let administrator = try await HostileSchema.connectUntouched()
         try await administrator.execute(script: cards)

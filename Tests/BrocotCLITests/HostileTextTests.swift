@@ -6,11 +6,11 @@ import Testing
 @testable import BrocotCLI
 
 /// Whoever may ask for moves chooses keys and names of lists, and a trigger of a user's says what it likes.
-@Suite("Text of others", .timeLimit(.minutes(30))) struct HostileTextTests {
+@Suite("Hostile text", .timeLimit(.minutes(30))) struct HostileTextTests {
     private static let hostile = "a\u{1B}[2J\nForged\rx\u{7F}\u{9B}\u{202E}\u{2066}\u{200F}\u{2028}z"
     private static let escaped = #"a\u{1B}[2J\nForged\rx\u{7F}\u{9B}\u{202E}\u{2066}\u{200F}\u{2028}z"#
 
-    @Test("has an escape for each character that acts on a terminal, and keeps all others")
+    @Test("Each character that acts on a terminal is escaped, and all others are kept")
     func printable() {
         #expect(Self.hostile.printable == Self.escaped)
         #expect(Self.hostile.printableLines == Self.escaped.replacing("\\n", with: "\n"))
@@ -19,7 +19,7 @@ import Testing
         #expect("say \"\\n\"\n".quoted == #""say \"\\n\"\n""#)
     }
 
-    @Test("does nothing to a terminal that shows a list, its capacity, the queue or an error", .database)
+    @Test("Hostile text in a list, an error or a status does nothing to a terminal", .database)
     func commands() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -54,7 +54,7 @@ import Testing
         expectHarmless(release.output + release.errors, "brocot release")
     }
 
-    @Test("stands exactly in JSON", .database) func json() async throws {
+    @Test("Hostile text is printed exactly in JSON", .database) func json() async throws {
         struct Item: Decodable { let item: String }
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -64,7 +64,7 @@ import Testing
         #expect(items.map { Array($0.item.utf8) } == [Array(Self.hostile.utf8)])
     }
 
-    @Test("begins no line of the daemon's log, whether it is a list's name, a notice or an error", .database)
+    @Test("Hostile text can't begin a line of the daemon's log", .database)
     func log() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

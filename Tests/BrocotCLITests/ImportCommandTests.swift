@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("import", .database, .timeLimit(.minutes(30))) struct ImportCommandTests {
+@Suite("brocot import", .database, .timeLimit(.minutes(30))) struct ImportCommandTests {
     private static let duplicate = "the item is in the list already, or in an earlier line"
 
     private func items(of list: String = "l") async throws -> [String] {
@@ -18,7 +18,7 @@ import Testing
         ).map { try $0.decode(0) }
     }
 
-    @Test("inserts the lines in their order, at the end of the list")
+    @Test("brocot import inserts the lines in their order at the end of the list")
     func placesLast() async throws {
         let first = try await BrocotProcess.run("import", "l", input: "b\na\n")
         #expect(first.exitCode == 0)
@@ -31,7 +31,7 @@ import Testing
         #expect(try await items() == ["b", "a", "m", "o", "n", "c", "back\\slash\td"])
     }
 
-    @Test("comes after a rank that is no integer") func afterFraction() async throws {
+    @Test("brocot import places items after a rank that is not an integer") func afterFraction() async throws {
         try await TestDatabase.current.connect().execute(
             "INSERT INTO brocot.items VALUES ('l', 'x', 7, 2, 3.5), ('other', 'y', 9, 1, 9)")
         #expect(try await BrocotProcess.run("import", "l", input: "a\n").exitCode == 0)
@@ -41,14 +41,14 @@ import Testing
         #expect(try rank.decode(0, as: String.self) == "4/1")
     }
 
-    @Test("does nothing with no lines") func nothing() async throws {
+    @Test("brocot import without lines does nothing") func nothing() async throws {
         let result = try await BrocotProcess.run("import", "l")
         #expect(result.exitCode == 0)
         #expect(result.errors == "Imported 0 items into list \"l\".\n")
     }
 
     @Test(
-        "refuses everything because of one line, and names it",
+        "brocot import refuses all lines because of one wrong line, and names this line",
         arguments: [
             ("a\nb\n\nc\n", "line 3: it is empty."),
             ("a\nb\na\n", "line 3: \(Self.duplicate) (Key (list, item)=(l, a) already exists.)."),
@@ -62,20 +62,20 @@ import Testing
         #expect(try await items() == ["old"])
     }
 
-    @Test("names the line of a duplicate among many") func duplicateAmongMany() async throws {
+    @Test("brocot import names the line of a duplicate among many lines") func duplicateAmongMany() async throws {
         let lines = (1...30_000).map { "\($0 == 23_456 ? 17 : $0)\n" }.joined()
         let result = try await BrocotProcess.run("import", "l", input: lines)
         #expect(result.errors.contains("line 23456: the item is in the list already"), "\(result.errors)")
         #expect(try await items().isEmpty)
     }
 
-    @Test("exits with 2 for a table that is not an ordered one") func unknownTable() async throws {
+    @Test("brocot import exits with 2 for a table that is not an ordered table") func unknownTable() async throws {
         let result = try await BrocotProcess.run("import", "l", "--table", "public.cards", input: "a\n")
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("public.cards is not an ordered table"))
     }
 
-    @Test("inserts rows into a table that was attached with --owns-rows, without requests for them")
+    @Test("brocot import inserts rows into an attached table with --owns-rows, without requests")
     func ownedRows() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -96,8 +96,8 @@ import Testing
         #expect(refused.errors.contains("line 2: '04' is not a bigint as PostgreSQL prints it"), "\(refused.errors)")
     }
 
-    @Test("refuses a table whose rows are the application's, and says what to do") func applicationsRows() async throws
-    {
+    @Test("brocot import refuses a table whose rows belong to the application, and gives advice")
+    func applicationsRows() async throws {
         try await TestDatabase.current.connect().execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
         #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
         let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
@@ -105,7 +105,9 @@ import Testing
         #expect(result.errors.contains("COPY the rows into the table; the daemon places them"), "\(result.errors)")
     }
 
-    @Test("leaves nothing where it is interrupted", arguments: [SIGINT, SIGKILL]) func interrupted(signal: Int32)
+    @Test("brocot import inserts nothing if it is interrupted", arguments: [SIGINT, SIGKILL]) func interrupted(
+        signal: Int32
+    )
         async throws
     {
         let observer = try await TestDatabase.current.connect()

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("The log is pruned by age", .database, .timeLimit(.minutes(30))) struct LogRetentionTests {
+@Suite("Pruning of the log by age", .database, .timeLimit(.minutes(30))) struct LogRetentionTests {
     /// Logged requests, each of so many days ago and with an idempotency key.
     private func log(_ ages: [Int], _ connection: Connection) async throws {
         try await connection.execute(
@@ -33,7 +33,9 @@ import Testing
         ).map { try $0.decode(0, as: Int64.self) }
     }
 
-    @Test("by a daemon, as old as it is told, with the keys of its requests") func daemonPrunes() async throws {
+    @Test("A daemon prunes the log by the given age, with the idempotency keys of the requests") func daemonPrunes()
+        async throws
+    {
         let database = TestDatabase.current
         let connection = try await database.connect()
         try await log([9, 8, 5, 3, 0], connection)

@@ -4,7 +4,9 @@ import TestPostgres
 import Testing
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrateCommandTests {
-    @Test func migratesStepByStep() async throws {
+    @Test("brocot migrate shows, plans, verifies and applies the pending migrations") func migratesStepByStep()
+        async throws
+    {
         let before = try await BrocotProcess.run("migrate", "status")
         #expect(before.exitCode == 3)
         let pending = try #require(
@@ -22,7 +24,7 @@ import Testing
         #expect(try await BrocotProcess.run("migrate", "up").errors == "Nothing to apply.\n")
     }
 
-    @Test func tellsProgramsTheStatusInJSON() async throws {
+    @Test("brocot migrate status --json prints the status for programs") func printsStatusInJSON() async throws {
         struct Status: Decodable {
             struct Entry: Decodable {
                 let version: Int
@@ -41,13 +43,14 @@ import Testing
         #expect(status.migrations.allSatisfy { $0.state == "pending" })
     }
 
-    @Test func printsTheSQLForOtherTools() async throws {
+    @Test("brocot migrate plan --sql prints SQL that other tools can run") func printsTheSQLForOtherTools() async throws
+    {
         let plan = try await BrocotProcess.run("migrate", "plan", "--sql")
         try await TestDatabase.current.connect().execute(script: plan.output)
         #expect(try await BrocotProcess.run("migrate", "verify").exitCode == 0)
     }
 
-    @Test func showsWhereAFileIsWrong() async throws {
+    @Test("brocot migrate up names the file, line and column of an error") func showsWhereAFileIsWrong() async throws {
         let files = ["1_fine.sql": "CREATE TABLE brocot.a ();", "2_wrong.sql": "SELECT 1;\nSELEC 2;"]
         try await withDirectory(files) { directory throws in
             let up = try await BrocotProcess.run("migrate", "up", "--directory", directory)
@@ -60,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func refusesChangedAndNewerDatabases() async throws {
+    @Test("brocot migrate refuses a changed database with 4 and a newer database with 8")
+    func refusesChangedAndNewerDatabases() async throws {
         try await withDirectory(["1_a.sql": "SELECT 1", "2_b.sql": "SELECT 2"]) { directory throws in
             #expect(try await BrocotProcess.run("migrate", "up", "--directory", directory).exitCode == 0)
         }
@@ -74,7 +78,8 @@ import Testing
         }
     }
 
-    @Test func refusesASchemaThatIsNotEmptyBeforeTheFirstMigration() async throws {
+    @Test("brocot migrate up refuses a schema that is not empty before the first migration")
+    func refusesASchemaThatIsNotEmptyBeforeTheFirstMigration() async throws {
         try await TestDatabase.current.connect().execute(
             script: "CREATE SCHEMA brocot; CREATE TABLE brocot.schema_migrations (version integer)")
         let up = try await BrocotProcess.run("migrate", "up")
@@ -82,7 +87,7 @@ import Testing
         #expect(up.errors.contains("table brocot.schema_migrations, owned by postgres"))
     }
 
-    @Test func listsWhatNoMigrationMade() async throws {
+    @Test("brocot migrate verify lists objects that no migration made") func listsWhatNoMigrationMade() async throws {
         _ = try await BrocotProcess.run("migrate", "up")
         try await TestDatabase.current.connect().execute(
             "CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING")
@@ -91,7 +96,8 @@ import Testing
         #expect(verify.errors.contains("  rule keep on brocot.move_log, by role postgres"))
     }
 
-    @Test func namesWhatWasChangedByHand() async throws {
+    @Test("brocot migrate verify names objects that were changed by hand") func namesWhatWasChangedByHand() async throws
+    {
         _ = try await BrocotProcess.run("migrate", "up")
         try await TestDatabase.current.connect().execute("DROP INDEX brocot.move_requests_by_list")
         let verify = try await BrocotProcess.run("migrate", "verify")
@@ -99,7 +105,8 @@ import Testing
         #expect(verify.errors.contains("missing: index brocot.move_requests_by_list"))
     }
 
-    @Test func givesUpWhenALockIsHeldTooLong() async throws {
+    @Test("brocot migrate up exits with 5 if a lock is held too long") func givesUpWhenALockIsHeldTooLong() async throws
+    {
         _ = try await BrocotProcess.run("migrate", "up")
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE brocot.items")
@@ -116,14 +123,16 @@ import Testing
         }
     }
 
-    @Test func tellsThatThereIsNoServer() async throws {
+    @Test("brocot migrate up exits with 6 if there is no server") func noServer() async throws {
         let up = try await BrocotProcess.run(
             "migrate", "up", databaseURL: "postgresql://somebody:secret@127.0.0.1:1/nowhere")
         #expect(up.exitCode == 6)
         #expect(!up.errors.contains("secret"))
     }
 
-    @Test func refusesADirectoryThatIsNotThere() async throws {
+    @Test("brocot migrate up exits with 2 if the directory is missing") func refusesADirectoryThatIsNotThere()
+        async throws
+    {
         #expect(try await BrocotProcess.run("migrate", "up", "--directory", "/nowhere").exitCode == 2)
     }
 

@@ -8,9 +8,9 @@ import Testing
     import SystemPackage
 #endif
 
-@Suite("Standard output that can't be written", .timeLimit(.minutes(30))) struct OutputFailureTests {
+@Suite("Failure of the standard output", .timeLimit(.minutes(30))) struct OutputFailureTests {
     @Test(
-        "is a failure of every command that prints data", .database,
+        "Every command that prints data fails if the standard output can't be written", .database,
         arguments: [
             ["migrate", "status"], ["show", "l"], ["check", "l"], ["status"], ["doctor"],
             ["grant", "reader", "postgres", "--dry-run"], ["daemon", "--dump-config"], ["--help"], ["--version"],
@@ -22,7 +22,7 @@ import Testing
         #expect(errors.contains("Standard output can't be written: No space left on device."), "\(errors)")
     }
 
-    @Test("is a failure of a plan too, which would be half a script", .database(migrated: false))
+    @Test("brocot migrate plan fails if the standard output can't be written", .database(migrated: false))
     func plan() async throws {
         #expect(try await run(["migrate", "plan", "--sql"]).status == .exited(1))
     }

@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("pause, resume and retry", .database, .timeLimit(.minutes(30))) struct PauseCommandTests {
+@Suite("brocot pause, resume and retry", .database, .timeLimit(.minutes(30))) struct PauseCommandTests {
     private func enqueue() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('a', '1', last => true), brocot.move('b', '1', last => true)")
@@ -20,7 +20,7 @@ import Testing
         try await connection.query("SELECT list FROM brocot.move_requests ORDER BY id").map { try $0.decode(0) }
     }
 
-    @Test("of a list: daemons leave it alone also after a restart, status shows it, and it goes on when it is resumed")
+    @Test("Daemons skip a paused list, also after a restart, until the list is resumed")
     func list() async throws {
         let connection = try await enqueue()
         let paused = try await BrocotProcess.run("pause", "items", "a")
@@ -39,7 +39,7 @@ import Testing
         #expect(try await pending(connection) == [])
     }
 
-    @Test("of everything: a daemon that runs obeys, and goes on at once when it is resumed")
+    @Test("A running daemon obeys a pause of everything, and continues at once after resume")
     func runningDaemon() async throws {
         let connection = try await TestDatabase.current.connect()
         try await GrantedRole.with("daemon", owner: connection) { roles in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("of a table pass over all its lists at once, so that other tables' requests do not wait for a search")
+    @Test("A paused table's lists are skipped all at once, so that requests of other tables don't wait")
     func manyLists() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -84,14 +84,14 @@ import Testing
     }
 
     private func transactions(_ connection: Connection) async throws -> Int {
-        // Sessions that have ended have told how many they were.
+        // Sessions that have ended have reported their numbers of transactions.
         try await connection.execute("SELECT pg_stat_clear_snapshot()")
         return try await connection.query(
             "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
         ).single().decode(0)
     }
 
-    @Test("are refused to a requester with the grant that allows them; retry is not")
+    @Test("A requester can retry a request, but can't pause or cancel")
     func rights() async throws {
         let connection = try await TestDatabase.current.connect()
         try await GrantedRole.with("requester", owner: connection) { roles in
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("of a table that is not registered exits with 1 and says so")
+    @Test("brocot pause of a table that is not registered exits with 1 and says so")
     func unknownTable() async throws {
         let result = try await BrocotProcess.run("pause", "public.nothing")
         #expect(result.exitCode == 1 && result.errors.contains("there is no ordered table public.nothing"))

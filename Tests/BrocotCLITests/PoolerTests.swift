@@ -9,9 +9,10 @@ import Testing
 #endif
 
 @Suite(
-    "Through PgBouncer", .database, .enabled(if: PgBouncer.isInstalled, PgBouncer.missing), .timeLimit(.minutes(30)))
+    "Connections through PgBouncer", .database, .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
+    .timeLimit(.minutes(30)))
 struct PoolerTests {
-    @Test("in transaction mode a daemon applies requests, says once that it isn't notified, and outlives the pooler")
+    @Test("A daemon survives a restart of PgBouncer in transaction mode, and warns once about notifications")
     func transactionMode() async throws {
         let printed = PrintedText()
         try await PgBouncer.run(.transaction, before: TestDatabase.current.url) { pooler in
@@ -33,7 +34,7 @@ struct PoolerTests {
         #expect(printed.text.contains("the listener lost its connection"))
     }
 
-    @Test("in session mode a daemon is notified, and outlives the pooler")
+    @Test("A daemon is notified through PgBouncer in session mode, and survives a restart of PgBouncer")
     func sessionMode() async throws {
         let printed = PrintedText()
         try await PgBouncer.run(.session, before: TestDatabase.current.url) { pooler in
@@ -55,7 +56,7 @@ struct PoolerTests {
         #expect(!printed.text.contains(Self.warning))
     }
 
-    @Test("--drain and the other commands work too", arguments: PgBouncer.PoolMode.allCases)
+    @Test("daemon --drain and the other commands work through PgBouncer", arguments: PgBouncer.PoolMode.allCases)
     func commands(mode: PgBouncer.PoolMode) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
@@ -75,7 +76,7 @@ struct PoolerTests {
 
     private static let warning = "notifications don't arrive"
 
-    /// Until then the daemon has found out whether it is notified.
+    /// At this time the daemon knows whether it is notified.
     private static func waitUntilConnectedAgain(_ printed: PrintedText) async throws {
         try await eventually(
             "the daemon says that its listener is connected again", within: .seconds(120), read: { printed.text },

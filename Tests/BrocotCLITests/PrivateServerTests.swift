@@ -11,8 +11,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A private server", .timeLimit(.minutes(30))) struct PrivateServerTests {
-    @Test("of dev applies moves, ends on Ctrl-C, and goes on with its data")
+@Suite("Private servers of brocot dev and brocot demo", .timeLimit(.minutes(30))) struct PrivateServerTests {
+    @Test("brocot dev applies moves, ends on Ctrl-C, and keeps its data for the next start")
     func devKeepsItsData() async throws {
         try await withTemporaryFolder { folder in
             let first = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("of dev is refused to a second dev, which prints the URL of the first")
+    @Test("A second brocot dev is refused, and prints the URL of the first")
     func devRefusesASecond() async throws {
         try await withTemporaryFolder { folder in
             let exitCode = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("of dev comes with commands that work when they are pasted, and prints rejections as they happen")
+    @Test("brocot dev prints commands that work when they are pasted, and prints rejections as they happen")
     func devIsUsable() async throws {
         try await withTemporaryFolder { folder in
             let printed = PrintedText()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("of dev ends when dev is killed, and the next dev takes over at once")
+    @Test("The server of brocot dev ends when brocot dev is killed, and the next brocot dev starts at once")
     func devLeavesNoServer() async throws {
         try await withTemporaryFolder { folder in
             let killed = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("of demo shows the list after each move with the rows that it wrote, and is gone at the end")
+    @Test("brocot demo shows the list after each move with the rows that were written")
     func demo() async throws {
         let result = try await BrocotProcess.run("demo", databaseURL: "", environment: ["NO_COLOR": "1"])
         #expect(result.exitCode == 0)
@@ -105,11 +105,11 @@ import Testing
         #expect(result.output.contains("3 moves wrote 4 rows"))
     }
 
-    @Test("of demo leaves no process and no file behind when demo is killed")
+    @Test("A killed brocot demo leaves no process and no file")
     func demoLeavesNothing() async throws {
         try await withTemporaryFolder { folder in
             try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: folder)
-            // In a shell, which also sees the moment on a machine that is too busy to tell this process of it: the
+            // A shell sees the right moment even on a busy machine, where this process may be too late: the
             // server's shell runs, and creates the data.
             let result = try await Subprocess.run(
                 .path("/bin/sh"),
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("is explained where PostgreSQL is missing")
+    @Test("brocot demo explains if PostgreSQL is missing")
     func withoutPostgres() async throws {
         let result = try await BrocotProcess.run(
             "demo", databaseURL: "", environment: ["BROCOT_POSTGRES_BIN": "/nowhere"])

@@ -10,8 +10,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("daemon --http", .timeLimit(.minutes(30))) struct ProbeTests {
-    @Test("serves metrics of what the daemon did, each with its meaning, and documented", .database)
+@Suite("HTTP probes of the daemon", .timeLimit(.minutes(30))) struct ProbeTests {
+    @Test("/metrics has the daemon's metrics with their help, and all of them are documented", .database)
     func metrics() async throws {
         try await withDaemon { daemon, port in
             let connection = try await TestDatabase.current.connect()
@@ -35,7 +35,9 @@ import Testing
         }
     }
 
-    @Test("says in the form of its log that another program uses the port", .database, arguments: ["text", "json"])
+    @Test(
+        "The daemon reports in its log format that another program uses the port", .database,
+        arguments: ["text", "json"])
     func portInUse(format: String) async throws {
         try await withDaemon { daemon, port in
             let second = try await BrocotProcess.run(
@@ -50,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("tells that it is not ready while the server is away, and alive all the time", .database(on: .own()))
+    @Test("/readyz fails while the server is away, and /healthz succeeds all the time", .database(on: .own()))
     func readiness() async throws {
         try await withDaemon { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
@@ -67,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("tells that it is not ready where the schema gets newer than the program, or goes", .database)
+    @Test("/readyz fails if the schema is newer than the program, or missing", .database)
     func schemaChanges() async throws {
         try await withDaemon { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
@@ -87,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("answers before there is a server, and tells that it waits", .database)
+    @Test("The daemon answers probes while it waits for the server", .database)
     func waitsForServer() async throws {
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp", until: "waiting for the server",
@@ -101,7 +103,7 @@ import Testing
         #expect(exitCode == nil)
     }
 
-    @Test("tells that it is stalled where a transaction takes too long, and well when that is over", .database)
+    @Test("/healthz fails while a transaction takes too long, and succeeds afterwards", .database)
     func stalled() async throws {
         try await withDaemon("--stall-after", "1") { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("answers nothing else", .database)
+    @Test("Other paths and methods are refused", .database)
     func otherRequests() async throws {
         try await withDaemon { daemon, port in
             #expect(try await HTTPProbe.get("/", port: port).status == 404)
@@ -124,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("exits with 2 where the address is none")
+    @Test("An invalid --http address exits with 2")
     func wrongAddress() async throws {
         #expect(try await BrocotProcess.run("daemon", "--http", "9187", databaseURL: "").exitCode == 2)
     }

@@ -3,14 +3,14 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The daemon's log of rebalances", .database, .timeLimit(.minutes(30))) struct RebalanceLogTests {
+@Suite("Log of rebalances", .database, .timeLimit(.minutes(30))) struct RebalanceLogTests {
     private struct Line: Decodable {
         let level: String
         let message: String
         let metadata: Metadata?
     }
 
-    /// The lines of others may lack any of these.
+    /// Other lines of the log may lack any of these fields.
     private struct Metadata: Decodable {
         let list: String?
         let rows: Int?
@@ -18,7 +18,7 @@ import Testing
         let cause: String?
     }
 
-    @Test("has a line for each, with the list, the window and the request that was the cause")
+    @Test("Each rebalance is logged once, with the list, the window and the request that caused it")
     func rebalance() async throws {
         let connection = try await TestDatabase.current.connect()
         // No rank is left between the two greatest integers.
@@ -45,7 +45,7 @@ import Testing
         #expect(line.metadata?.list == "items/full")
         #expect(line.metadata?.cause == "request \(request)")
 
-        // What the line says is what the database has.
+        // The line of the log agrees with the database.
         let logged = try await connection.query("SELECT rebalanced_rows FROM brocot.move_log WHERE list = 'full'")
         #expect(try logged.single().decode(0, as: Int.self) == 1)
         #expect(line.metadata?.rows == 1)

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("release", .database, .timeLimit(.minutes(30))) struct ReleaseCommandTests {
+@Suite("brocot release", .database, .timeLimit(.minutes(30))) struct ReleaseCommandTests {
     /// Three lists, each of which is held for an item of this name; something else waits behind it.
     private func hold(_ item: String = "poison") async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
@@ -30,7 +30,8 @@ import Testing
             .map { try $0.decode(0) }
     }
 
-    @Test("tries the request again, and holds the list again where it is refused again") func again() async throws {
+    @Test("brocot release tries the request again, and the list is held again if the request is refused again")
+    func triesAgain() async throws {
         let connection = try await hold()
         let result = try await BrocotProcess.run("release", "list 1", "list 3")
         #expect(result.exitCode == 0 && result.errors.contains("Released 2 lists."))
@@ -43,7 +44,9 @@ import Testing
         #expect(try await items(connection).prefix(2) == ["list 1: poison", "list 1: b"])
     }
 
-    @Test("with --reject rejects the request, and the next one of the list is applied") func reject() async throws {
+    @Test("brocot release --reject rejects the request, and the list's next request is applied") func reject()
+        async throws
+    {
         let connection = try await hold()
         let result = try await BrocotProcess.run("release", "list 2", "--reject")
         #expect(result.exitCode == 0 && result.errors.contains("Released 1 list, and rejected what held it."))
@@ -55,7 +58,9 @@ import Testing
         #expect(try rejected.single().decode(1, as: String.self) == "23514")
     }
 
-    @Test("--all means every table, or that of --table") func all() async throws {
+    @Test("brocot release --all releases the lists of every table, or of the table that --table names") func all()
+        async throws
+    {
         let connection = try await hold()
         let other = try await BrocotProcess.run("release", "--all", "--table", "public.cards")
         #expect(other.exitCode == 0 && other.errors.contains("Released 0 lists."))
@@ -65,7 +70,8 @@ import Testing
         try await drain(expecting: 0)
     }
 
-    @Test("exits with 1 for a list that is not held, and names it; the others are released") func notHeld() async throws
+    @Test("brocot release names a list that is not held, exits with 1, and releases the other lists") func notHeld()
+        async throws
     {
         let connection = try await hold()
         let result = try await BrocotProcess.run("release", "list 1", "list 4")
@@ -74,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "exits with 2 without a list, and with both a list and --all",
+        "brocot release exits with 2 without a list, and with both a list and --all",
         arguments: [["release"], ["release", "l", "--all"]])
     func usage(arguments: [String]) async throws {
         #expect(try await BrocotProcess.run(arguments).exitCode == 2)

@@ -6,9 +6,9 @@ import Subprocess
 import TestPostgres
 import Testing
 
-@Suite("A database that was dumped and restored", .database, .timeLimit(.minutes(30))) struct RestoreTests {
-    @Test("is what the migrations make, and its pending requests go on", arguments: [1, 2])
-    func goesOn(times: Int) async throws {
+@Suite("Dump and restore", .database, .timeLimit(.minutes(30))) struct RestoreTests {
+    @Test("A restored database matches the migrations, and its pending requests are decided", arguments: [1, 2])
+    func restoredDatabase(times: Int) async throws {
         let original = TestDatabase.current
         try await Self.enqueue(on: original)
         try await withCopy(of: original.name, on: original.cluster, times: times) { url in
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "on the newest version of PostgreSQL at hand is what the migrations make, and its pending requests go on",
+        "A database restored on a newer PostgreSQL matches the migrations, and its requests are decided",
         .enabled("no other version is at hand: make test-versions") { try await Self.newest() != nil })
     func newerVersion() async throws {
         let original = TestDatabase.current

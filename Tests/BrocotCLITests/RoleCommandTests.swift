@@ -3,9 +3,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Commands that granted roles run", .database, .timeLimit(.minutes(30))) struct RoleCommandTests {
+@Suite("Commands of granted roles", .database, .timeLimit(.minutes(30))) struct RoleCommandTests {
     @Test(
-        "do what the role is for",
+        "A command succeeds if its role was granted the rights for it",
         arguments: [
             ("requester", ["status"]), ("requester", ["show", "l"]), ("requester", ["check", "l"]),
             ("requester", ["doctor", "--role", "requester"]),
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "say how the owner gives what a role without any grant lacks",
+        "A command of a role without a grant names the grant that the role needs",
         arguments: [
             (["status"], "requester"), (["check", "l"], "requester"), (["show", "l"], "reader"),
             (["release", "l"], "daemon"), (["daemon", "--drain"], "daemon"),

@@ -11,9 +11,7 @@ import Testing
 #endif
 
 @Suite("Row-level security", .database, .timeLimit(.minutes(30))) struct RowSecurityTests {
-    @Test(
-        "that hides requests from a daemon while it sleeps is told by its log, /readyz and doctor; with the right, all goes on"
-    )
+    @Test("A daemon reports that row-level security hides requests, and continues with BYPASSRLS")
     func hidden() async throws {
         let owner = try await TestDatabase.current.connect()
         let printed = PrintedText()
@@ -47,7 +45,7 @@ import Testing
             "\(printed.text)")
     }
 
-    @Test("is told at the start, too")
+    @Test("A daemon reports row-level security on its tables at the start")
     func hiddenAtStart() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(script: "ALTER TABLE brocot.ordered_tables ENABLE ROW LEVEL SECURITY")
@@ -68,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("on a table of the user's holds up its own lists only, and rejects nothing")
+    @Test("Row-level security on a user's table delays only that table's lists, and rejects nothing")
     func ownTable() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(
@@ -96,7 +94,7 @@ import Testing
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
     }
 
-    @Test("as in the documentation lets each of two tenants see and ask for its own only, and the daemon serves both")
+    @Test("Two tenants with the documented policies see only their own requests, and the daemon serves both")
     func tenants() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(script: try policies())
@@ -130,7 +128,7 @@ import Testing
 
     // MARK: Steps
 
-    /// Asks for a move of one's own, and in vain for whatever touches the other's lists or keys.
+    /// Asks for a move in the tenant's own list, and is refused everything that uses the other tenant's lists or keys.
     private func use(as tenant: String, other: String) async throws {
         let connection = try await connect(as: tenant)
         try await connection.execute(

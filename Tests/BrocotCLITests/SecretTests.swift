@@ -10,8 +10,10 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A password", .timeLimit(.minutes(30))) struct SecretTests {
-    @Test("in the environment is in no log, error, metric, process list or core file", .database(on: .own()))
+@Suite("Passwords and other secrets", .timeLimit(.minutes(30))) struct SecretTests {
+    @Test(
+        "A password in the environment appears in no log, error, metric, process list or core file",
+        .database(on: .own()))
     func inEnvironment() async throws {
         let database = TestDatabase.current
         let password = try Self.password(of: database.loopbackURL)
@@ -47,7 +49,7 @@ import Testing
         #expect(!printed.text.contains(password))
     }
 
-    @Test("on the command line is warned of, once, and not repeated", .database)
+    @Test("A password on the command line causes one warning, which does not repeat the password", .database)
     func onCommandLine() async throws {
         let database = TestDatabase.current
         let password = try Self.password(of: database.loopbackURL)
@@ -60,7 +62,7 @@ import Testing
         #expect(!silent.errors.contains("--database-url"))
     }
 
-    @Test("or anything else that a database says stays on its line of the log, and can't talk to a terminal", .database)
+    @Test("Hostile text of a database stays on its line of the log, and can't control a terminal", .database)
     func hostileText() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

@@ -10,7 +10,7 @@ import Testing
         SettingsReader(options: options, environment: environment, file: nil)
     }
 
-    @Test("come from the option, else from the environment, else they are the default")
+    @Test("A setting comes from the option, else the environment, else the default")
     func precedence() throws {
         let environment = ["BROCOT_WORKERS": "3"]
         let both = try reader(options: ["workers": ConfigValue(.int(4), isSecret: false)], environment: environment)
@@ -22,14 +22,14 @@ import Testing
         #expect(neither.value == 2 && neither.source == .standard)
     }
 
-    @Test("ignore a variable that is empty")
+    @Test("An empty variable is ignored")
     func emptyVariable() throws {
         let setting = try reader(environment: ["BROCOT_WORKERS": ""]).integer("workers", in: 1...256, standard: 2)
         #expect(setting.value == 2 && setting.source == .standard)
     }
 
     @Test(
-        "are refused with the name of their source where they are no number, or out of range",
+        "An invalid or too large number is refused with the name of its source",
         arguments: ["many", "0", "257", "1.5"])
     func invalidNumber(text: String) throws {
         let error = #expect(throws: CommandFailure.self) {
@@ -39,7 +39,7 @@ import Testing
         #expect(error?.description.contains("BROCOT_WORKERS") == true)
     }
 
-    @Test("take the database's URL from BROCOT_DATABASE_URL, else from DATABASE_URL")
+    @Test("The database URL comes from BROCOT_DATABASE_URL, else from DATABASE_URL")
     func databaseURL() throws {
         let usual = ["DATABASE_URL": "postgresql://usual"]
         let setting = try reader(environment: usual).text("database_url", wanted: "a URL") { $0 }

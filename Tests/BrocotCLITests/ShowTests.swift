@@ -3,8 +3,8 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("show", .database, .timeLimit(.minutes(30))) struct ShowTests {
-    @Test("prints position, item and rank in the list's order, also below zero")
+@Suite("brocot show", .database, .timeLimit(.minutes(30))) struct ShowTests {
+    @Test("brocot show prints position, item and rank in the list's order, also below zero")
     func printsInOrder() async throws {
         try await insert([("b", -1, 1), ("a", -10, 1), ("d", 3, 1), ("c", 1, 3)])
         let result = try await BrocotProcess.run("show", "letters")
@@ -20,7 +20,7 @@ import Testing
                 """)
     }
 
-    @Test("prints JSON with the exact rank for programs")
+    @Test("brocot show --json prints the exact rank")
     func printsJSON() async throws {
         struct Item: Decodable, Equatable {
             let position: Int
@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test("says that a list has no items")
+    @Test("brocot show says that a list has no items")
     func emptyList() async throws {
         let result = try await BrocotProcess.run("show", "nothing")
         #expect(result.exitCode == 0)
@@ -47,7 +47,7 @@ import Testing
         #expect(result.errors == "The list \"nothing\" has no items.\n")
     }
 
-    @Test("exits with 2 for a table that is not an ordered one")
+    @Test("brocot show exits with 2 for a table that is not an ordered table")
     func unknownTable() async throws {
         let result = try await BrocotProcess.run("show", "letters", "--table", "public.cards")
         #expect(result.exitCode == 2)

@@ -10,8 +10,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("status", .database, .timeLimit(.minutes(30))) struct StatusCommandTests {
-    @Test("prints tables for people, whatever lists are called")
+@Suite("brocot status", .database, .timeLimit(.minutes(30))) struct StatusCommandTests {
+    @Test("brocot status prints tables for people, and escapes hostile names of lists")
     func text() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move(\("red \u{1B}[31m\nlist"), 'a', last => true)")
@@ -32,7 +32,7 @@ import Testing
         #expect(!result.output.contains("\u{1B}"))
     }
 
-    @Test("tells how many daemons live, their version and since when, and doctor does so too")
+    @Test("brocot status and brocot doctor show the running daemons, their version and start")
     func daemons() async throws {
         let owner = try await TestDatabase.current.connect()
         try await GrantedRole.with("daemon", "requester", owner: owner) { roles in
@@ -50,7 +50,7 @@ import Testing
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
-            // A role that only has this name has no such rights.
+            // A role that only uses this application name does not count as a daemon.
             let pretender = try await Connection.connect(
                 ConnectionParameters(url: roles[1].url + "&application_name=brocot%20daemon%209"),
                 logger: .init(label: "StatusCommandTests"))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("--json prints one object")
+    @Test("brocot status --json prints one object")
     func json() async throws {
         struct Printed: Decodable {
             struct List: Decodable {
@@ -83,7 +83,7 @@ import Testing
         #expect(printed.lists.map(\.list) == ["l"] && printed.lists.map(\.pending) == [1])
     }
 
-    @Test("without the schema exits with 3", .database(migrated: false))
+    @Test("brocot status without the schema exits with 3", .database(migrated: false))
     func noSchema() async throws {
         #expect(try await BrocotProcess.run("status").exitCode == 3)
     }

@@ -11,10 +11,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("systemd", .timeLimit(.minutes(30))) struct SystemdTests {
-    @Test(
-        "is told of readiness, life and the end, at a path and in the abstract namespace", .database,
-        arguments: ["/", "@"])
+@Suite("Supervision by systemd", .timeLimit(.minutes(30))) struct SystemdTests {
+    @Test("The daemon tells systemd that it is ready, alive and stopping", .database, arguments: ["/", "@"])
     func lifecycle(kind: String) async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(at: kind == "/" ? "\(folder)/notify" : "@\(folder)")
@@ -29,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("gets no sign of life while a loop stands still, and again when it turns", .database)
+    @Test("The daemon sends no watchdog signal while a loop is stuck, and sends it again afterwards", .database)
     func watchdog() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(at: "\(folder)/notify")
@@ -37,7 +35,7 @@ import Testing
                 _ = try await receiver.wait(for: "WATCHDOG=1")
                 let hostile = try await TestDatabase.current.connect()
                 try await hostile.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
-                // Three intervals without a sign.
+                // Wait for more than three watchdog intervals without a signal.
                 try await eventually("no sign of life comes for a second", within: .seconds(120), pause: .seconds(1)) {
                     !receiver.received().contains("WATCHDOG=1")
                 }
@@ -48,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("is told by a status line that the server is away", .database(on: .own()))
+    @Test("The daemon's status line for systemd says that the server is away", .database(on: .own()))
     func status() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(at: "\(folder)/notify")
@@ -64,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "finds no fault with the unit that is deployed",
+        "systemd-analyze finds no fault in the unit file",
         .enabled(if: FileManager.default.isExecutableFile(atPath: verifier)))
     func unit() async throws {
         let unit = Self.repository + "/deploy/brocot.service"
@@ -82,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("starts the daemon again, by its unit, until pending migrations are applied", .database(migrated: false))
+    @Test("The unit starts the daemon again until pending migrations are applied", .database(migrated: false))
     func recoversFromPendingMigrations() async throws {
         try await withTemporaryFolder { folder in
             let connection = try await TestDatabase.current.connect()

@@ -3,11 +3,11 @@ import TestPostgres
 import Testing
 
 @Suite(
-    "With sslmode=verify-full", .database(on: .own()),
+    "Connections with sslmode=verify-full", .database(on: .own()),
     .enabled(if: CertificateAuthority.isAvailable, "the program openssl is not installed"),
     .enabled("the server was built without TLS") { try await ServerBuild.knowsTLS() }, .timeLimit(.minutes(30)))
 struct TLSTests {
-    @Test("a server is trusted for its certificate's authority and host, and refused with 6 for any other")
+    @Test("A server is accepted only with a certificate of the right authority and host")
     func verification() async throws {
         try await withTemporaryFolder { folder in
             let authority = try await CertificateAuthority("authority", in: folder)
@@ -33,7 +33,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a server without TLS is refused with 6")
+    @Test("A server without TLS is refused with exit code 6")
     func noTLS() async throws {
         try await withTemporaryFolder { folder in
             let result = try await drain("localhost", try await CertificateAuthority("authority", in: folder))

@@ -1,8 +1,8 @@
 import TestPostgres
 import Testing
 
-@Suite("The command line", .timeLimit(.minutes(30))) struct UsageTests {
-    @Test("begins its help with examples, and lists every command")
+@Suite("Command line", .timeLimit(.minutes(30))) struct UsageTests {
+    @Test("The help begins with examples and lists every command")
     func help() async throws {
         let help = try await BrocotProcess.run("--help", databaseURL: "")
         #expect(help.exitCode == 0)
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "exits with 2 on wrong usage, and says what would be right",
+        "Wrong usage exits with 2, and names the right usage",
         arguments: [
             ["show"], ["shew"], ["daemon", "--workers", "0"], ["show", "x", "--limit", "many"], ["dev", "now"],
         ])
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "never repeats a password from an argument that it can't understand",
+        "An error about an unknown argument never repeats a password",
         arguments: [
             "postgresql://app:geheim@db/app", "host=db password=geheim", "host=db password = 'geheim'",
             "mysql://app:geheim@db/app",
@@ -37,14 +37,14 @@ import Testing
         #expect(!result.errors.contains("geheim"))
     }
 
-    @Test("says which commands there are where somebody asks for another one")
+    @Test("An unknown command is refused with the list of commands")
     func unknownCommand() async throws {
         let result = try await BrocotProcess.run("foo", databaseURL: "")
         #expect(result.exitCode == 2)
         #expect(result.errors.hasPrefix("brocot: There is no command foo. The commands are migrate, attach, detach, "))
     }
 
-    @Test("says that another kind of server is none of PostgreSQL's")
+    @Test("The URL of another kind of server is refused with the reason")
     func otherServer() async throws {
         let result = try await BrocotProcess.run("status", databaseURL: "mysql://app:geheim@db/app")
         #expect(result.exitCode == 2)
@@ -52,7 +52,7 @@ import Testing
         #expect(!result.errors.contains("geheim"))
     }
 
-    @Test("exits with 2 on a URL that is none", arguments: ["mysql://db/app", "postgresql://db:port/app"])
+    @Test("An invalid database URL exits with 2", arguments: ["mysql://db/app", "postgresql://db:port/app"])
     func invalidURL(url: String) async throws {
         let result = try await BrocotProcess.run("show", "groceries", databaseURL: url)
         #expect(result.exitCode == 2)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Brocot
 
-@Suite("A pool of connections", .database, .timeLimit(.minutes(30))) struct ConnectionPoolTests {
+@Suite("Connection pool", .database, .timeLimit(.minutes(30))) struct ConnectionPoolTests {
     private func pool(limit: Int) throws -> ConnectionPool {
         ConnectionPool(
             try ConnectionParameters(url: TestDatabase.current.url), limit: limit, logger: LibraryFixture.quiet)
@@ -14,14 +14,14 @@ import Testing
         try await pool.perform { connection in connection.backendProcessIdentifier }
     }
 
-    @Test("uses an idle connection again, and opens no further one")
+    @Test("A pool uses an idle connection again, and opens no other connection")
     func reuse() async throws {
         let pool = try pool(limit: 2)
         #expect(try await process(pool) == process(pool))
         await pool.close()
     }
 
-    @Test("serves callers in the order in which they asked")
+    @Test("A pool serves callers in the order in which they asked")
     func order() async throws {
         let pool = try pool(limit: 1)
         let lock = try await TestDatabase.current.connect()
@@ -49,7 +49,7 @@ import Testing
         await pool.close()
     }
 
-    @Test("replaces a connection that is left in a transaction")
+    @Test("A pool replaces a connection that is left in a transaction")
     func openTransaction() async throws {
         let pool = try pool(limit: 1)
         let process = try await pool.perform { connection in
@@ -60,7 +60,7 @@ import Testing
         await pool.close()
     }
 
-    @Test("lets another caller try when a connection can't be opened")
+    @Test("A pool lets the next caller try after a connection can't be opened")
     func refusedConnection() async throws {
         let pool = ConnectionPool(
             try ConnectionParameters(url: "postgresql://127.0.0.1:1/nowhere"), limit: 1, logger: LibraryFixture.quiet)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("refuses callers after it was closed, those that wait too")
+    @Test("A closed pool refuses callers, also callers that wait")
     func closing() async throws {
         let pool = try pool(limit: 1)
         let lock = try await TestDatabase.current.connect()

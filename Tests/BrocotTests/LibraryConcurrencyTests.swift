@@ -11,7 +11,7 @@ import Testing
 /// Daemons and direct callers move the same items between the same lists, both ways. Each change holds its
 /// lists' locks when its time is read, so that replaying all of them by time on plain arrays must give the same outcomes
 /// and the same order: whatever went wrong in between would show.
-@Suite("Daemons and direct callers at the same lists", .timeLimit(.minutes(30)))
+@Suite("Daemons and callers of the library at the same lists", .timeLimit(.minutes(30)))
 struct LibraryConcurrencyTests {
     /// How many transactions each direct caller makes; BROCOT_DIRECT_TRANSACTIONS sets it.
     private static let transactions =
@@ -31,7 +31,8 @@ struct LibraryConcurrencyTests {
     }
 
     @Test(
-        "no deadlock, no unique violation, and every outcome is the model's", .database(on: .own()),
+        "Daemons and direct callers cause no deadlock, and every outcome is the same as on plain arrays",
+        .database(on: .own()),
         arguments: [true, false])
     func together(ownsRows: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)

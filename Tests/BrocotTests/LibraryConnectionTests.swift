@@ -4,7 +4,7 @@ import Testing
 
 @testable import Brocot
 
-@Suite("A client's connections", .timeLimit(.minutes(30)))
+@Suite("Connections of a client", .timeLimit(.minutes(30)))
 struct LibraryConnectionTests {
     private func connections() async throws -> Int {
         let connection = try await TestDatabase.current.connect()
@@ -22,7 +22,7 @@ struct LibraryConnectionTests {
         return try rows[0].decode(0)
     }
 
-    @Test("are opened as needed, up to the limit, and used again", .database)
+    @Test("Connections are opened as needed up to the limit, and used again", .database)
     func limit() async throws {
         let client = try await BrocotClient.connect(
             TestDatabase.current.url, maximumConnections: 3, logger: LibraryFixture.quiet)
@@ -38,7 +38,7 @@ struct LibraryConnectionTests {
         await client.close()
     }
 
-    @Test("wait for their turn, and a cancelled task leaves the queue", .database)
+    @Test("A task that is cancelled while it waits for a connection leaves the queue", .database)
     func cancelledWait() async throws {
         let fixture = try await LibraryFixture(maximumConnections: 1)
         let client = fixture.client
@@ -56,7 +56,8 @@ struct LibraryConnectionTests {
     }
 
     @Test(
-        "a task that is cancelled while it waits for a list's lock rolls back, and its connection works on", .database)
+        "A task that is cancelled while it waits for a list's lock rolls back, and its connection stays usable",
+        .database)
     func cancelledLock() async throws {
         let fixture = try await LibraryFixture(maximumConnections: 1)
         let client = fixture.client
@@ -69,7 +70,7 @@ struct LibraryConnectionTests {
         #expect(try await fixture.items(of: "other") == ["b"])
     }
 
-    @Test("that the server closed while they were idle are replaced", .database)
+    @Test("Connections that the server closed while idle are replaced", .database)
     func replaced() async throws {
         let fixture = try await LibraryFixture()
         let client = fixture.client
@@ -86,7 +87,7 @@ struct LibraryConnectionTests {
         #expect(try await fixture.items(of: "list") == ["b", "a"])
     }
 
-    @Test("are gone after closing, and later calls are refused", .database)
+    @Test("A closed client has no connections, and refuses later calls", .database)
     func closed() async throws {
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
         await client.close()
@@ -97,7 +98,7 @@ struct LibraryConnectionTests {
             "no connection is open", read: { try await connections(besides: observer) }, until: { $0 == 0 })
     }
 
-    @Test("a server that isn't there is a failed connection, and no secret is shown")
+    @Test("A missing server is reported as a failed connection, without the password")
     func noServer() async throws {
         let error = await #expect(throws: BrocotError.self) {
             try await BrocotClient.connect("postgresql://somebody:hidden@127.0.0.1:1/nowhere")
@@ -106,7 +107,7 @@ struct LibraryConnectionTests {
         #expect("\(String(reflecting: error))".contains("hidden") == false)
     }
 
-    @Test("a database without Brocot's schema is told from others", .database(migrated: false))
+    @Test("A database without Brocot's schema is reported as schemaMissing", .database(migrated: false))
     func noSchema() async throws {
         let error = await #expect(throws: BrocotError.self) {
             try await BrocotClient.connect(TestDatabase.current.url)
@@ -115,7 +116,7 @@ struct LibraryConnectionTests {
         #expect(error?.message.contains("brocot migrate up") == true)
     }
 
-    @Test("neither a URL that is none nor no connection at all is accepted")
+    @Test("An invalid URL is refused, and so is a maximum of 0 connections")
     func invalidArguments() async throws {
         #expect(await failureCode { _ = try await BrocotClient.connect("http://localhost") } == .invalidArgument)
         #expect(

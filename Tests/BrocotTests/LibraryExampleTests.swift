@@ -3,11 +3,11 @@ import Subprocess
 import TestPostgres
 import Testing
 
-@Suite("The library's example", .timeLimit(.minutes(30)))
+@Suite("Example of the library", .timeLimit(.minutes(30)))
 struct LibraryExampleTests {
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
-    @Test("prints what its documentation says, each time it runs", .database)
+    @Test("The example prints the documented output each time that it runs", .database)
     func runs() async throws {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appending(path: "LibraryExample").path
@@ -33,7 +33,7 @@ struct LibraryExampleTests {
         }
     }
 
-    @Test("stands in the documentation as it is")
+    @Test("The documentation contains the example unchanged")
     func isDocumented() throws {
         func text(_ path: String) throws -> String {
             try String(contentsOfFile: Self.package.appending(path: path).path, encoding: .utf8)

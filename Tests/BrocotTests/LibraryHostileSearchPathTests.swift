@@ -3,11 +3,11 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(
-    "The library, where a schema of hostile operators, functions and types stands before pg_catalog", .database,
-    .timeLimit(.minutes(30)))
+@Suite("The library under a hostile search_path", .database, .timeLimit(.minutes(30)))
 struct LibraryHostileSearchPathTests {
-    @Test("changes lists, enqueues and reads") func worksAllTheSame() async throws {
+    @Test("The library changes lists, enqueues and reads under a hostile search_path") func worksAllTheSame()
+        async throws
+    {
         try await HostileSchema.putFirst()
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
         try await client.place(["a", "b", "c"], .last, in: "list")
@@ -21,7 +21,7 @@ struct LibraryHostileSearchPathTests {
         await client.close()
     }
 
-    @Test("leaves a caller's own statements their search_path, until it has to be sure itself")
+    @Test("A caller's statements keep their search_path until the first move of the transaction")
     func callersStatements() async throws {
         let database = TestDatabase.current
         let administrator = try await database.connect()

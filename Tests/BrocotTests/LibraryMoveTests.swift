@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Direct calls of the library", .database, .timeLimit(.minutes(30)))
 struct LibraryMoveTests {
-    @Test("place: at both ends, beside an anchor, at a position, a block side by side")
+    @Test("Items can be placed at both ends, beside an anchor, at a position, and as a block")
     func placements() async throws {
         let fixture = try await LibraryFixture()
         let client = fixture.client
@@ -21,7 +21,7 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: "list") == ["a", "c", "d", "e", "f", "b"])
     }
 
-    @Test("single items, and keys that are numbers or UUIDs, which PostgreSQL prints in lower case")
+    @Test("Single items can be moved, and keys can be numbers or UUIDs")
     func otherKeys() async throws {
         let fixture = try await LibraryFixture()
         let (board, card) = (UUID(), UUID())
@@ -35,7 +35,7 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: "7") == ["1"])
     }
 
-    @Test("place, from another list: there they are gone")
+    @Test("Items that are placed from another list leave that list")
     func changeOfList() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.place(["a", "b", "c"], .last, in: "todo")
@@ -45,7 +45,7 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: "done") == ["c", "a", "x"])
     }
 
-    @Test("remove: those that are there, and none is no error")
+    @Test("remove removes the items that are there, and accepts missing items")
     func remove() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.place(["a", "b", "c"], .last, in: "list")
@@ -54,7 +54,7 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: "list") == ["a", "c"])
     }
 
-    @Test("a table of the user's: placed, moved to another list, and removed without losing the row")
+    @Test("Rows of a user's table are placed, moved to another list, and removed without losing the row")
     func attachedTable() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.attachCards([(1, 7), (2, 7), (3, 8)])
@@ -69,7 +69,7 @@ struct LibraryMoveTests {
         #expect(try await fixture.connection.query("SELECT FROM cards").count == 3)
     }
 
-    @Test("a rejection has its code, changes nothing, and lets the transaction go on")
+    @Test("A rejection has a code, changes nothing, and lets the transaction continue")
     func rejection() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.refuseItem("poison")
@@ -94,7 +94,7 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: "list") == ["a", "b", "c"])
     }
 
-    @Test("what the database refused says so with SQLSTATE and message")
+    @Test("A rejection by the database has its SQLSTATE and message")
     func refusal() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.refuseItem("poison")
@@ -105,7 +105,7 @@ struct LibraryMoveTests {
         #expect(rejection?.message == "no poison here")
     }
 
-    @Test("an unknown table and a key that is none are rejected, for moves, offsets and pages alike")
+    @Test("An unknown table and an invalid key are rejected, for moves, offsets and pages")
     func unusableLists() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.attachCards()
@@ -121,7 +121,7 @@ struct LibraryMoveTests {
     }
 
     @Test(
-        "what needs no look at the data is refused before",
+        "Invalid arguments are refused before the data is read",
         arguments: [
             ([], .last, "list", nil), (["a", "a"], .last, "list", nil), ([""], .last, "list", nil),
             (["a"], .at(-1), "list", nil), (["a"], .before(""), "list", nil), (["a"], .last, "list", "list"),
@@ -141,7 +141,7 @@ struct LibraryMoveTests {
         #expect(queued == .invalidArgument)
     }
 
-    @Test("a move that leaves the order as it is writes no row")
+    @Test("A direct call of the library that does not change the order writes no row")
     func noWrite() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.place(["a", "b", "c"], .last, in: "list")
@@ -157,7 +157,7 @@ struct LibraryMoveTests {
         #expect(try await versions() == before)
     }
 
-    @Test("lists whose names Swift takes for the same, but the database does not, are two")
+    @Test("Lists whose names differ only in Unicode normalization are different lists")
     func canonicallyEquivalentLists() async throws {
         let fixture = try await LibraryFixture()
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
@@ -170,7 +170,7 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: decomposed) == ["a"])
     }
 
-    @Test("tables and their lists whose names Swift takes for the same, but the database does not, are two")
+    @Test("Tables whose names differ only in Unicode normalization are different tables")
     func canonicallyEquivalentTables() async throws {
         let fixture = try await LibraryFixture()
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
@@ -201,7 +201,7 @@ struct LibraryMoveTests {
         }
     }
 
-    @Test("items whose keys Swift takes for the same, but the database does not, are two; alone and in a batch")
+    @Test("Items whose keys differ only in Unicode normalization are different items")
     func canonicallyEquivalentItems() async throws {
         let fixture = try await LibraryFixture()
         let keys = ["\u{E9}", "e\u{301}", "\u{212B}", "A\u{30A}", "\u{C5}"]

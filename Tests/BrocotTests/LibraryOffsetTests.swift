@@ -13,9 +13,9 @@ private func moved(_ items: [String], fromOffsets offsets: IndexSet, toOffset de
         + staying.filter { $0 >= destination }.map { items[$0] }
 }
 
-@Suite("Moving by offsets is what SwiftUI's onMove means", .timeLimit(.minutes(30)))
+@Suite("Moves by offsets, as in SwiftUI's onMove", .timeLimit(.minutes(30)))
 struct LibraryOffsetTests {
-    @Test("a list as it is under its lock, by an IndexSet", .database)
+    @Test("A move by an IndexSet gives the same order as onMove", .database)
     func randomMoves() async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")
@@ -33,7 +33,7 @@ struct LibraryOffsetTests {
         }
     }
 
-    @Test("every subset of a list of four, to every destination, as a placement of the items that were shown")
+    @Test("A placement from onMove is right for every subset and destination in a list of four")
     func placements() {
         let items = ["a", "b", "c", "d"]
         for subset in 1..<16 {
@@ -48,7 +48,7 @@ struct LibraryOffsetTests {
         }
     }
 
-    @Test("a destination beyond the end is the end", .database)
+    @Test("A destination beyond the end means the end", .database)
     func beyondTheEnd() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.place(["a", "b", "c"], .last, in: "list")
@@ -56,14 +56,16 @@ struct LibraryOffsetTests {
         #expect(try await fixture.items(of: "list") == ["b", "c", "a"])
     }
 
-    @Test("no offsets: nothing happens", .database)
+    @Test("A move without offsets does nothing", .database)
     func noOffsets() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.move(fromOffsets: IndexSet(), toOffset: 0, in: "list")
         #expect(try await fixture.items(of: "list") == [])
     }
 
-    @Test("an offset beyond the end is item_not_found, and a negative one an invalid argument", .database)
+    @Test(
+        "An offset beyond the end is rejected with itemNotFound, and a negative offset is an invalid argument",
+        .database)
     func wrongOffsets() async throws {
         let fixture = try await LibraryFixture()
         let client = fixture.client
@@ -80,7 +82,7 @@ struct LibraryOffsetTests {
         #expect(try await fixture.items(of: "list") == ["a", "b", "c"])
     }
 
-    @Test("rows without a rank count for no offset", .database)
+    @Test("Offsets do not count unplaced rows", .database)
     func unplacedRows() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.attachCards([(1, 7), (2, 7), (3, 7), (4, 7)])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Pages of a list", .database, .timeLimit(.minutes(30)))
 struct LibraryPageTests {
-    @Test("pages follow each other in order, and the last one says so", arguments: [1, 3, 5, 6, 7, 100])
+    @Test("Pages follow each other in order, and the last page has no next cursor", arguments: [1, 3, 5, 6, 7, 100])
     func pages(limit: Int) async throws {
         let fixture = try await LibraryFixture()
         let items = ["a", "b", "c", "d", "e", "f"]
@@ -22,14 +22,14 @@ struct LibraryPageTests {
         #expect(read.count == (items.count + limit - 1) / limit)
     }
 
-    @Test("a list that isn't there is empty")
+    @Test("A list that does not exist has an empty page")
     func emptyList() async throws {
         let page = try await LibraryFixture().client.page(of: "nowhere")
         #expect(page.items == [])
         #expect(page.next == nil)
     }
 
-    @Test("a cursor survives being sent as text or JSON, where ranks differ in the 38th decimal")
+    @Test("A cursor that is sent as text or JSON keeps its exact place between very close ranks")
     func exactCursor() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.place(["a", "b"], .last, in: "list")
@@ -55,13 +55,13 @@ struct LibraryPageTests {
     }
 
     @Test(
-        "text that is not a cursor is refused",
+        "Text that is not a cursor is refused",
         arguments: ["", "1e5", "NaN", "1; DROP", "--1", String(repeating: "1", count: 101)])
     func noCursor(text: String) {
         #expect(ListCursor(text) == nil)
     }
 
-    @Test("a page begins after any entry, also one that is gone since")
+    @Test("A page can begin after any entry, also after an entry that was removed")
     func afterEntry() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.place(["a", "b", "c"], .last, in: "list")
@@ -71,7 +71,7 @@ struct LibraryPageTests {
         #expect(try await fixture.client.page(of: "list", after: entries[1].cursor).items == ["c"])
     }
 
-    @Test("while others move, items that stay are read once each and in order")
+    @Test("Items that stay are read once each and in order while other items move")
     func whileItemsMove() async throws {
         let fixture = try await LibraryFixture()
         let client = fixture.client
@@ -105,13 +105,13 @@ struct LibraryPageTests {
         #expect(try await mover.value > 0)
     }
 
-    @Test("a page of no length, or of too much, is refused", arguments: [0, -1, 10_001])
+    @Test("A page with a length below 1 or above 10,000 is refused", arguments: [0, -1, 10_001])
     func limits(limit: Int) async throws {
         let client = try await LibraryFixture().client
         #expect(await failureCode { _ = try await client.page(of: "list", limit: limit) } == .invalidArgument)
     }
 
-    @Test("a transaction reads what it has moved")
+    @Test("A transaction reads the result of its own moves")
     func inTransaction() async throws {
         let fixture = try await LibraryFixture()
         let items = try await fixture.client.transaction { transaction in

@@ -3,9 +3,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The library's way through the queue", .database, .timeLimit(.minutes(30)))
+@Suite("Requests through the library", .database, .timeLimit(.minutes(30)))
 struct LibraryQueueTests {
-    @Test("a request's outcome is awaited: applied, or rejected and why")
+    @Test("A caller can wait for a request's outcome, and gets the reason of a rejection")
     func outcomes() async throws {
         let fixture = try await LibraryFixture()
         let client = fixture.client
@@ -39,7 +39,7 @@ struct LibraryQueueTests {
         }
     }
 
-    @Test("a second request with the same key is the first one")
+    @Test("A second request with the same idempotency key returns the first request")
     func idempotencyKey() async throws {
         let fixture = try await LibraryFixture()
         let first = try await fixture.client.enqueuePlace(["a"], .last, in: "list", idempotencyKey: "once")
@@ -50,7 +50,9 @@ struct LibraryQueueTests {
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").count == 2)
     }
 
-    @Test("an idempotency key has 1 to 1,024 bytes", arguments: ["", String(repeating: "k", count: 1025)])
+    @Test(
+        "An idempotency key outside of 1 to 1,024 bytes is refused",
+        arguments: ["", String(repeating: "k", count: 1025)])
     func invalidIdempotencyKey(key: String) async throws {
         let client = try await LibraryFixture().client
         #expect(
@@ -58,7 +60,7 @@ struct LibraryQueueTests {
                 == .invalidArgument)
     }
 
-    @Test("a request is there when its transaction commits, and not when it doesn't")
+    @Test("A request exists only after its transaction commits")
     func transactional() async throws {
         let fixture = try await LibraryFixture()
         struct Abandoned: Error {}
@@ -76,7 +78,7 @@ struct LibraryQueueTests {
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == [request])
     }
 
-    @Test("without a daemon the wait ends in time, and the request stays")
+    @Test("A wait without a daemon ends in time, and the request stays pending")
     func stillPending() async throws {
         let fixture = try await LibraryFixture()
         let request = try await fixture.client.enqueuePlace(["a"], .last, in: "list")
@@ -89,13 +91,13 @@ struct LibraryQueueTests {
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
-    @Test("a request that nobody made is unknown")
+    @Test("A request that nobody made is unknown")
     func unknownRequest() async throws {
         let client = try await LibraryFixture().client
         #expect(await failureCode { _ = try await client.outcome(of: 4711) } == .unknownRequest)
     }
 
-    @Test("a cancelled task waits no longer")
+    @Test("A cancelled task stops waiting for an outcome")
     func cancelledWait() async throws {
         let client = try await LibraryFixture().client
         let request = try await client.enqueuePlace(["a"], .last, in: "list")

@@ -9,7 +9,7 @@ struct LibraryTransactionTests {
 
     private let board = ListIdentifier("7", of: "public.cards")
 
-    @Test("its statements and moves are committed together")
+    @Test("Statements and moves of a transaction are committed together")
     func commits() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.attachCards()
@@ -24,7 +24,7 @@ struct LibraryTransactionTests {
         #expect(try await fixture.client.page(of: board).items == ["1"])
     }
 
-    @Test("what its closure throws rolls everything back, and is thrown")
+    @Test("A transaction is rolled back if its closure throws, and throws the same error")
     func rollsBack() async throws {
         let fixture = try await LibraryFixture()
         await #expect(throws: Abandoned.self) {
@@ -36,7 +36,7 @@ struct LibraryTransactionTests {
         #expect(try await fixture.items(of: "list") == [])
     }
 
-    @Test("values of every kind come back as they were bound")
+    @Test("Values of every kind are read as they were bound")
     func values() async throws {
         let client = try await LibraryFixture().client
         try await client.transaction { transaction in
@@ -59,7 +59,7 @@ struct LibraryTransactionTests {
         }
     }
 
-    @Test("a refused statement has its SQLSTATE and constraint")
+    @Test("A refused statement has its SQLSTATE and constraint")
     func refusedStatement() async throws {
         let fixture = try await LibraryFixture()
         let error = await #expect(throws: BrocotError.self) {
@@ -75,7 +75,7 @@ struct LibraryTransactionTests {
     }
 
     @Test(
-        "a direct call is refused where the snapshot may be older than the lock",
+        "A direct call is refused if the snapshot may be older than the list's lock",
         arguments: ["REPEATABLE READ", "SERIALIZABLE"])
     func snapshotIsolation(level: String) async throws {
         let fixture = try await LibraryFixture()
@@ -94,7 +94,9 @@ struct LibraryTransactionTests {
         #expect(try await fixture.items(of: "list") == ["a", "b"])
     }
 
-    @Test("the same transaction may enqueue and read pages", arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    @Test(
+        "A transaction at a higher isolation level may enqueue requests and read pages",
+        arguments: ["REPEATABLE READ", "SERIALIZABLE"])
     func snapshotIsolationEnqueues(level: String) async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.transaction { transaction in
@@ -105,7 +107,7 @@ struct LibraryTransactionTests {
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
-    @Test("a call on a list that is not locked is refused once others are, and changes nothing")
+    @Test("A call on an unlocked list is refused if other lists are already locked, and changes nothing")
     func secondList() async throws {
         let fixture = try await LibraryFixture()
         let codes = try await fixture.client.transaction { transaction in
@@ -131,7 +133,7 @@ struct LibraryTransactionTests {
         #expect(try await fixture.items(of: "two") == [])
     }
 
-    @Test("lists that were locked in one call can be moved in, one after the other")
+    @Test("Lists that were locked in one call can be changed one after the other")
     func locked() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.transaction { transaction in
@@ -143,7 +145,7 @@ struct LibraryTransactionTests {
         #expect(try await fixture.items(of: "three") == ["a"])
     }
 
-    @Test("locks are taken in the order of their keys, and kept to the end")
+    @Test("Locks are taken in the order of their keys, and kept until the end of the transaction")
     func locks() async throws {
         let fixture = try await LibraryFixture()
         let connection = fixture.connection
@@ -170,7 +172,7 @@ struct LibraryTransactionTests {
         try await waiting.value
     }
 
-    @Test("a rollback to a savepoint of the caller's lets go of locks, which the next call takes again")
+    @Test("A rollback to a savepoint releases locks, and the next call takes them again")
     func savepoint() async throws {
         let fixture = try await LibraryFixture()
         let held = try await fixture.client.transaction { transaction in
@@ -187,7 +189,7 @@ struct LibraryTransactionTests {
         #expect(try await fixture.items(of: "one") == ["b"])
     }
 
-    @Test("a statement that ends the transaction is refused, and the connection is as good as new")
+    @Test("A statement that ends the transaction is refused, and the connection stays usable")
     func endedTransaction() async throws {
         let fixture = try await LibraryFixture(maximumConnections: 1)
         for statement in ["COMMIT", "ROLLBACK"] {
@@ -203,7 +205,7 @@ struct LibraryTransactionTests {
         try await fixture.client.place(["a"], .last, in: "list")
     }
 
-    @Test("the caller's settings are as before after a move")
+    @Test("A move does not change the caller's settings")
     func settings() async throws {
         let fixture = try await LibraryFixture()
         let names = ["enable_seqscan", "enable_hashjoin", "enable_bitmapscan", "jit", "lock_timeout"]
@@ -219,7 +221,7 @@ struct LibraryTransactionTests {
         }
     }
 
-    @Test("1 to 256 lists can be locked", arguments: [0, 257])
+    @Test("A call to lock no lists or more than 256 lists is refused", arguments: [0, 257])
     func numberOfLists(count: Int) async throws {
         let client = try await LibraryFixture().client
         let code = await failureCode {

@@ -12,7 +12,7 @@ struct ClientTests {
     }()
 
     @Test(
-        "a Django project tests its moves in transactions that are rolled back, without a daemon",
+        "A Django project tests its moves in transactions that are rolled back, without a daemon",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func django() async throws {
         try await runTests(of: "Django", count: 6)
@@ -37,7 +37,7 @@ struct ClientTests {
     }()
 
     @Test(
-        "a Rails application changes from acts_as_list as the guide says, with the code of the guide",
+        "A Rails application migrates from acts_as_list with the code of the guide",
         .enabled(if: hasRuby, "acts_as_list or Ruby's driver is missing: make dependencies installs them"))
     func actsAsList() async throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent()

@@ -2,16 +2,16 @@ import Testing
 
 @testable import Daemon
 
-@Suite("The daemon's health", .timeLimit(.minutes(30))) struct DaemonHealthTests {
+@Suite("Health of the daemon", .timeLimit(.minutes(30))) struct DaemonHealthTests {
     private let health = DaemonHealth()
 
-    @Test("is not ready before the loops start, and nothing is stalled then")
+    @Test("The daemon is not ready before its loops start, and no loop is stalled")
     func notStarted() {
         #expect(health.unreadiness == "not started yet")
         #expect(health.stalled(longerThan: .zero).isEmpty)
     }
 
-    @Test("is ready when the listener and at least one worker have a connection")
+    @Test("The daemon is ready when the listener and at least one worker are connected")
     func readiness() {
         let listener = health.loop("the listener", .listener)
         let workers = (1...2).map { health.loop("worker \($0)", .worker) }
@@ -26,7 +26,7 @@ import Testing
         #expect(health.unreadiness == nil)
     }
 
-    @Test("is not ready while the database behind a connection can't be worked on, and says why")
+    @Test("The daemon is not ready while its database can't be used, and names the reason")
     func unfitDatabase() {
         let listener = health.loop("the listener", .listener)
         health.loop("worker 1", .worker).isConnected()
@@ -38,7 +38,7 @@ import Testing
         #expect(health.unreadiness == "the listener: stopped")
     }
 
-    @Test("names a loop that has been busy with one turn for longer than the limit, and no loop that waits")
+    @Test("A loop is stalled if one turn takes longer than the limit, and a loop that waits is not stalled")
     func stalledLoops() {
         let busy = health.loop("worker 1", .worker)
         let waiting = health.loop("worker 2", .worker)
@@ -51,7 +51,7 @@ import Testing
         #expect(health.stalled(longerThan: .seconds(300), at: later).isEmpty)
     }
 
-    @Test("tells the loops once that somebody asked for the readiness")
+    @Test("The listener is told once that somebody asked for the readiness")
     func question() {
         let listener = health.loop("the listener", .listener)
         #expect(!listener.wasAskedFor())

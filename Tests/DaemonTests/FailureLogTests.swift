@@ -3,18 +3,18 @@ import Testing
 
 @testable import Daemon
 
-@Suite("What fails again and again", .timeLimit(.minutes(30))) struct FailureLogTests {
+@Suite("Log of repeated failures", .timeLimit(.minutes(30))) struct FailureLogTests {
     private let start = ContinuousClock.now
     private let logger = Logger(label: "FailureLogTests") { _ in SwiftLogNoOpLogHandler() }
 
-    @Test("is logged once in ten minutes, with how often it was kept back")
+    @Test("A repeated failure is logged once in ten minutes, with the number of suppressed lines")
     func repeated() {
         var log = FailureLog(logger)
         let counts = (0..<1_000).compactMap { log.admit("refused", at: start + .seconds($0 * 5)) }
         #expect(counts == [0] + Array(repeating: 119, count: 8))
     }
 
-    @Test("is logged at once where it is another error, whatever its details")
+    @Test("A different error is logged at once, and a difference only in details is not")
     func different() {
         var log = FailureLog(logger)
         let errors = ["deadlock\nDetail: process 1", "deadlock\nDetail: process 2", "refused"]
@@ -22,7 +22,7 @@ import Testing
         #expect(counts == [0, nil, 0])
     }
 
-    @Test("is logged again where it worked in between, and so is that it works, after how long and how many failures")
+    @Test("A failure after a recovery is logged again, and the recovery has its duration and number of failures")
     func recovered() {
         var log = FailureLog(logger)
         for second in 0..<10 { _ = log.admit("refused", at: start + .seconds(second)) }
@@ -33,7 +33,7 @@ import Testing
         #expect(log.admit("refused", at: start + .seconds(16)) == nil)
     }
 
-    @Test("is told to work once, and only where it failed")
+    @Test("A recovery is reported once, and only after a failure")
     func works() {
         var log = FailureLog(logger)
         #expect(log.end(at: start) == nil)
@@ -42,7 +42,7 @@ import Testing
         #expect(log.end(at: start) == nil)
     }
 
-    @Test("fills no log where it works in between again and again: three lines of each in ten minutes")
+    @Test("A failure that comes and goes is logged at most three times in ten minutes")
     func comingAndGoing() {
         var log = FailureLog(logger)
         var failures: [Int] = []
@@ -56,7 +56,7 @@ import Testing
         #expect(ends == failures)
     }
 
-    @Test("is logged once in ten minutes where it lasts, however often it worked before")
+    @Test("A lasting failure is logged once in ten minutes, also if it came and went before")
     func lastingAfterAll() {
         var log = FailureLog(logger)
         for second in 0..<3 {
@@ -68,7 +68,7 @@ import Testing
         #expect(logged == [602, 1_202])
     }
 
-    @Test("fills no log where each time it is another one, such as of another list: so many lines in ten minutes")
+    @Test("Failures that are always different are logged at most 48 times in ten minutes")
     func neverTheSame() {
         var log = FailureLog(logger)
         let lines = (0..<1_800).filter { log.admit("list \($0)", at: start + .seconds($0)) != nil }
@@ -76,7 +76,7 @@ import Testing
         #expect(lines == first + first.map { 600 + $0 } + first.map { 1_200 + $0 })
     }
 
-    @Test("is kept in mind as far as it is among the latest")
+    @Test("Only the latest errors are remembered")
     func forgotten() {
         var log = FailureLog(logger)
         for number in 0...FailureLog.mostErrors { _ = log.admit("error \(number)", at: start + .seconds(number)) }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Workers that wait", .timeLimit(.minutes(30))) struct IdleWorkersTests {
     private let workers = IdleWorkers(workers: 2, onAllWaiting: {})
 
-    @Test("leave it to one of them to wait for more requests, until that one no longer does")
+    @Test("Only one worker waits for more requests, and another can do so after it")
     func gatherer() {
         #expect(workers.gathers(1))
         #expect(!workers.gathers(2))
@@ -17,7 +17,7 @@ import Testing
         #expect(workers.gathers(2))
     }
 
-    @Test("take over from one that has decided nothing for 100 ms")
+    @Test("A waiting worker takes over after 100 ms without a decision of another worker")
     func silence() async {
         let start = ContinuousClock.now
         workers.noteDecision(wakesAnother: false)

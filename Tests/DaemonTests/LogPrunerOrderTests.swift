@@ -6,7 +6,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("The log is pruned by age also where ids don't rise with it", .database, .timeLimit(.minutes(30)))
+@Suite("Pruning of a log whose ids do not rise with age", .database, .timeLimit(.minutes(30)))
 struct LogPrunerOrderTests {
     private func insert(_ ids: ClosedRange<Int>, daysAgo days: Int, _ connection: Connection) async throws {
         try await connection.execute(
@@ -24,7 +24,7 @@ struct LogPrunerOrderTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    @Test("old rows behind thousands of younger ones, such as a released list's or those of a wrong clock")
+    @Test("Old rows behind thousands of younger rows are pruned")
     func oldBehindYoung() async throws {
         let connection = try await TestDatabase.current.connect()
         try await insert(1...2_500, daysAgo: 1, connection)
@@ -38,7 +38,7 @@ struct LogPrunerOrderTests {
         #expect(try left.decode(0, as: Int.self) == 5_100)
     }
 
-    @Test("and a session that keeps the lock in one transaction is named at the second check")
+    @Test("A session that keeps the lock for pruning in one transaction is named at the second check")
     func lockHolder() async throws {
         let connection = try await TestDatabase.current.connect()
         let holder = try await TestDatabase.current.connect()
@@ -54,7 +54,7 @@ struct LogPrunerOrderTests {
         try await retention.checkLock(&progress, on: connection)
     }
 
-    @Test("rows of lower ids that come to be old after higher ones") func lowerLater() async throws {
+    @Test("Rows with lower ids that become old later are pruned too") func lowerLater() async throws {
         let connection = try await TestDatabase.current.connect()
         try await insert(10_001...12_100, daysAgo: 9, connection)
         try await insert(12_101...12_200, daysAgo: 0, connection)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("The listener", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
+@Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
     /// Runs `body` beside a listener and a worker that always waits. `body` gets the number of times that the worker was woken.
     private func withListener(
         _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
@@ -43,7 +43,7 @@ import Testing
         try await connection.query("SELECT pg_sequence_last_value('brocot.sleepers') IS NOT NULL").single().decode(0)
     }
 
-    @Test("sets the flag while all workers wait, and clears it at the end")
+    @Test("The listener sets the sleep flag while all workers wait, and clears it at the end")
     func flag() async throws {
         try await withListener { connection, _ in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
@@ -51,7 +51,7 @@ import Testing
         #expect(try await !isFlagSet(TestDatabase.current.connect()))
     }
 
-    @Test("wakes a worker when a request is inserted, and none while nothing is pending")
+    @Test("The listener wakes a worker when a request is inserted, and does not while nothing is pending")
     func wakeUp() async throws {
         try await withListener { connection, wakeUps in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("finds a request whose INSERT notified nobody")
+    @Test("The listener finds a request whose INSERT notified nobody")
     func silentRequest() async throws {
         try await withListener { connection, wakeUps in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("connects again after its session was ended, and wakes workers as before")
+    @Test("The listener connects again after its session was ended, and still wakes workers")
     func lostConnection() async throws {
         try await withListener { connection, wakeUps in
             try await eventually("the flag is set") { try await isFlagSet(connection) }

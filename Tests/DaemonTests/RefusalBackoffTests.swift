@@ -2,10 +2,10 @@ import Testing
 
 @testable import Daemon
 
-@Suite("What the server refuses to a listener", .timeLimit(.minutes(30))) struct RefusalBackoffTests {
+@Suite("Pauses after refusals by the server", .timeLimit(.minutes(30))) struct RefusalBackoffTests {
     private let start = ContinuousClock.now
 
-    @Test("is tried again less and less often, down to every 1.5 s, also where something else is done in between")
+    @Test("The pauses after refusals grow up to 1.5 s")
     func pauses() {
         var refusals = RefusalBackoff()
         var now = start
@@ -20,7 +20,7 @@ import Testing
         for pause in pauses.suffix(5) { #expect(pause >= .milliseconds(750) && pause <= .milliseconds(1_500)) }
     }
 
-    @Test("is over once, when nothing was refused for 3 s, and begins with a short pause then")
+    @Test("Refusals are over after 3 s without a refusal, and a later refusal begins with a short pause")
     func over() {
         var refusals = RefusalBackoff()
         #expect(areOver(&refusals, after: .zero) == false)

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Daemon
 
-@Suite("A listener's watch", .timeLimit(.minutes(30))) struct SleepScheduleTests {
+@Suite("Schedule of the listener", .timeLimit(.minutes(30))) struct SleepScheduleTests {
     private let start = ContinuousClock.now
 
-    @Test("says that the daemon sleeps, looks 5 ms later, and then less and less often, down to every 1.5 s")
+    @Test("The daemon falls asleep, looks after 5 ms, and then looks less often, down to every 1.5 s")
     func polls() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
@@ -21,7 +21,7 @@ import Testing
         #expect(waits == milliseconds.map { Duration.milliseconds($0) })
     }
 
-    @Test("leaves the daemon asleep for enqueuers while its workers are busy for less than 100 ms")
+    @Test("The daemon stays asleep for enqueuers while its workers are busy for less than 100 ms")
     func nap() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
@@ -31,7 +31,7 @@ import Testing
         #expect(schedule.next(areAllWaiting: true, at: start + .milliseconds(100)) == .wait(.milliseconds(5)))
     }
 
-    @Test("looks less and less often where workers find only requests that wait for a person")
+    @Test("The daemon looks less often if workers find only requests that wait for a person")
     func heldWork() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
@@ -42,13 +42,13 @@ import Testing
             waits.append(duration)
             now += duration
             #expect(schedule.next(areAllWaiting: true, at: now) == .poll)
-            // It wakes a worker, which decides nothing.
+            // The listener wakes a worker, and the worker decides nothing.
             _ = schedule.next(areAllWaiting: false, at: now)
         }
         #expect(waits.last == .milliseconds(1_500))
     }
 
-    @Test("says that the daemon sleeps no more once it has worked for 100 ms, and that it sleeps after that")
+    @Test("The daemon wakes up after 100 ms of work, and falls asleep again afterwards")
     func work() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
@@ -58,14 +58,14 @@ import Testing
         #expect(schedule.next(areAllWaiting: true, at: start + .seconds(1)) == .fallAsleep)
     }
 
-    @Test("says that none sleeps also where the daemon starts into work: another may have been killed asleep")
+    @Test("A daemon with work at its start clears the sleep flag, because another daemon may have been killed")
     func startsIntoWork() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(areAllWaiting: false, at: start + .milliseconds(100)) == .wakeUp)
     }
 
-    @Test("says so again every five minutes of work: another may have been killed asleep since")
+    @Test("A busy daemon clears the sleep flag every five minutes, because another daemon may have been killed")
     func confirmation() {
         var schedule = SleepSchedule()
         _ = schedule.next(areAllWaiting: false, at: start)
@@ -75,7 +75,7 @@ import Testing
         #expect(schedule.next(areAllWaiting: false, at: start + .seconds(302)) == .wait(.milliseconds(1_500)))
     }
 
-    @Test("says again that the daemon sleeps where another one contradicted, and looks soon after")
+    @Test("A sleeping daemon sets the sleep flag again if another daemon cleared it, and looks soon afterwards")
     func contradiction() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
@@ -84,7 +84,7 @@ import Testing
         #expect(schedule.next(areAllWaiting: true, at: start + .seconds(60)) == .wait(.milliseconds(5)))
     }
 
-    @Test("says nothing again in a long sleep")
+    @Test("A daemon does not set the sleep flag again during a long sleep")
     func longSleep() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
@@ -111,7 +111,7 @@ import Testing
         return waits
     }
 
-    @Test("with an interval of its own looks less and less often, down to that, as long as the queue is quiet")
+    @Test("A daemon with a long interval looks less often, down to that interval, while the queue is quiet")
     func longInterval() {
         var (schedule, now) = (SleepSchedule(longestPoll: .seconds(10)), start)
         let waits = polls(&schedule, isQuiet: true, from: &now)
@@ -120,7 +120,7 @@ import Testing
         #expect(zip(seconds, seconds.dropFirst()).allSatisfy { $1 <= max($0 * 2, 0.01) }, "\(seconds)")
     }
 
-    @Test("that need not look rests once the queue was quiet for a while, and looks soon after a notification")
+    @Test("A daemon without an interval rests after a quiet time, and looks soon after a notification")
     func rest() {
         var (schedule, now) = (SleepSchedule(longestPoll: nil), start)
         let waits = polls(&schedule, isQuiet: true, from: &now)
@@ -132,14 +132,14 @@ import Testing
     }
 
     @Test(
-        "looks every 1.5 s where somebody may ask for moves without a notification, whatever it was told",
+        "A daemon looks every 1.5 s if requests may come without a notification, with any interval",
         arguments: [nil, Duration.seconds(3_600)])
     func notQuiet(longest: Duration?) {
         var (schedule, now) = (SleepSchedule(longestPoll: longest), start)
         #expect(polls(&schedule, isQuiet: false, from: &now).max() == .milliseconds(1_500))
     }
 
-    @Test("that rests never says that the daemon is awake: another one that rests might not be notified then")
+    @Test("A daemon that may rest never clears the sleep flag, because another daemon may rest too")
     func neverAwake() {
         var schedule = SleepSchedule(longestPoll: nil)
         #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(1_500)))

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Daemon
 
-@Suite("A list that one transaction keeps locked is reported", .timeLimit(.minutes(30)))
+@Suite("Reports of lists that one transaction keeps locked", .timeLimit(.minutes(30)))
 struct UnavailableListsTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
     private let start = ContinuousClock.now
 
-    /// Misses the list once a second, and returns the seconds at which a report comes.
+    /// Fails to lock the list once a second, and returns the seconds at which a report comes.
     private func reports(
         for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> LockHolder?
     ) -> [Int] {
@@ -25,27 +25,28 @@ struct UnavailableListsTests {
         return reports
     }
 
-    @Test("after 30 s, and then every 5 minutes") func sameTransaction() {
+    @Test("A list that one transaction keeps locked is reported after 30 s, and then every 5 minutes")
+    func sameTransaction() {
         #expect(
             reports(for: 400) { _ in .init(owner: .session(7), transaction: "3/9", application: "psql") } == [30, 330])
     }
 
-    @Test("not where its transactions follow each other, as those of a busy worker do") func otherTransactions() {
+    @Test("A list is not reported if different transactions lock it one after the other") func otherTransactions() {
         #expect(reports(for: 400) { .init(owner: .session(7), transaction: "3/\($0)", application: "psql") }.isEmpty)
     }
 
-    @Test("not where nobody has it by the time of looking") func nobody() {
+    @Test("A list is not reported if no session has the lock at the time of the look") func nobody() {
         #expect(reports(for: 400) { _ in nil }.isEmpty)
     }
 
-    @Test("not where it is free at most looks, and a worker has it for a moment at another") func aMoment() {
+    @Test("A list is not reported if it is free at most looks, and locked for a moment at others") func aMoment() {
         #expect(
             reports(for: 400) { second in
                 second % 50 == 0 ? .init(owner: .session(7), transaction: "3/\(second)", application: "brocot") : nil
             }.isEmpty)
     }
 
-    @Test("not when it was to be had since") func available() {
+    @Test("A list is not reported if it became free in the meantime") func available() {
         let holder = LockHolder(owner: .session(7), transaction: "3/9", application: "psql")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
     }

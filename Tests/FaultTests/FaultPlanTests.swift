@@ -2,14 +2,14 @@ import Testing
 
 @testable import FaultHarness
 
-@Suite("A plan of faults", .timeLimit(.minutes(30))) struct FaultPlanTests {
-    @Test("has every kind once before any comes twice")
+@Suite("Plan of faults", .timeLimit(.minutes(30))) struct FaultPlanTests {
+    @Test("A plan of faults has every kind of fault once before it repeats a kind")
     func everyKind() {
         let plan = FaultPlan(seed: 1, faults: FaultKind.allCases.count, daemons: 4)
         #expect(Set(plan.faults.map(\.kind)) == Set(FaultKind.allCases))
     }
 
-    @Test("is the same for a seed, and another for another")
+    @Test("A plan of faults is the same for the same seed, and different for another seed")
     func seeded() {
         func plan(_ seed: UInt64) -> [String] {
             FaultPlan(seed: seed, faults: 300, daemons: 4).faults.map { "\($0)" }
@@ -18,7 +18,7 @@ import Testing
         #expect(plan(7) != plan(8))
     }
 
-    @Test("is judged by the moments at which something broke") func missed() {
+    @Test("The injected faults show at which moments nothing broke") func missed() {
         let boundaries = Boundary.allCases.filter { $0.description != "finish, underWay" }
         let texts: [BatchStep: String] = [
             .begin: "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 1",
@@ -41,7 +41,7 @@ import Testing
         #expect((injected + [outside]).missedBoundaries.count == 1)
     }
 
-    @Test("meets every step of a batch before, during and after, each about as often as any other")
+    @Test("A plan of faults meets every step of a batch before, during and after the step, about equally often")
     func moments() {
         let moments = FaultPlan(seed: 1, faults: 300, daemons: 4).faults.filter { $0.kind != .commitAnswerLost }
             .map(\.moment)

@@ -2,14 +2,14 @@ import FaultHarness
 import Foundation
 import Testing
 
-@Suite("Whatever breaks, no request is lost, applied twice or out of order", .timeLimit(.minutes(30)))
+@Suite("Run with faults", .timeLimit(.minutes(30)))
 struct FaultRunTests {
     private static let environment = ProcessInfo.processInfo.environment
 
     /// BROCOT_FAULTS sets how many faults there are, BROCOT_FAULT_REQUESTS how many requests, BROCOT_FAULT_SEED which.
     private static func number(_ name: String) -> Int? { environment[name].flatMap(Int.init) }
 
-    @Test("every kind of fault, while four daemons work")
+    @Test("No request is lost, applied twice or out of order after every kind of fault, with four daemons")
     func everyFault() async throws {
         let seed = Self.number("BROCOT_FAULT_SEED") ?? Int.random(in: 0..<1_000_000)
         let faults = Self.number("BROCOT_FAULTS") ?? FaultKind.allCases.count

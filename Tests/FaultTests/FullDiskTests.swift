@@ -5,15 +5,15 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(
-    "A disk without room", .enabled(if: SmallFilesystem.isPossible, SmallFilesystem.impossible),
-    .timeLimit(.minutes(30)))
+@Suite("Full disks", .enabled(if: SmallFilesystem.isPossible, SmallFilesystem.impossible), .timeLimit(.minutes(30)))
 struct FullDiskTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
     private static let applied: SQL = "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'"
     private static let rejected: SQL = "SELECT count(*) FROM brocot.move_log WHERE outcome <> 'applied'"
 
-    @Test("for tables refuses no request: all are applied when there is room again", .database(on: .own()))
+    @Test(
+        "A full disk for tables rejects no request, and all requests are applied when there is room again",
+        .database(on: .own()))
     func tables() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -38,7 +38,7 @@ struct FullDiskTests {
     }
 
     @Test(
-        "for the write-ahead log stops the server, and the daemon continues when the server is back",
+        "A full disk for the write-ahead log stops the server, and the daemon continues when it is back",
         .database(on: .own()))
     func writeAheadLog() async throws {
         let database = TestDatabase.current
@@ -53,7 +53,7 @@ struct FullDiskTests {
         try await Self.wait(until: "the server stops") { try await !Self.canWriteOn(database) }
         try disk.makeRoom()
         try await Self.wait(until: "the server writes again") {
-            // It may have ended, for want of room to recover too.
+            // The server may have ended, because recovery had no room either.
             if await cluster.serverProcess == nil { try await cluster.start() }
             return try await Self.canWriteOn(database)
         }

@@ -16,7 +16,7 @@ import Testing
     private static let rest =
         message("B", [0, 0, 0, 0, 0, 0, 0, 0]) + message("E", [0, 0, 0, 0, 0]) + message("S", [])
 
-    @Test("finds statements, whatever pieces they come in", arguments: [1, 2, 7, 1_000])
+    @Test("The proxy finds statements in pieces of any length", arguments: [1, 2, 7, 1_000])
     func requests(pieceLength: Int) {
         var framing = RequestFraming()
         let bytes = Self.encryptionRequest + Self.startup + Self.commit + Self.parse + Self.rest + Self.message("X", [])
@@ -32,7 +32,7 @@ import Testing
             ])
     }
 
-    @Test("knows a prepared statement's text each time that it is run; to parse it is not to run it")
+    @Test("The proxy knows a prepared statement's text each time that the statement runs")
     func preparedStatements() {
         var framing = RequestFraming()
         let parse = Self.message("P", Array("one\0SELECT 1\0\0\0".utf8)) + Self.message("S", [])
@@ -48,7 +48,9 @@ import Testing
             ])
     }
 
-    @Test("knows which side answers, and whether a transaction is open", arguments: [1, 2, 7, 1_000])
+    @Test(
+        "The proxy knows the server process, the number of answers, and if a transaction is open",
+        arguments: [1, 2, 7, 1_000])
     func answers(pieceLength: Int) {
         var framing = AnswerFraming()
         framing.expectSingleByte()

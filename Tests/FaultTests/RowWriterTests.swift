@@ -5,7 +5,7 @@ import Testing
 
 @testable import FaultHarness
 
-@Suite("Rows that come and go by SQL are judged", .database, .timeLimit(.minutes(30))) struct RowWriterTests {
+@Suite("Check of rows that SQL inserts and deletes", .database, .timeLimit(.minutes(30))) struct RowWriterTests {
     /// Rows that were written and placed, after `change`.
     private func violations(after change: String? = nil) async throws -> [String] {
         let url = TestDatabase.current.loopbackURL
@@ -20,12 +20,13 @@ import Testing
         return try await writer.violations(on: connection)
     }
 
-    @Test("as faultless where the daemon placed them in the order of their arrival") func faultless() async throws {
+    @Test("The check of rows finds no fault if the daemon placed the rows in the order of their arrival")
+    func faultless() async throws {
         #expect(try await violations() == [])
     }
 
     @Test(
-        "as wrong where a row is gone, is elsewhere or has no rank",
+        "The check of rows finds a row that is gone, at another place, or without a rank",
         arguments: [
             "DELETE FROM visits WHERE id = (SELECT id FROM visits LIMIT 1)",
             "UPDATE visits SET rank = -1, rank_num = -1, rank_den = 1 WHERE id = (SELECT max(id) FROM visits WHERE board = 1)",

@@ -8,8 +8,8 @@ import Testing
 
 @testable import FaultHarness
 
-@Suite("What is left of a run is judged", .database, .timeLimit(.minutes(30))) struct RunRecordTests {
-    @Test("as faultless where all was applied once and in order")
+@Suite("Check of a finished run", .database, .timeLimit(.minutes(30))) struct RunRecordTests {
+    @Test("The check of a run finds no fault if every request was applied once and in order")
     func faultless() async throws {
         let run = try await SmallRun()
         try await run.drain()
@@ -18,11 +18,11 @@ import Testing
         #expect(record.violations() == [])
     }
 
-    @Test("as wrong where a request was applied twice, without a trace in the log")
+    @Test("The check of a run finds a request that was applied twice without a trace in the log")
     func appliedTwice() async throws {
         let run = try await SmallRun()
         try await run.drain()
-        // The first of all that went to the top: by now others are above it.
+        // The first request that placed items first: by now, other items are above them.
         try await run.connection.execute(
             script: """
                 CREATE TABLE applied AS SELECT * FROM brocot.move_log
@@ -41,7 +41,7 @@ import Testing
         #expect(violations.count == 1 && violations[0].contains("not [\""))
     }
 
-    @Test("as wrong where a request is gone without an outcome")
+    @Test("The check of a run finds a request that is gone without an outcome")
     func dropped() async throws {
         let run = try await SmallRun()
         let identifier = run.asked[200].identifier
@@ -50,7 +50,7 @@ import Testing
         #expect(try await run.record().violations().contains("request \(identifier) has 0 outcomes"))
     }
 
-    @Test("as wrong where a request was logged, and not applied")
+    @Test("The check of a run finds a request that was logged and not applied")
     func loggedOnly() async throws {
         let run = try await SmallRun()
         let identifier: Int64 = try await run.connection.query(
@@ -73,7 +73,7 @@ import Testing
         #expect(try await run.record().violations().contains { $0.contains("not [\"") })
     }
 
-    @Test("as wrong where a request was logged twice")
+    @Test("The check of a run finds a request that was logged twice")
     func loggedTwice() async throws {
         let run = try await SmallRun()
         try await run.drain()
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Requests 0 to 199 are of one statement, and the others of another.
-    @Test("as wrong where two requests of a list changed places", arguments: [(10, 190), (10, 390)])
+    @Test("The check of a run finds two requests of a list that changed places", arguments: [(10, 190), (10, 390)])
     func swapped(first: Int, second: Int) async throws {
         let run = try await SmallRun(lists: 1)
         try await run.drain()
@@ -102,7 +102,7 @@ import Testing
         #expect(violations.contains { $0.contains("request \(second) was applied before") })
     }
 
-    @Test("as wrong where two neighbours in a list changed places")
+    @Test("The check of a run finds two neighbours of a list that changed places")
     func rankOrderChanged() async throws {
         let run = try await SmallRun()
         try await run.drain()
@@ -119,7 +119,7 @@ import Testing
         #expect(try await run.record().violations().count { $0.contains("not [\"") } == 1)
     }
 
-    @Test("as wrong where an outcome is another")
+    @Test("The check of a run finds a wrong outcome")
     func wrongOutcome() async throws {
         let run = try await SmallRun()
         try await run.drain()
@@ -131,13 +131,13 @@ import Testing
         #expect(try await run.record().violations().contains("request \(identifier) was failed, not applied"))
     }
 
-    @Test("as wrong where something is pending")
+    @Test("The check of a run finds pending requests")
     func pending() async throws {
         let run = try await SmallRun()
         #expect(try await run.record().violations().contains("400 requests are pending"))
     }
 
-    @Test("as wrong where something was applied that nobody asked for")
+    @Test("The check of a run finds an applied request that nobody asked for")
     func uninvited() async throws {
         let run = try await SmallRun()
         try await run.connection.execute("SELECT brocot.move('list 1', 'uninvited', last => true)")

@@ -6,7 +6,7 @@ import TestPostgres
 import Testing
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CancellationTests {
-    @Test func `a cancelled task stops its statement at once, and the connection goes on`() async throws {
+    @Test func `A cancelled task stops its statement at once, and the connection stays usable`() async throws {
         let connection = try await connect()
         let observer = try await connect()
         let task = Task {
@@ -18,7 +18,7 @@ import Testing
         let start = ContinuousClock.now
         task.cancel()
         let error = try await task.value
-        // Far less than the statement would take: milliseconds, but for a busy machine.
+        // Far less than the statement would take. Usually it takes milliseconds, on a busy machine more.
         #expect(start.duration(to: .now) < .seconds(15))
         #expect(error.code == .cancelled)
         #expect(error.sqlState == .queryCanceled)
@@ -26,7 +26,7 @@ import Testing
         #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
     }
 
-    @Test func `a cancelled transaction is rolled back`() async throws {
+    @Test func `A cancelled transaction is rolled back`() async throws {
         let connection = try await connect()
         let observer = try await connect()
         try await observer.execute(script: "CREATE TABLE numbers (number bigint)")
@@ -47,7 +47,7 @@ import Testing
         #expect(try await observer.query("SELECT * FROM numbers").isEmpty)
     }
 
-    @Test func `after a cancellation no further statement of the unit begins`() async throws {
+    @Test func `No further statement of a unit of work begins after a cancellation`() async throws {
         let connection = try await connect()
         let observer = try await connect()
         let task = Task {
@@ -63,7 +63,7 @@ import Testing
         #expect(error.sqlState == nil)
     }
 
-    @Test func `a transaction that was cancelled before COMMIT is not committed`() async throws {
+    @Test func `A transaction that was cancelled before COMMIT is not committed`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
         let task = Task {
@@ -78,7 +78,7 @@ import Testing
         #expect(try await connection.query("SELECT * FROM numbers").isEmpty)
     }
 
-    @Test func `a task that was cancelled before begins nothing`() async throws {
+    @Test func `A task that was cancelled in advance begins no statement`() async throws {
         let connection = try await connect()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -87,7 +87,7 @@ import Testing
         #expect(try await postgresError { try await task.value }.code == .cancelled)
     }
 
-    @Test func `a cancellation hits only its own unit of work`() async throws {
+    @Test func `A cancellation stops only its own unit of work`() async throws {
         let connection = try await connect()
         let observer = try await connect()
         try await observer.execute("SELECT pg_advisory_lock(1)")
@@ -95,7 +95,7 @@ import Testing
             try await connection.run { connection in _ = try connection.query("SELECT pg_advisory_lock(1)") }
         }
         try await waitForStatement(containing: "pg_advisory_lock", on: observer)
-        // Waits for the first, and is cancelled meanwhile.
+        // The second task waits for the first task, and is cancelled while it waits.
         let begun = Flag()
         let second = Task {
             begun.set()
@@ -110,7 +110,7 @@ import Testing
         #expect(try await postgresError { try await second.value }.code == .cancelled)
     }
 
-    @Test func `cancellations at any moment leave every later statement alone`() async throws {
+    @Test func `A cancellation at any moment does not affect later statements`() async throws {
         var generator = SeededGenerator(for: "cancellations at any moment")
         let connection = try await connect()
         for _ in 0..<200 {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a statement that the server stops by itself was not cancelled`() async throws {
+    @Test func `A statement that the server stops by itself does not count as cancelled`() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -144,7 +144,7 @@ import Testing
         #expect(error.sqlState == .queryCanceled)
     }
 
-    @Test func `what is awaited outside of a unit runs to its end`() async throws {
+    @Test func `A query outside of a unit of work runs to its end in a cancelled task`() async throws {
         let connection = try await connect()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -153,7 +153,7 @@ import Testing
         #expect(try await task.value.count == 1)
     }
 
-    @Test func `a server that does not answer the cancellation costs the connection`() async throws {
+    @Test func `A connection is lost if the server does not answer the cancellation`() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let port = try #require(parameters["port"].flatMap { UInt16($0) })
         let proxy = try FaultProxy(serverPorts: [port])

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// Every value goes to the server, is compared there with what SQL says it is, and comes back.
+/// Every value is sent to the server, compared there with an SQL literal, and read back.
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CodecTests {
     /// Sends the value, lets the server compare it with `literal`, and reads it back.
     private func expectRoundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(
@@ -15,7 +15,7 @@ import Testing
         #expect(try row.decode(1, as: Bool.self), "\(literal) is another value", sourceLocation: sourceLocation)
     }
 
-    @Test func `integers and booleans, up to their ends`() async throws {
+    @Test func `Integers and booleans are encoded and decoded exactly, up to their limits`() async throws {
         let connection = try await connect()
         for value in [0, 1, -1, Int64.max, .min] {
             try await expectRoundTrip(value, as: "'\(value)'::bigint", on: connection)
@@ -29,7 +29,7 @@ import Testing
         for value in [true, false] { try await expectRoundTrip(value, as: "\(value)", on: connection) }
     }
 
-    @Test func `narrower integers are read as wider ones`() async throws {
+    @Test func `Smaller integers are decoded as larger integer types`() async throws {
         let row = try await connect().query(
             "SELECT (-7)::smallint, (-70000)::integer, 4294967295::oid, (-7)::smallint"
         ).single()
@@ -45,7 +45,7 @@ import Testing
         "ä", "a\u{308}", "👩‍👩‍👧‍👦🇩🇪", "\u{FEFF}", "\u{10FFFF}", "\u{202E}rtl", String(repeating: "x", count: 8191),
     ]
 
-    @Test func `text stays as it is, whatever it holds`() async throws {
+    @Test func `Text with any characters is encoded and decoded unchanged`() async throws {
         let connection = try await connect()
         for text in Self.hostileTexts {
             let row = try await connection.query(
@@ -58,21 +58,21 @@ import Testing
         }
     }
 
-    @Test func `a megabyte of text`() async throws {
+    @Test func `A megabyte of text is encoded and decoded unchanged`() async throws {
         let text = String(repeating: "ö'\\\n", count: 1 << 18)
         let row = try await connect().query("SELECT \(text)::text, \(text)::text = \(literal: text)").single()
         #expect(try row.decode(0) == text)
         #expect(try row.decode(1) == true)
     }
 
-    @Test func `text is read from every type of text`() async throws {
+    @Test func `Text is decoded from every text type`() async throws {
         let rows = try await connect().query(
             "SELECT 'a'::text, 'b'::varchar(3), 'c'::char(2), 'd'::name, 'e'::\"char\", '{\"f\": 1}'::json, 'g'")
         let texts: [String] = try (0..<7).map { try rows[0].decode($0) }
         #expect(texts == ["a", "b", "c ", "d", "e", "{\"f\": 1}", "g"])
     }
 
-    @Test func `text is taken as whatever type stands opposite`() async throws {
+    @Test func `A text parameter takes the type of the value that it is compared with`() async throws {
         let row = try await connect().query(
             """
             SELECT 7::bigint = \("7"), '0b5c6d3e-0000-0000-0000-000000000001'::uuid = \("0b5c6d3e000000000000000000000001"),
@@ -82,7 +82,7 @@ import Testing
         for column in 0..<3 { #expect(try row.decode(column) == true) }
     }
 
-    @Test func `text with NUL is refused before it is sent`() async throws {
+    @Test func `Text with NUL is refused before it is sent`() async throws {
         let connection = try await connect()
         for statement in ["SELECT \("a\u{0}b")::text", "SELECT \(["a", "\u{0}"])", "SELECT '\(unsafeRaw: "\u{0}")'"]
             as [SQL]
@@ -94,7 +94,7 @@ import Testing
         #expect(try await connection.query("SELECT 1")[0].decode(0) == 1)
     }
 
-    @Test func `numeric, exactly`() async throws {
+    @Test func `A numeric is encoded and decoded exactly`() async throws {
         let connection = try await connect()
         let texts = [
             "0", "0.00", "1", "-1", "10000", "0.0001", "-0.00010", "99999999", "123456789.987654321",
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `random numerics are read as the server writes them`() async throws {
+    @Test func `Random numerics are decoded with the same digits that the server prints`() async throws {
         let seed = Double.random(in: -1...1)
         let connection = try await connect()
         try await connection.execute("SELECT setseed(\(unsafeRaw: seed.description))")
@@ -126,11 +126,11 @@ import Testing
     }
 
     @Test(arguments: ["", "-", ".", "1.", ".5", "1e5", "0x10", "1 ", "--1", "1.2.3", "nan", "+1"])
-    func `no other text is a numeric`(_ text: String) {
+    func `Text that is not in numeric format is refused`(_ text: String) {
         #expect(PostgresNumeric(text) == nil)
     }
 
-    @Test func `timestamptz, to the microsecond`() async throws {
+    @Test func `A timestamptz is encoded and decoded to the microsecond`() async throws {
         let connection = try await connect()
         let moments: [(Int64, String)] = [
             (0, "1970-01-01T00:00:00.000000Z"), (1, "1970-01-01T00:00:00.000001Z"), (-1, "1969-12-31T23:59:59.999999Z"),
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `the ends of timestamptz`() async throws {
+    @Test func `The extreme values of timestamptz are decoded, and values out of range are refused`() async throws {
         let connection = try await connect()
         try await expectRoundTrip(Timestamp.infinity, as: "timestamptz 'infinity'", on: connection)
         try await expectRoundTrip(Timestamp.negativeInfinity, as: "timestamptz '-infinity'", on: connection)
@@ -163,7 +163,7 @@ import Testing
         #expect(throws: PostgresError.self) { try row.decode(2, as: Timestamp.self) }
     }
 
-    @Test func `timestamps are written as the server writes them`() async throws {
+    @Test func `Timestamps are printed in the same format as the server prints them`() async throws {
         let rows = try await connect().query(
             """
             SELECT moment, to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
@@ -173,7 +173,7 @@ import Testing
         for row in rows { #expect(try row.decode(0, as: Timestamp.self).description == row.decode(1)) }
     }
 
-    @Test func `arrays, also empty and with NULLs`() async throws {
+    @Test func `Arrays are encoded and decoded, also empty arrays and NULL elements`() async throws {
         let connection = try await connect()
         try await expectRoundTrip(
             [Int64.max, .min, 0], as: "ARRAY[9223372036854775807, -9223372036854775808, 0]::bigint[]", on: connection)
@@ -190,7 +190,7 @@ import Testing
             on: connection)
     }
 
-    @Test func `arrays of other types are read where their elements can be`() async throws {
+    @Test func `Arrays of other types are decoded if their elements can be decoded`() async throws {
         let row = try await connect().query(
             "SELECT '{1,2}'::integer[], '{-3}'::smallint[], '{a,b}'::varchar[], '{c}'::name[], '[5:6]={x,y}'::text[]"
         ).single()
@@ -201,14 +201,14 @@ import Testing
         #expect(try row.decode(4) == ["x", "y"])
     }
 
-    @Test func `ten thousand texts in one parameter`() async throws {
+    @Test func `Ten thousand texts fit into one parameter`() async throws {
         let texts = (0..<10_000).map { "item \($0) \(String(repeating: "ü", count: $0 % 500))" }
         let row = try await connect().query("SELECT cardinality(\(texts)), \(texts)").single()
         #expect(try row.decode(0) == 10_000)
         #expect(try row.decode(1) == texts)
     }
 
-    @Test func `NULL goes as nil and comes back as nil`() async throws {
+    @Test func `NULL is encoded from nil and decoded to nil`() async throws {
         let connection = try await connect()
         let row = try await connection.query(
             "SELECT \(nil as Int64?), \(nil as String?)::text, \(nil as [String]?), \(nil as Bool?), \(nil as Timestamp?)"
@@ -221,7 +221,7 @@ import Testing
         #expect(try await connection.query("SELECT \(7 as Int64?)")[0].decode(0, as: Int64?.self) == 7)
     }
 
-    @Test func `a domain is read as its base type`() async throws {
+    @Test func `A value of a domain is decoded as its base type`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE DOMAIN place AS bigint CHECK (VALUE > 0)")
         #expect(try await connection.query("SELECT 5::place")[0].decode(0) == 5)

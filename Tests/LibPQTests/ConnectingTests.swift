@@ -6,7 +6,7 @@ import Testing
 import FaultHarness
 @testable import LibPQ
 
-/// What happens where no connection comes about, and what people are told.
+/// Errors of connections that can't be opened, and their messages.
 /// libpq's and PgBouncer's texts, as they are seen with verbose messages.
 struct ConnectionFailureTests {
     @Test(
@@ -30,7 +30,7 @@ struct ConnectionFailureTests {
             ("server closed the connection unexpectedly\n\tThis probably means …\n", .unreachable),
             ("failed: server is in hot standby mode\n", .standby), ("SSL error: certificate verify failed\n", .other),
         ] as [(String, PostgresError.ConnectionFailure)])
-    func `the reason is found, in any language of the server's`(
+    func `The reason of a connection failure is found in any language of the server`(
         _ account: String, _ reason: PostgresError.ConnectionFailure
     ) throws {
         let error = connectionFailure(
@@ -39,7 +39,7 @@ struct ConnectionFailureTests {
         #expect(error.code == .connectionFailed)
     }
 
-    @Test func `the SQLSTATE is taken out of the text, and the place in the server's source`() throws {
+    @Test func `The SQLSTATE is taken out of the message, and the source location is removed`() throws {
         let error = connectionFailure(
             "connection to server at \"db\" failed: FATAL:  3D000: database \"a:  X0000: b\" does not exist\nLOCATION:  x\n",
             at: try ConnectionParameters())
@@ -57,7 +57,7 @@ struct ConnectionFailureTests {
         try await postgresError { _ = try await Connection.connect(parameters, logger: logger) }
     }
 
-    @Test func `nobody listens`() async throws {
+    @Test func `A port without a server is reported as unreachable, without the password`() async throws {
         let error = try await failure(ConnectionParameters(url: "postgresql://ann:s3cret@127.0.0.1:1/app"))
         #expect(error.code == .connectionFailed)
         #expect(error.connectionFailure == .unreachable)
@@ -67,18 +67,18 @@ struct ConnectionFailureTests {
         #expect(!error.description.contains("s3cret"))
     }
 
-    @Test func `no socket is there`() async throws {
+    @Test func `A missing socket is reported as unreachable`() async throws {
         let error = try await failure(ConnectionParameters(url: "host=/nowhere dbname=app user=ann"))
         #expect(error.connectionFailure == .unreachable)
     }
 
-    @Test func `the host has no address`() async throws {
+    @Test func `A host without an address is reported as unreachable`() async throws {
         let error = try await failure(ConnectionParameters(url: "host=no-such-host.invalid dbname=app user=ann"))
         #expect(error.connectionFailure == .unreachable)
         #expect(error.message.contains("no-such-host.invalid"))
     }
 
-    @Test(.database(migrated: false)) func `there is no such database`() async throws {
+    @Test(.database(migrated: false)) func `A missing database is reported with its name and SQLSTATE`() async throws {
         let error = try await postgresError { _ = try await connect { $0["dbname"] = "no such" } }
         #expect(error.code == .connectionFailed)
         #expect(error.connectionFailure == .noSuchDatabase)
@@ -86,7 +86,7 @@ struct ConnectionFailureTests {
         #expect(error.message.hasSuffix("FATAL:  database \"no such\" does not exist"))
     }
 
-    @Test(.database(migrated: false)) func `the password is wrong, and is not repeated`() async throws {
+    @Test(.database(migrated: false)) func `A wrong password is reported without the password`() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["password"] = "s3cret"
         let error = try await failure(parameters)
@@ -99,7 +99,7 @@ struct ConnectionFailureTests {
         #expect(!(error.description + dumped).contains("s3cret"))
     }
 
-    @Test(.database(migrated: false)) func `the right password connects`() async throws {
+    @Test(.database(migrated: false)) func `A connection succeeds with the right password`() async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let connection = try await Connection.connect(parameters, logger: logger)
         let row = try await connection.query("SELECT current_user::text, current_database()::text, pg_backend_pid()")[0]
@@ -110,14 +110,15 @@ struct ConnectionFailureTests {
         #expect(connection.summary.hasPrefix("database \"\(TestDatabase.current.name)\" at 127.0.0.1:"))
     }
 
-    @Test(.database(migrated: false)) func `a password is needed and none is given`() async throws {
+    @Test(.database(migrated: false)) func `A missing password is reported as an authentication failure`() async throws
+    {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["password"] = nil
         parameters["passfile"] = "/nowhere"
         #expect(try await failure(parameters).connectionFailure == .authenticationFailed)
     }
 
-    @Test func `nobody answers in time`() async throws {
+    @Test func `A server that does not answer in time is reported as timed out`() async throws {
         let listener = try SilentListener()
         let parameters = try ConnectionParameters(
             url: "host=127.0.0.1 port=\(listener.port) dbname=app user=ann connect_timeout=1")
@@ -128,7 +129,7 @@ struct ConnectionFailureTests {
         #expect(start.duration(to: .now) < .seconds(60))
     }
 
-    @Test func `a cancelled task stops connecting`() async throws {
+    @Test func `A cancelled task stops its attempt to connect`() async throws {
         let listener = try SilentListener()
         let parameters = try ConnectionParameters(url: "host=127.0.0.1 port=\(listener.port) dbname=app user=ann")
         let task = Task { [logger] in
@@ -142,7 +143,7 @@ struct ConnectionFailureTests {
         #expect(start.duration(to: .now) < .seconds(8))
     }
 
-    @Test(.database(migrated: false)) func `the next host is tried where one is silent`() async throws {
+    @Test(.database(migrated: false)) func `The next host is tried if a host does not answer`() async throws {
         let listener = try SilentListener()
         let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         var parameters = database
@@ -154,13 +155,14 @@ struct ConnectionFailureTests {
         #expect(try await connection.query("SELECT 1")[0].decode(0) == 1)
     }
 
-    @Test func `all hosts are accounted for where none is there`() async throws {
+    @Test func `The error names all hosts if none of them is reachable`() async throws {
         let error = try await failure(ConnectionParameters(url: "postgresql://ann@127.0.0.1:1,127.0.0.1:2/app"))
         #expect(error.connectionFailure == .unreachable)
         #expect(error.message.contains("port 1 failed") && error.message.contains("port 2 failed"))
     }
 
-    @Test(.database(migrated: false)) func `a server that only reads is no primary`() async throws {
+    @Test(.database(migrated: false))
+    func `A read-only server is reported as a standby if a writable server is required`() async throws {
         let connection = try await connect()
         let name = TestDatabase.current.name
         try await connection.execute("ALTER DATABASE \(identifier: name) SET default_transaction_read_only = on")
@@ -169,7 +171,9 @@ struct ConnectionFailureTests {
         #expect(error.connectionFailure == .standby)
     }
 
-    @Test(.database(migrated: false)) func `a standby whose primary is away may become one`() async throws {
+    @Test(.database(migrated: false)) func `An unreachable host and a standby together are reported as unreachable`()
+        async throws
+    {
         let connection = try await connect()
         let name = TestDatabase.current.name
         try await connection.execute("ALTER DATABASE \(identifier: name) SET default_transaction_read_only = on")
@@ -182,7 +186,8 @@ struct ConnectionFailureTests {
         #expect(error.hint == "Connect to the primary server: a standby can't be written to.")
     }
 
-    @Test(.database(migrated: false, on: .own())) func `only a standby is there`() async throws {
+    @Test(.database(migrated: false, on: .own()))
+    func `A standby alone is reported as a standby, with a hint to connect to the primary`() async throws {
         let cluster = TestDatabase.current.cluster
         await cluster.stop()
         #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
@@ -196,7 +201,7 @@ struct ConnectionFailureTests {
 
     @Test(
         .database(migrated: false, on: .own(settings: ["max_connections": "4", "superuser_reserved_connections": "0"])))
-    func `a server that is full may have room later`() async throws {
+    func `A full server is reported as not accepting connections`() async throws {
         var connections: [Connection] = []
         let error = try await postgresError {
             while connections.count < 10 { connections.append(try await connect()) }

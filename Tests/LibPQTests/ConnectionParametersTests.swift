@@ -8,7 +8,7 @@ import Testing
         "postgres://ann:s3cret@db.example:6000/app?application_name=x",
         "host=db.example port=6000 dbname=app user=ann password='s3cret' application_name=x",
     ])
-    func `a URL and keywords say the same`(_ url: String) throws {
+    func `A URL and keywords give the same parameters`(_ url: String) throws {
         let parameters = try ConnectionParameters(url: url)
         #expect(parameters["host"] == "db.example")
         #expect(parameters["port"] == "6000")
@@ -19,7 +19,7 @@ import Testing
         #expect(parameters["sslmode"] == nil)
     }
 
-    @Test func `no printed form holds the password`() throws {
+    @Test func `No printed form of the parameters contains the password`() throws {
         let parameters = try ConnectionParameters(url: "postgresql://ann:s3cret@db.example:6000/app")
         var dumped = ""
         dump(parameters, to: &dumped)
@@ -39,7 +39,7 @@ import Testing
         "password=s3 cret", "password=s3 cret=1", "password='s3cret", "host=db port=s3cret", "s3cret",
         "postgresql://ann:s3\u{0}cret@db/app",
     ])
-    func `what can't be understood is not repeated`(_ url: String) throws {
+    func `An error message about an invalid URL does not repeat the URL`(_ url: String) throws {
         let error = try #require(throws: PostgresError.self) { try ConnectionParameters(url: url) }
         #expect(error.code == .invalidParameters)
         #expect(error.message.hasPrefix("The connection URL can't be understood: "))
@@ -48,13 +48,13 @@ import Testing
         }
     }
 
-    @Test func `a password with percent-encoded characters is understood`() throws {
+    @Test func `A password with percent-encoded characters is decoded`() throws {
         let parameters = try ConnectionParameters(url: "postgresql://ann:p%40%2F%3F%3A%25@db/app")
         #expect(parameters["password"] == "p@/?:%")
         #expect(parameters["host"] == "db")
     }
 
-    @Test func `text is always UTF-8, and dead networks are noticed unless the caller says how`() throws {
+    @Test func `The encoding is always UTF-8, and keepalive defaults apply unless the caller sets others`() throws {
         var parameters = try ConnectionParameters(url: "host=db client_encoding=LATIN1 keepalives_idle=7")
         func sent(_ keyword: String) -> [String] {
             parameters.keywordsForLibpq().filter { $0.keyword == keyword }.map(\.value)
@@ -66,7 +66,7 @@ import Testing
         #expect(sent("tcp_user_timeout") == [])
     }
 
-    @Test func `each host is tried by itself`() throws {
+    @Test func `A list of hosts becomes one attempt for each host`() throws {
         let parameters = try ConnectionParameters(url: "postgresql://ann@one:1,two:2,three:3/app")
         #expect(parameters.attempts().map { $0["host"] } == ["one", "two", "three"])
         #expect(parameters.attempts().map { $0["port"] } == ["1", "2", "3"])
@@ -79,7 +79,7 @@ import Testing
         "host=one,two port=1,2,3", "host=one,two hostaddr=10.0.0.1", "host=one,two target_session_attrs=prefer-standby",
         "host=one,two service=app", "host=one",
     ])
-    func `a list that only libpq can judge is left to it`(_ url: String) throws {
+    func `A list of hosts that only libpq can judge is left to libpq`(_ url: String) throws {
         let parameters = try ConnectionParameters(url: url)
         #expect(parameters.attempts().map { $0["host"] } == [parameters["host"]])
     }

@@ -9,7 +9,7 @@ import Testing
         return connection
     }
 
-    @Test func `every text and NULL arrive as they are`() async throws {
+    @Test func `COPY transfers every text and NULL unchanged`() async throws {
         let connection = try await connectWithTable()
         let texts = CodecTests.hostileTexts + ["\\.", "\\\\N", "a\\tb", "\r\n"]
         let rows: [[String?]] = texts.enumerated().map { ["\($0)", $1] } + [["-1", nil]]
@@ -19,7 +19,7 @@ import Testing
         #expect(copied == [nil] + texts)
     }
 
-    @Test func `many rows go in pieces`() async throws {
+    @Test func `COPY transfers 200,000 rows completely`() async throws {
         let connection = try await connectWithTable()
         let count = try await connection.run { connection in
             try connection.copyIn(
@@ -31,12 +31,12 @@ import Testing
         #expect(try row.decode(1) == 199_999 * 100_000)
     }
 
-    @Test func `no rows are no error`() async throws {
+    @Test func `COPY of no rows succeeds`() async throws {
         let connection = try await connectWithTable()
         #expect(try await connection.copyIn("COPY texts FROM STDIN", rows: [[String?]]()) == 0)
     }
 
-    @Test func `a row that the server refuses stops all`() async throws {
+    @Test func `COPY copies no rows if the server refuses one row`() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             _ = try await connection.run { connection in
@@ -52,7 +52,7 @@ import Testing
         #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)
     }
 
-    @Test func `text with NUL is refused, and nothing is copied`() async throws {
+    @Test func `COPY refuses text with NUL, and copies no rows`() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             try await connection.copyIn("COPY texts FROM STDIN", rows: [["1", "a"], ["2", "b\u{0}"]])
@@ -62,7 +62,7 @@ import Testing
         #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)
     }
 
-    @Test func `a statement that the server refuses is reported`() async throws {
+    @Test func `COPY reports a statement that the server refuses`() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.copyIn("COPY missing FROM STDIN", rows: [["1"]])
@@ -70,7 +70,7 @@ import Testing
         #expect(error.sqlState == .undefinedTable)
     }
 
-    @Test func `a cancelled task stops its COPY`() async throws {
+    @Test func `A cancelled task stops its COPY, and no rows are copied`() async throws {
         let connection = try await connectWithTable()
         let task = Task {
             try await connection.run { connection in

@@ -4,7 +4,7 @@ import Testing
 
 /// A function of a user's may change the session that calls it.
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct HostileSessionTests {
-    @Test func `a transaction in which client_encoding changed can't go on, and the next one can`() async throws {
+    @Test func `A transaction fails if client_encoding changes in it, and the next transaction works`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TABLE names (name text)")
         let error = try await postgresError {
@@ -22,7 +22,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM names").isEmpty)
     }
 
-    @Test func `a change of client_encoding by the last statement of a transaction keeps it from being committed`()
+    @Test func `A transaction is not committed if its last statement changes client_encoding`()
         async throws
     {
         let connection = try await connect()
@@ -38,7 +38,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM names").isEmpty)
     }
 
-    @Test func `a session whose client_encoding changed is given up`() async throws {
+    @Test func `A connection is closed if client_encoding changes outside of a transaction`() async throws {
         let connection = try await connect()
         try await connection.execute("SELECT set_config('client_encoding', 'LATIN1', false)")
         let error = try await postgresError { _ = try await connection.query("SELECT 'ä'") }
@@ -46,7 +46,7 @@ import Testing
         #expect(await connection.isLost)
     }
 
-    @Test func `a session whose prepared statements were deallocated goes on without any`() async throws {
+    @Test func `A session continues without prepared statements after they were deallocated`() async throws {
         let connection = try await connect()
         for _ in 1...2 { _ = try await connection.query("SELECT 1", prepared: true) }
         _ = try await connection.query("SELECT 2", prepared: true)
@@ -62,7 +62,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM pg_prepared_statements").isEmpty)
     }
 
-    @Test func `a session in which somebody prepared statements of the same names goes on without any`() async throws {
+    @Test func `A session continues without prepared statements if their names are taken`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "PREPARE libpq_statement_1 AS SELECT 'foreign'")
         let error = try await postgresError { _ = try await connection.query("SELECT 1", prepared: true) }
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a temporary table with the name of a type does not change what the type means in later transactions`()
+    @Test func `A temporary table with the name of a type does not replace the type in later transactions`()
         async throws
     {
         let connection = try await connect()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `messages of any length are cut off`() async throws {
+    @Test func `Very long error messages and warnings are cut off`() async throws {
         let recorder = LogRecorder()
         let connection = try await connect(logger: recorder.logger())
         let error = try await postgresError {
@@ -111,7 +111,7 @@ import Testing
         #expect(recorder.entries[0].message.utf8.count < 10_050)
     }
 
-    @Test func `a flood of warnings is logged in part, and counted`() async throws {
+    @Test func `A flood of warnings is logged only in part`() async throws {
         let recorder = LogRecorder()
         let connection = try await connect(logger: recorder.logger())
         try await connection.execute(

@@ -5,7 +5,7 @@ import TestPostgres
 import Testing
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct LostConnectionTests {
-    @Test func `a session that was ended says so, and stays lost`() async throws {
+    @Test func `A session that was ended is reported as lost, and stays lost`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         let pid = connection.backendProcessIdentifier
@@ -19,7 +19,7 @@ import Testing
         #expect(later.code == .connectionLost)
     }
 
-    @Test func `a session that is ended during a statement says so`() async throws {
+    @Test func `A session that is ended during a statement is reported as lost`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         async let error = postgresError { _ = try await connection.query("SELECT pg_sleep(30)") }
@@ -29,7 +29,7 @@ import Testing
         #expect(try await error.isConnectionLost)
     }
 
-    @Test func `a listener that was ended says so`() async throws {
+    @Test func `A listener whose session is ended reports a lost connection`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         try await connection.execute(script: "LISTEN news")
@@ -38,7 +38,7 @@ import Testing
         #expect(try await error.code == .connectionLost)
     }
 
-    @Test func `an idle connection knows that its session was ended before it is used`() async throws {
+    @Test func `An idle connection notices that its session was ended before it is used`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         #expect(await !connection.hasHungUp)
@@ -47,7 +47,7 @@ import Testing
         #expect(await connection.hasHungUp)
     }
 
-    @Test func `a transaction whose session was ended did nothing`() async throws {
+    @Test func `A transaction whose session was ended has no effect`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         try await administrator.execute(script: "CREATE TABLE numbers (number bigint)")
@@ -66,7 +66,7 @@ import Testing
         #expect(try await administrator.query("SELECT * FROM numbers").isEmpty)
     }
 
-    @Test func `a server that is silent for too long costs the connection`() async throws {
+    @Test func `A connection is closed if the server does not answer for too long`() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let port = try #require(parameters["port"].flatMap { UInt16($0) })
         let proxy = try FaultProxy(serverPorts: [port])
@@ -85,7 +85,7 @@ import Testing
         link.proceed()
     }
 
-    @Test func `a closed connection says so`() async throws {
+    @Test func `A closed connection reports that it is closed`() async throws {
         let connection = try await connect()
         await connection.close()
         await connection.close()
@@ -100,7 +100,7 @@ import Testing
         #expect(await connection.parameterStatus("server_version") == nil)
     }
 
-    @Test func `a connection that nobody holds is closed`() async throws {
+    @Test func `A connection without references is closed`() async throws {
         let administrator = try await connect()
         let pid = try await connect().backendProcessIdentifier
         try await eventually("the session is gone") {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `rows outlive their connection`() async throws {
+    @Test func `Rows stay readable after their connection was closed`() async throws {
         let connection = try await connect()
         let rows = try await connection.query("SELECT 'still here'")
         await connection.close()

@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct NotificationTests {
-    @Test func `a notification ends the wait`() async throws {
+    @Test func `A notification ends the wait`() async throws {
         let listener = try await connect()
         let sender = try await connect()
         try await listener.execute(script: "LISTEN news")
@@ -15,7 +15,7 @@ import Testing
         #expect(notifications.map(\.senderProcessIdentifier) == [sender.backendProcessIdentifier])
     }
 
-    @Test func `a notification that came during a statement is not lost`() async throws {
+    @Test func `A notification that arrives during a statement is kept`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "LISTEN news; LISTEN \"More news\"")
         try await connection.execute(script: "NOTIFY news; NOTIFY \"More news\", '1'")
@@ -25,7 +25,7 @@ import Testing
         #expect(try await connection.notifications(waitingAtMost: .zero) == [])
     }
 
-    @Test func `of notifications that come during statements, no more are kept than a bound says`() async throws {
+    @Test func `Notifications that arrive during statements are kept up to a limit`() async throws {
         let listener = try await connect()
         let sender = try await connect()
         try await listener.execute(script: "LISTEN news")
@@ -37,14 +37,14 @@ import Testing
         #expect(received.first?.payload == "n1")
     }
 
-    @Test func `without a notification the wait ends in time`() async throws {
+    @Test func `A wait without a notification ends in time`() async throws {
         let connection = try await connect()
         let start = ContinuousClock.now
         #expect(try await connection.notifications(waitingAtMost: .milliseconds(100)) == [])
         #expect(start.duration(to: .now) >= .milliseconds(100))
     }
 
-    @Test func `a wake-up ends the wait, or the next one`() async throws {
+    @Test func `A wake-up ends the current wait or the next wait`() async throws {
         let connection = try await connect()
         let begun = Flag()
         async let received = connection.run { connection in
@@ -59,7 +59,7 @@ import Testing
         #expect(try await connection.notifications(waitingAtMost: .seconds(60)) == [])
     }
 
-    @Test func `a cancelled task stops waiting`() async throws {
+    @Test func `A cancelled task stops waiting for notifications`() async throws {
         let connection = try await connect()
         let begun = Flag()
         let task = Task {

@@ -3,36 +3,36 @@ import TestPostgres
 import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct SQLTests {
-    @Test func `a value becomes a parameter, numbered from left to right`() {
+    @Test func `A value becomes a parameter, numbered from left to right`() {
         let statement: SQL = "SELECT \(1) + \(2), \("x")"
         #expect(statement.text == "SELECT $1 + $2, $3")
     }
 
-    @Test func `a fragment is spliced in with its parameters`() {
+    @Test func `A fragment is inserted with its parameters`() {
         let condition: SQL = "a = \(1) AND b = \(2)"
         let statement: SQL = "SELECT \("x") WHERE \(condition) OR c = \(3)"
         #expect(statement.text == "SELECT $1 WHERE a = $2 AND b = $3 OR c = $4")
     }
 
-    @Test func `fragments are joined with their parameters`() {
+    @Test func `Fragments are joined with their parameters`() {
         let fragments: [SQL] = ["\(1)", "now()", "\(2)"]
         #expect(fragments.joined().text == "$1, now(), $2")
         #expect(fragments.joined(separator: " + \(9) + ").text == "$1 + $2 + now() + $3 + $4")
         #expect([SQL]().joined().text == "")
     }
 
-    @Test func `what is text says so`() {
+    @Test func `Identifiers, literals and raw text become part of the statement's text`() {
         let statement: SQL =
             "SELECT \(identifier: "a\"b").\(identifier: "C") = \(literal: "it's"), \(unsafeRaw: "1 + 1")"
         #expect(statement.text == #"SELECT "a""b"."C" = 'it''s', 1 + 1"#)
     }
 
-    @Test func `printing a statement shows no values`() {
+    @Test func `A printed statement shows no values`() {
         let statement: SQL = "SELECT \("a secret")"
         #expect("\(statement)" == "SELECT $1")
     }
 
-    @Test(.database(migrated: false)) func `a quoted name is that name`() async throws {
+    @Test(.database(migrated: false)) func `A quoted identifier keeps its exact name`() async throws {
         let connection = try await connect()
         for name in CodecTests.hostileTexts where !name.isEmpty && name.utf8.count < 64 {
             let rows = try await connection.query("SELECT 1 AS \(identifier: name)")
@@ -41,7 +41,9 @@ import Testing
     }
 
     @Test(.database(migrated: false), arguments: ["on", "off"])
-    func `a quoted literal is that text, however strings conform`(_ setting: String) async throws {
+    func `A quoted literal keeps its exact text for each setting of standard_conforming_strings`(_ setting: String)
+        async throws
+    {
         let connection = try await connect()
         try await connection.execute(script: "SET standard_conforming_strings = \(setting)")
         for text in CodecTests.hostileTexts {

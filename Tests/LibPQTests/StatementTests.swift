@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct StatementTests {
-    @Test func `the rows that a statement changed are counted`() async throws {
+    @Test func `A statement returns the number of rows that it changed`() async throws {
         let connection = try await connect()
         #expect(try await connection.execute("CREATE TABLE numbers (number bigint)") == 0)
         #expect(try await connection.execute("INSERT INTO numbers SELECT generate_series(1, 5)") == 5)
@@ -15,7 +15,7 @@ import Testing
         #expect(rows.columnNames == ["number"])
     }
 
-    @Test func `a refusal carries all that the server says`() async throws {
+    @Test func `An error contains all fields that the server reports`() async throws {
         let connection = try await connect()
         try await connection.execute(
             script: """
@@ -44,7 +44,7 @@ import Testing
         #expect(misspelt.position == 8)
     }
 
-    @Test func `errors match by their state in catch`() async throws {
+    @Test func `An error can be caught by its SQLSTATE`() async throws {
         let connection = try await connect()
         var matched = ""
         do {
@@ -59,7 +59,7 @@ import Testing
         #expect(matched == "undefined table")
     }
 
-    @Test func `a script of several statements is one transaction`() async throws {
+    @Test func `A script of several statements is one transaction`() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.execute(
@@ -71,13 +71,13 @@ import Testing
         #expect(try await connection.query("SELECT 1 FROM pg_class WHERE relname IN ('one', 'two')").count == 2)
     }
 
-    @Test func `an empty statement does nothing`() async throws {
+    @Test func `An empty statement does nothing`() async throws {
         let connection = try await connect()
         try await connection.execute(script: " -- nothing\n")
         #expect(try await connection.query("").isEmpty)
     }
 
-    @Test func `COPY as an ordinary statement is refused, and the connection goes on`() async throws {
+    @Test func `COPY as an ordinary statement is refused, and the connection stays usable`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
         for script in ["COPY numbers FROM STDIN", "COPY (SELECT generate_series(1, 100000)) TO STDOUT"] {
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `too many parameters are refused`() async throws {
+    @Test func `A statement with too many parameters is refused`() async throws {
         let connection = try await connect()
         let values = (0..<70_000).map { number -> SQL in "\(number)" }
         let error = try await postgresError { _ = try await connection.query("SELECT 1 IN (\(values.joined()))") }
@@ -96,14 +96,14 @@ import Testing
         #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
     }
 
-    @Test func `a large answer to a large question`() async throws {
+    @Test func `A large answer to a large query is received completely`() async throws {
         let connection = try await connect()
         let texts = (0..<20).map { String(repeating: "\($0 % 10)", count: 1 << 20) }
         let rows = try await connection.query("SELECT unnest(\(texts)), repeat('x', 1048576)")
         #expect(try rows.map { try $0.decode(0) } == texts)
     }
 
-    @Test func `a prepared statement is parsed once`() async throws {
+    @Test func `A prepared statement is parsed only once`() async throws {
         let connection = try await connect()
         for number in 0..<10 {
             #expect(try await connection.query("SELECT \(number) + 1", prepared: true)[0].decode(0) == number + 1)
@@ -113,7 +113,7 @@ import Testing
         #expect(try statements.map { try $0.decode(0) } == ["SELECT $1 + 1", "SELECT $1::text"])
     }
 
-    @Test func `a prepared statement is parsed again after its table changed`() async throws {
+    @Test func `A prepared statement fails once after its table changed, and is then parsed again`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
         _ = try await connection.query("SELECT * FROM numbers", prepared: true)
@@ -123,7 +123,7 @@ import Testing
         #expect(try await connection.query("SELECT * FROM numbers", prepared: true).columnNames == ["number", "name"])
     }
 
-    @Test func `prepared statements whose texts differ only in how an accent is written are two`() async throws {
+    @Test func `Prepared statements that differ only in Unicode normalization are kept apart`() async throws {
         let connection = try await connect()
         for letter in ["\u{e9}", "e\u{301}"] {
             let text = try await connection.query("SELECT '\(unsafeRaw: letter)'", prepared: true)[0].decode(
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `statements beyond what a session keeps are parsed each time`() async throws {
+    @Test func `Statements beyond the limit of prepared statements are parsed each time`() async throws {
         let connection = try await connect()
         for number in 0..<300 {
             #expect(
@@ -141,12 +141,12 @@ import Testing
         #expect(try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0) == 256)
     }
 
-    @Test func `the session's text is UTF-8, whatever the environment says`() async throws {
+    @Test func `The client encoding is UTF-8 even if the parameters ask for another encoding`() async throws {
         let connection = try await connect { $0["client_encoding"] = "LATIN1" }
         #expect(await connection.parameterStatus("client_encoding") == "UTF8")
     }
 
-    @Test func `notices and warnings go to the log`() async throws {
+    @Test func `Notices and warnings of the server are logged`() async throws {
         let recorder = LogRecorder()
         let connection = try await connect(logger: recorder.logger())
         try await connection.execute(

@@ -18,7 +18,7 @@ import Testing
         try await connection.query("SELECT number FROM numbers ORDER BY number").map { try $0.decode(0) }
     }
 
-    @Test func `what the body did is committed, and its value returned`() async throws {
+    @Test func `A transaction commits the work of its body, and returns the body's value`() async throws {
         let connection = try await connectWithTable()
         let count = try await connection.run { connection in
             try connection.transaction { connection in
@@ -31,7 +31,7 @@ import Testing
         #expect(try await numbers(connection) == [1, 2])
     }
 
-    @Test func `what the body did is undone where it throws`() async throws {
+    @Test func `A transaction is rolled back if its body throws`() async throws {
         let connection = try await connectWithTable()
         await #expect(throws: Interruption.self) {
             try await connection.run { connection in
@@ -45,7 +45,7 @@ import Testing
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `a typed body throws typed errors`() async throws {
+    @Test func `A transaction throws the typed error of its body`() async throws {
         let connection = try await connectWithTable()
         func insertTwice() async throws(PostgresError) {
             try await connection.run { connection throws(PostgresError) in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `isolation and access are said, whatever the server's default is`() async throws {
+    @Test func `A transaction sets its isolation level and access mode, regardless of the defaults`() async throws {
         let connection = try await connect()
         try await connection.execute(
             script: """
@@ -91,7 +91,7 @@ import Testing
         ("pg_catalog, evil", #""", evil"#), (#"a,PG_Catalog , "pg_catalog",b"#, #"a,"","",b"#),
         (#"pg_catalogue, my_pg_catalog, "x pg_catalog""#, #"pg_catalogue, my_pg_catalog, "x pg_catalog""#),
     ])
-    func `pg_catalog is searched first, what else the session's path names after it, and temporary objects last`(
+    func `pg_catalog is searched first, then the session's search path, and temporary objects last`(
         path: String, expected: String
     ) async throws {
         let connection = try await connect()
@@ -109,7 +109,7 @@ import Testing
         #expect(try await connection.query(statement)[0].decode(0) == path)
     }
 
-    @Test func `things are created in the schema that the session's path names first`() async throws {
+    @Test func `Objects are created in the first schema of the session's search path`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE SCHEMA first; SET search_path = first, pg_catalog")
         try await connection.run { connection in
@@ -118,7 +118,9 @@ import Testing
         #expect(try await connection.query("SELECT FROM first.made").isEmpty)
     }
 
-    @Test func `a caller's transaction has the session's path, and may choose its isolation`() async throws {
+    @Test func `A caller's transaction keeps the session's search path, and may choose its isolation level`()
+        async throws
+    {
         let connection = try await connect()
         try await connection.execute(script: "SET search_path = public, pg_catalog")
         let inside = try await connection.run { connection in
@@ -130,7 +132,7 @@ import Testing
         #expect(try inside.decode(0) == "public, pg_catalog")
     }
 
-    @Test func `settings hold for the transaction only`() async throws {
+    @Test func `Settings of a transaction end with the transaction`() async throws {
         let connection = try await connect()
         let settings = [("lock_timeout", "1234ms"), ("app.Quote", "a'\\b"), ("TimeZone", "UTC")]
         let inside = try await connection.run { connection in
@@ -143,7 +145,7 @@ import Testing
         #expect(try await connection.query("SELECT current_setting('lock_timeout')")[0].decode(0) == "0")
     }
 
-    @Test func `a setting that the server refuses leaves no transaction behind`() async throws {
+    @Test func `A refused setting leaves no transaction open`() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -154,7 +156,7 @@ import Testing
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test func `transactions do not nest`() async throws {
+    @Test func `Nested transactions are refused`() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -165,7 +167,7 @@ import Testing
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test func `a body that hides a failed statement is not taken for a success`() async throws {
+    @Test func `A transaction fails if its body hides a failed statement`() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -180,7 +182,7 @@ import Testing
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `what COMMIT refuses did not happen`() async throws {
+    @Test func `A transaction that COMMIT refuses has no effect`() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -196,7 +198,7 @@ import Testing
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `a savepoint undoes its part only`() async throws {
+    @Test func `A savepoint undoes only its own part`() async throws {
         let connection = try await connectWithTable()
         try await connection.run { connection in
             try connection.transaction { connection in
@@ -220,7 +222,7 @@ import Testing
         #expect(try await numbers(connection) == [1, 4])
     }
 
-    @Test func `a savepoint whose body hides a failed statement fails, and the transaction goes on`() async throws {
+    @Test func `A savepoint fails if its body hides a failed statement, and the transaction continues`() async throws {
         let connection = try await connectWithTable()
         try await connection.run { connection in
             try connection.transaction { connection in
@@ -237,14 +239,14 @@ import Testing
         #expect(try await numbers(connection) == [3])
     }
 
-    @Test func `a COMMIT whose answer is lost may have succeeded`() async throws {
+    @Test func `A COMMIT whose answer is lost is reported as unknown, and may have succeeded`() async throws {
         let observer = try await connectWithTable()
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let port = try #require(parameters["port"].flatMap { UInt16($0) })
         let proxy = try FaultProxy(serverPorts: [port])
         defer { proxy.close() }
         parameters["port"] = "\(proxy.ports[0])"
-        // Encrypted, COMMIT would not be seen.
+        // The proxy can't see COMMIT on an encrypted connection.
         parameters["sslmode"] = "disable"
         parameters["gssencmode"] = "disable"
         let connection = try await Connection.connect(parameters, logger: Logger(label: "TransactionTests"))
@@ -256,7 +258,7 @@ import Testing
         #expect(try await numbers(observer) == [1])
     }
 
-    @Test func `a COMMIT during which the session ends may have failed`() async throws {
+    @Test func `A COMMIT during which the session ends is reported as unknown, and may have failed`() async throws {
         let observer = try await connectWithTable()
         try await observer.execute(
             script: """

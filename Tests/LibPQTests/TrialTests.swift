@@ -24,7 +24,7 @@ import Testing
         if case .failure(let error) = outcome { error.sqlState } else { nil }
     }
 
-    @Test func `each group tells what it returned or why it failed, and all are undone`() async throws {
+    @Test func `Each group of a trial returns its rows or its error, and all groups are undone`() async throws {
         let connection = try await connect()
         let (outcomes, numbers) = try await tryOut(
             [[insert(1), insert(2)], [insert(3), insert(0), insert(4)], [], [insert(1)]], on: connection)
@@ -36,7 +36,7 @@ import Testing
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test func `settings of a group end with it`() async throws {
+    @Test func `Settings of a group end with the group`() async throws {
         let connection = try await connect()
         let show: SQL = "SELECT current_setting('lock_timeout')"
         let (outcomes, _) = try await tryOut([["SET LOCAL lock_timeout = '7ms'", show], [show]], on: connection)
@@ -44,7 +44,7 @@ import Testing
         #expect(try outcomes[1].get()[0].single().decode(0) == "0")
     }
 
-    @Test func `more than fits into the socket's buffers gets through`() async throws {
+    @Test func `A trial that is larger than the socket's buffers succeeds`() async throws {
         let connection = try await connect()
         let text = String(repeating: "x", count: 100_000)
         let (outcomes, _) = try await tryOut((0..<200).map { _ in ["SELECT \(text)"] }, on: connection)
@@ -52,7 +52,7 @@ import Testing
         for outcome in outcomes { #expect(try outcome.get()[0].single().decode(0) == text) }
     }
 
-    @Test func `a statement that can't be parsed undoes the trial only`() async throws {
+    @Test func `A statement that can't be parsed undoes only its trial`() async throws {
         let connection = try await connect()
         try await connection.run { connection in
             try connection.transaction { connection in
@@ -64,7 +64,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM numbers").count == 1)
     }
 
-    @Test func `a table that changes between two trials is looked at anew`() async throws {
+    @Test func `A trial succeeds again after its table has changed`() async throws {
         let connection = try await connect()
         let read: SQL = "SELECT * FROM numbers"
         _ = try await tryOut([[read]], on: connection)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that breaks meanwhile is lost`() async throws {
+    @Test func `A connection that breaks during a trial is lost`() async throws {
         let (connection, other) = (try await connect(), try await connect())
         let process = connection.backendProcessIdentifier
         try await other.execute(script: "CREATE TABLE numbers (number bigint)")

@@ -10,9 +10,9 @@ import Testing
 
 @testable import LocalPostgres
 
-@Suite("A private server", .timeLimit(.minutes(30)))
+@Suite("Private server", .timeLimit(.minutes(30)))
 struct LocalClusterTests {
-    @Test("answers over its socket without a password, and over TCP with one")
+    @Test("A private server answers on its socket without a password, and on TCP with a password")
     func answersBothWays() async throws {
         try await withCluster { cluster async throws in
             let tcp = await cluster.loopbackURL(database: "postgres")
@@ -23,11 +23,11 @@ struct LocalClusterTests {
         }
     }
 
-    /// No setting tells from PostgreSQL 16 on.
+    /// From PostgreSQL 16 on, no setting shows the collation.
     private static let collation =
         "SELECT datcollate::text FROM pg_database WHERE datname = current_database()"
 
-    @Test("stores UTF-8, sorts by bytes and takes settings")
+    @Test("A private server stores UTF-8, sorts by bytes, and takes settings")
     func hasEncodingLocaleAndSettings() async throws {
         try await withCluster(settings: ["max_connections": "37"]) { cluster async throws in
             let url = await cluster.url(database: "postgres")
@@ -37,7 +37,9 @@ struct LocalClusterTests {
         }
     }
 
-    @Test("keeps its data and its address over a restart", arguments: [LocalCluster.StopMode.fast, .immediate])
+    @Test(
+        "A private server keeps its data and its address over a restart",
+        arguments: [LocalCluster.StopMode.fast, .immediate])
     func keepsDataOverRestart(mode: LocalCluster.StopMode) async throws {
         try await withCluster { cluster async throws in
             let url = await cluster.url(database: "postgres")
@@ -47,7 +49,7 @@ struct LocalClusterTests {
         }
     }
 
-    @Test("starts again after its process was killed")
+    @Test("A private server starts again after its process was killed")
     func startsAfterKill() async throws {
         try await withCluster { cluster async throws in
             let process = try #require(await cluster.serverProcess)
@@ -58,7 +60,7 @@ struct LocalClusterTests {
         }
     }
 
-    @Test("leaves nothing behind when it is shut down")
+    @Test("A private server leaves nothing behind when it is shut down")
     func leavesNothingBehind() async throws {
         let cluster = try await LocalCluster(.init(), installation: .locate())
         try await cluster.start()
@@ -68,7 +70,7 @@ struct LocalClusterTests {
         #expect(!FileManager.default.fileExists(atPath: cluster.directory))
     }
 
-    @Test("reports the server's own words when a setting is wrong")
+    @Test("A wrong setting is reported with the server's own words")
     func reportsStartFailure() async throws {
         let cluster = try await LocalCluster(.init(settings: ["work_mem": "plenty"]), installation: .locate())
         let error = await #expect(throws: LocalPostgresError.self) { try await cluster.start() }
@@ -76,7 +78,7 @@ struct LocalClusterTests {
         await cluster.shutDown()
     }
 
-    @Test("works in a folder whose path is longer than a socket's address may be")
+    @Test("A private server works in a folder whose path is too long for a socket")
     func worksInDeepFolder() async throws {
         let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
         chmod(parent, 0o755)
@@ -88,7 +90,7 @@ struct LocalClusterTests {
         await cluster.shutDown()
     }
 
-    @Test("in a lasting folder keeps its data and its port, and refuses a second owner")
+    @Test("A private server in a lasting folder keeps its data and its port, and refuses a second owner")
     func lastingFolder() async throws {
         let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
         chmod(parent, 0o755)

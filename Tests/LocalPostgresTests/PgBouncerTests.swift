@@ -4,13 +4,13 @@ import TestPostgres
 import Testing
 
 @Suite(
-    "A PgBouncer for tests", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
+    "PgBouncer for tests", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
     .timeLimit(.minutes(30)))
 struct PgBouncerTests {
     private let logger = Logger(label: "PgBouncerTests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test(
-        "passes statements on, over TCP and over a Unix socket, and comes back on the same port",
+        "PgBouncer forwards statements over TCP and over a Unix socket, and restarts on the same port",
         arguments: [true, false])
     func passesOn(overTCP: Bool) async throws {
         let database = TestDatabase.current
@@ -24,7 +24,7 @@ struct PgBouncerTests {
         }
     }
 
-    @Test("gives each transaction whatever session is free, in transaction mode")
+    @Test("PgBouncer in transaction mode gives each transaction any free session")
     func poolsTransactions() async throws {
         try await PgBouncer.run(.transaction, before: TestDatabase.current.url) { pooler in
             let parameters = try ConnectionParameters(url: pooler.url)

@@ -2,28 +2,28 @@ import LocalPostgres
 import TestPostgres
 import Testing
 
-@Suite("A test's database", .timeLimit(.minutes(30)))
+@Suite("Database of a test", .timeLimit(.minutes(30)))
 struct TestDatabaseTests {
-    @Test("holds Brocot's schema", .database)
+    @Test("A test's database has Brocot's schema", .database)
     func isMigrated() async throws {
         let url = TestDatabase.current.url
         #expect(try await query("SELECT to_regclass('brocot.items') IS NOT NULL", at: url) == "t")
     }
 
-    @Test("is empty where the test asks for that", .database(migrated: false))
+    @Test("A test's database is empty if the test asks for that", .database(migrated: false))
     func isEmpty() async throws {
         let url = TestDatabase.current.url
         #expect(try await query("SELECT count(*) FROM pg_namespace WHERE nspname = 'brocot'", at: url) == "0")
     }
 
-    @Test("belongs to one case of one test", .database, arguments: 1...20)
+    @Test("A test's database belongs to one case of one test", .database, arguments: 1...20)
     func isPrivate(number: Int) async throws {
         let url = TestDatabase.current.url
         #expect(try await query("CREATE TABLE mine AS SELECT \(number) AS n", at: url) != nil)
         #expect(try await query("SELECT n FROM mine", at: url) == "\(number)")
     }
 
-    @Test("may have a server of its own", .database(on: .own(settings: ["wal_level": "logical"])))
+    @Test("A test's database can have its own server", .database(on: .own(settings: ["wal_level": "logical"])))
     func ownServer() async throws {
         let database = TestDatabase.current
         #expect(try await query("SHOW wal_level", at: database.loopbackURL) == "logical")

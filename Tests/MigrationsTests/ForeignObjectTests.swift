@@ -4,10 +4,10 @@ import Testing
 
 @testable import Migrations
 
-/// Who owns something in schema `brocot` can run code with the rights of whoever migrates.
-@Suite("In a schema that has something of somebody else's", .database(migrated: false), .timeLimit(.minutes(30)))
+/// The owner of an object in schema `brocot` can run code with the rights of the role that migrates.
+@Suite("Objects of other roles in schema brocot", .database(migrated: false), .timeLimit(.minutes(30)))
 struct ForeignObjectTests {
-    @Test("up adopts no schema and no history that another role made, and runs none of its triggers")
+    @Test("migrate up refuses a schema and a history that another role made, and runs none of their triggers")
     func premadeHistory() async throws {
         try await withRole { role, owner in
             try await owner.execute(
@@ -35,7 +35,7 @@ struct ForeignObjectTests {
         }
     }
 
-    @Test("up and verify read no history of another role's, since reading a view runs its functions")
+    @Test("migrate up and verify do not read another role's history, because reading a view runs its functions")
     func premadeView() async throws {
         try await withRole { role, owner in
             try await owner.execute(
@@ -58,7 +58,7 @@ struct ForeignObjectTests {
     }
 
     @Test(
-        "the first migration accepts no object in the schema, of any owner",
+        "The first migration refuses any object in the schema, of any owner",
         arguments: [
             "CREATE FUNCTION brocot.list_lock_key(varchar, varchar) RETURNS bigint LANGUAGE sql RETURN 1",
             "CREATE TABLE brocot.items ()", "CREATE TYPE brocot.items AS (a text)", "CREATE DOMAIN brocot.move AS text",
@@ -73,7 +73,7 @@ struct ForeignObjectTests {
         #expect(isFirstRun)
     }
 
-    @Test("up accepts a schema of an administrator's, in which a plain role may create")
+    @Test("migrate up accepts a schema of an administrator in which a plain role may create objects")
     func schemaOfAnAdministrator() async throws {
         try await withRole { role, owner in
             try await owner.execute(
@@ -84,7 +84,7 @@ struct ForeignObjectTests {
         }
     }
 
-    @Test("between two migrations, no trigger of another role's runs with the rights of whoever migrates")
+    @Test("A trigger that another role adds between two migrations does not run, and migrate up refuses it")
     func triggerBetweenMigrations() async throws {
         try await withRole { role, owner in
             let all = MigrationSet.embedded.migrations
@@ -108,7 +108,7 @@ struct ForeignObjectTests {
         }
     }
 
-    @Test("a plain role trusts the owner that gave it its rights: it may look at the version")
+    @Test("A plain role can read the status of a schema that another role owns")
     func statusOfPlainRole() async throws {
         try await withRole { role, owner in
             _ = try await Migrator(connection: owner).up()
@@ -124,7 +124,7 @@ struct ForeignObjectTests {
         }
     }
 
-    @Test("a superuser trusts another owner only where that role was granted to it")
+    @Test("A superuser accepts the schema of another owner only if that role was granted to it")
     func superuserOnSomebodyElsesSchema() async throws {
         try await withRole { role, owner in
             try await owner.execute(script: "CREATE SCHEMA brocot AUTHORIZATION \(role); SET ROLE \(role)")
@@ -139,7 +139,7 @@ struct ForeignObjectTests {
     }
 
     @Test(
-        "up refuses what another role added to a schema that is the present role's",
+        "migrate up refuses objects that another role added to the present role's schema",
         arguments: [
             (
                 "GRANT CREATE, USAGE ON SCHEMA brocot TO ROLE",
@@ -166,7 +166,7 @@ struct ForeignObjectTests {
         }
     }
 
-    @Test("the script for other tools refuses it too")
+    @Test("The script for other tools refuses the schema of another role too")
     func script() async throws {
         try await withRole { role, owner in
             let script = try await Migrator(connection: owner).status().script(lockTimeout: .seconds(60))

@@ -4,9 +4,11 @@ import Testing
 
 @testable import Migrations
 
-/// Where a migration is said to be wrong.
+/// The place that an error in a migration names.
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationErrorTests {
-    @Test func showsASyntaxErrorInALaterStatement() async throws {
+    @Test("An error shows the place of a syntax error in a later statement") func showsASyntaxErrorInALaterStatement()
+        async throws
+    {
         let message = try await refusal("-- 👍🏽\nSELECT 1;\n\nSELECT 'é' FROM\n\tnowhere, where;\n")
         #expect(
             message.hasPrefix(
@@ -19,17 +21,18 @@ import Testing
         #expect(message.hasSuffix("This migration changed nothing; earlier migrations stay applied."))
     }
 
-    @Test func showsTheStatementWhereTheServerGivesNoPosition() async throws {
+    @Test("An error shows the statement if the server gives no position")
+    func showsTheStatementWhereTheServerGivesNoPosition() async throws {
         let message = try await refusal("CREATE TABLE brocot.a ();\n\n  -- again\n  CREATE TABLE brocot.a ();\n")
         #expect(message.hasPrefix("dir/1_step.sql:4:3: error: relation \"a\" already exists\n 4 |   CREATE TABLE"))
     }
 
-    @Test func showsTheColumnThatIsMissing() async throws {
+    @Test("An error shows the place of a missing column") func showsTheColumnThatIsMissing() async throws {
         let message = try await refusal("SELECT 1;\nSELECT missing\nFROM pg_class;\n")
         #expect(message.hasPrefix("dir/1_step.sql:2:8: error: column \"missing\" does not exist"))
     }
 
-    @Test func showsTheLineOfADoBlockThatRaises() async throws {
+    @Test("An error shows the line of a DO block that raises") func showsTheLineOfADoBlockThatRaises() async throws {
         let message = try await refusal(
             """
             SELECT 1;
@@ -43,7 +46,9 @@ import Testing
         #expect(message.hasPrefix("dir/1_step.sql:5:5: error: no\n 5 |     RAISE EXCEPTION 'no';\n   |     ^"))
     }
 
-    @Test func showsTheWordOfAStatementInADoBlock() async throws {
+    @Test("An error shows the place of a wrong statement in a DO block") func showsTheWordOfAStatementInADoBlock()
+        async throws
+    {
         let message = try await refusal(
             """
             DO LANGUAGE plpgsql $do$ DECLARE found integer;
@@ -52,25 +57,31 @@ import Testing
                 SELECT 1 FROM nowhere;
             END $do$;
             """)
-        // PERFORM is SELECT to the server, which is not what the file says.
+        // The server sees SELECT instead of the file's PERFORM.
         #expect(message.hasPrefix("dir/1_step.sql:3:5: error: column \"missing\" does not exist"))
         let other = try await refusal(
             "DO $do$ BEGIN\n    PERFORM 1;\n    INSERT INTO\n        nowhere VALUES (1); END $do$;")
         #expect(other.hasPrefix("dir/1_step.sql:4:9: error: relation \"nowhere\" does not exist"))
     }
 
-    @Test func showsASyntaxErrorInsideADoBlock() async throws {
+    @Test("An error shows the place of a syntax error inside a DO block") func showsASyntaxErrorInsideADoBlock()
+        async throws
+    {
         let message = try await refusal("DO $$\nBEGIN\n    IF true THEM\n    END IF;\nEND $$;")
         #expect(message.hasPrefix("dir/1_step.sql:4:11: error: missing \"THEN\""), "\(message)")
     }
 
-    @Test func showsASyntaxErrorInsideAFunction() async throws {
+    @Test("An error shows the place of a syntax error inside a function") func showsASyntaxErrorInsideAFunction()
+        async throws
+    {
         let message = try await refusal(
             "CREATE FUNCTION brocot.f() RETURNS int LANGUAGE sql AS $$\n    SELECT 1 +;\n$$;")
         #expect(message.hasPrefix("dir/1_step.sql:2:15: error: syntax error"), "\(message)")
     }
 
-    @Test func showsTheCallOfAFunctionThatFails() async throws {
+    @Test("An error shows the place of the call of a function that fails") func showsTheCallOfAFunctionThatFails()
+        async throws
+    {
         let message = try await refusal(
             """
             CREATE FUNCTION brocot.f() RETURNS int LANGUAGE plpgsql AS $$
@@ -85,7 +96,8 @@ import Testing
         #expect(message.contains("brocot.f() line 3"))
     }
 
-    @Test func explainsACommandThatNeedsItsOwnTransaction() async throws {
+    @Test("An error explains that a command can't run inside the migration's transaction")
+    func explainsACommandThatNeedsItsOwnTransaction() async throws {
         let message = try await refusal("CREATE TABLE brocot.a (b int);\nCREATE INDEX CONCURRENTLY i ON brocot.a (b);")
         #expect(message.hasPrefix("dir/1_step.sql:2:1: error: CREATE INDEX CONCURRENTLY cannot run inside"))
         #expect(message.contains("Each migration runs in one transaction, where this command can't."))

@@ -24,7 +24,9 @@ import Testing
             }, until: { $0 >= count })
     }
 
-    @Test func givesUpWhenTheLockIsHeldTooLong() async throws {
+    @Test("A migration fails if the lock is held too long, and names the holder") func givesUpWhenTheLockIsHeldTooLong()
+        async throws
+    {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(Self.lock)
         let migrator = Migrator(
@@ -41,7 +43,7 @@ import Testing
         #expect(try await migrator.status().state == .missing)
     }
 
-    @Test func goesOnOnceTheLockIsFree() async throws {
+    @Test("A migration continues when the lock is free") func continuesWhenTheLockIsFree() async throws {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(Self.lock)
         let connection = try await TestDatabase.current.connect()
@@ -51,7 +53,9 @@ import Testing
         #expect(try await applied.count == MigrationSet.embedded.latestVersion)
     }
 
-    @Test func holdsNoTransactionOpenWhileItWaits() async throws {
+    @Test("A migration that waits for the lock keeps no transaction open") func holdsNoTransactionOpenWhileItWaits()
+        async throws
+    {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(Self.lock)
         let connection = try await TestDatabase.current.connect()
@@ -69,7 +73,9 @@ import Testing
         await #expect(throws: MigrationError.self) { try await waiting.value }
     }
 
-    @Test func neverAppliesAMigrationTwiceHoweverManyRun() async throws {
+    @Test("A migration is applied once if several migrators run at the same time") func neverAppliesAMigrationTwice()
+        async throws
+    {
         let texts = (1...5).map { "CREATE TABLE brocot.a\($0) (); SELECT pg_sleep(0.01)" }
         let set = try MigrationSet(
             files: texts.enumerated().map { (name: "\($0.offset + 1)_step.sql", text: $0.element) }, directory: "dir")
@@ -85,7 +91,9 @@ import Testing
         #expect(applied.sorted() == Array(1...5))
     }
 
-    @Test func seesWhatAnotherMadeBetweenItsTransactionsBeginningAndTheLock() async throws {
+    @Test("A migrator sees migrations that another applied before the lock was taken") func seesMigrationsOfOthers()
+        async throws
+    {
         let set = try migrations("SELECT 1", "SELECT 2")
         let (waiting, other) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
         let begin = MigrationQueries.begin + MigrationQueries.settings(lockTimeout: .seconds(5))
@@ -105,7 +113,9 @@ import Testing
         #expect(try await lockAndReadStatus().state == .current)
     }
 
-    @Test func givesUpAStatementThatWaitsTooLongForALock() async throws {
+    @Test("A migration fails if a statement waits too long for a lock") func givesUpAStatementThatWaitsTooLongForALock()
+        async throws
+    {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "CREATE TABLE public.busy ()")
         try await holder.execute(script: "BEGIN; TABLE public.busy")

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func ordersFilesByNumberHoweverManyDigitsTheyHave() throws {
+    @Test("Files are sorted by number, with any number of digits") func sortsFilesByNumber() throws {
         let files = (1...11).map { (name: "\($0)_step.sql", text: "SELECT \($0)") }
         let set = try MigrationSet(files: files, directory: "dir")
         #expect(set.migrations.map(\.version) == Array(1...11))
@@ -25,35 +25,38 @@ import Testing
         #expect(set.migrations[10].path == "dir/11_step.sql")
     }
 
-    @Test func refusesTwoFilesWithTheSameNumber() {
+    @Test("Two files with the same number are refused") func refusesTwoFilesWithTheSameNumber() {
         #expect(
             refusal(("0001_a.sql", "SELECT 1"), ("1_b.sql", "SELECT 1"))
                 == "dir/0001_a.sql and dir/1_b.sql have the same number, 1. Renumber one of them.")
     }
 
-    @Test func refusesAGapInTheNumbers() {
+    @Test("A gap in the numbers is refused") func refusesAGapInTheNumbers() {
         #expect(
             refusal(("0001_a.sql", "SELECT 1"), ("0003_c.sql", "SELECT 1"))
                 == "Migration 2 is missing, and the next one is dir/0003_c.sql. Add the missing file, or renumber the others."
         )
     }
 
-    @Test(arguments: [
-        "a.sql", "0001.sql", "0001-a.sql", "0001_A.sql", "0000_a.sql", "0001_a.SQL", "0001_a b.sql", "_a.sql",
-    ])
+    @Test(
+        "A file with another form of name is refused",
+        arguments: [
+            "a.sql", "0001.sql", "0001-a.sql", "0001_A.sql", "0000_a.sql", "0001_a.SQL", "0001_a b.sql", "_a.sql",
+        ])
     func refusesOtherFileNames(name: String) {
         #expect(refusal((name, "SELECT 1"))?.contains("dir/\(name) is not a migration's name") == true)
     }
 
-    @Test func refusesAFileWithoutAStatement() {
+    @Test("A file without a statement is refused") func refusesAFileWithoutAStatement() {
         #expect(refusal(("0001_a.sql", "-- later\n"))?.contains("dir/0001_a.sql has no statement") == true)
     }
 
-    @Test func refusesAnEmptyDirectory() {
+    @Test("An empty directory is refused") func refusesAnEmptyDirectory() {
         #expect(refusal()?.contains("dir has no migrations") == true)
     }
 
-    @Test func showsTheCommandThatWouldEndTheTransaction() {
+    @Test("A command that would end the transaction is refused with its place")
+    func showsTheCommandThatWouldEndTheTransaction() {
         #expect(
             refusal(("0001_a.sql", "SELECT 1;\n  COMMIT;\n")) == """
                 dir/0001_a.sql:2:3: error: COMMIT in a migration: each migration runs in one transaction of its own. \
@@ -63,24 +66,24 @@ import Testing
                 """)
     }
 
-    @Test func readsLineEndsOfWindowsAndAByteOrderMarkAsNothingSpecial() throws {
+    @Test("Windows line ends and a byte order mark do not change a migration") func windowsLineEnds() throws {
         let unix = try load(("0001_a.sql", "SELECT 1;\nSELECT 2;\n"))
         let windows = try load(("0001_a.sql", "\u{FEFF}SELECT 1;\r\nSELECT 2;\r\n"))
         #expect(unix == windows)
     }
 
-    @Test func carriesTheFilesOfTheRepository() throws {
+    @Test("The embedded migrations are the files of the repository") func embeddedMigrations() throws {
         let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations")
         let files = try MigrationSet(directory: directory.path)
         #expect(MigrationSet.embedded.migrations.map(\.sql) == files.migrations.map(\.sql))
         #expect(MigrationSet.embedded.migrations.map(\.name) == files.migrations.map(\.name))
     }
 
-    @Test func tellsADirectoryThatIsNotThere() {
+    @Test("A missing directory is an error") func missingDirectory() {
         #expect(throws: MigrationError.self) { try MigrationSet(directory: "/nowhere/at/all") }
     }
 
-    @Test func tellsAFileThatIsNotUTF8() throws {
+    @Test("A file that is not UTF-8 is refused with its name") func refusesAFileThatIsNotUTF8() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "migrations-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -23,41 +23,43 @@ import Testing
             })
     }
 
-    @Test func isMissingBeforeTheFirst() {
+    @Test("The status is missing before the first migration") func isMissingBeforeTheFirst() {
         let status = status(of: [])
         #expect(status.state == .missing)
         #expect(status.pending.map(\.version) == [1, 2, 3])
         #expect(status.databaseVersion == 0)
     }
 
-    @Test func isBehindUntilTheLast() {
+    @Test("The status is behind until the last migration is applied") func isBehindUntilTheLast() {
         let status = status(of: [(1, "a")])
         #expect(status.state == .behind)
         #expect(status.pending.map(\.version) == [2, 3])
         #expect(status.entries.map(\.state) == [.applied, .pending, .pending])
     }
 
-    @Test func isCurrentWithAllInWhateverOrderTheyAreRead() {
+    @Test("The status is current if all migrations are applied, in any order of the rows")
+    func isCurrentWithAllMigrations() {
         let status = status(of: [(2, "b"), (3, "c"), (1, "a")])
         #expect(status.state == .current)
         #expect(status.pending.isEmpty)
     }
 
-    @Test func isNewerWithOneThatTheSetLacks() {
+    @Test("The status is newer if the database has a migration that the program lacks")
+    func isNewerWithAnUnknownMigration() {
         let status = status(of: [(1, "a"), (2, "b"), (3, "c"), (4, "d")])
         #expect(status.state == .newer)
         #expect(status.entries.map(\.state) == [.applied, .applied, .applied, .unknown])
         #expect(status.databaseVersion == 4)
     }
 
-    @Test func isDriftedWhereAnAppliedOneChanged() {
+    @Test("The status is drifted if an applied migration has changed") func isDriftedWithAChangedMigration() {
         let status = status(of: [(1, "a"), (2, "x")])
         #expect(status.state == .drifted)
         #expect(status.entries.map(\.state) == [.applied, .changed, .pending])
         #expect(status.pending.isEmpty)
     }
 
-    @Test func isDriftedWhereOneWasLeftOut() {
+    @Test("The status is drifted if a migration was left out") func isDriftedWithASkippedMigration() {
         let status = status(of: [(1, "a"), (3, "c")])
         #expect(status.state == .drifted)
         #expect(status.entries.map(\.state) == [.applied, .skipped, .applied])

@@ -5,7 +5,7 @@ import Testing
 @testable import Migrations
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigratorTests {
-    @Test func appliesAllToAnEmptyDatabase() async throws {
+    @Test("All migrations are applied to an empty database") func appliesAllToAnEmptyDatabase() async throws {
         let connection = try await TestDatabase.current.connect()
         let migrator = Migrator(connection: connection)
         #expect(try await migrator.status().state == .missing)
@@ -15,14 +15,14 @@ import Testing
         #expect(try await count("brocot.ordered_tables", connection) == 1)
     }
 
-    @Test func appliesNothingTwice() async throws {
+    @Test("No migration is applied twice") func appliesNothingTwice() async throws {
         let connection = try await TestDatabase.current.connect()
         let migrator = Migrator(connection: connection)
         _ = try await migrator.up()
         #expect(try await migrator.up().isEmpty)
     }
 
-    @Test func appliesOnlyWhatIsPending() async throws {
+    @Test("Only pending migrations are applied") func appliesOnlyWhatIsPending() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: try migrations("CREATE TABLE brocot.a ()")).up()
         let longer = Migrator(
@@ -31,7 +31,7 @@ import Testing
         #expect(try await longer.up().map(\.version) == [2])
     }
 
-    @Test func recordsWhatItApplied() async throws {
+    @Test("Each applied migration is recorded") func recordsWhatItApplied() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: try migrations("SELECT pg_sleep(0.02)")).up()
         let row = try await connection.query(
@@ -51,7 +51,8 @@ import Testing
         #expect(try row.decode("is_plausible", as: Bool.self))
     }
 
-    @Test func keepsEarlierMigrationsAndNothingOfTheOneThatFails() async throws {
+    @Test("Earlier migrations stay if one fails, and the failed migration changes nothing")
+    func keepsEarlierMigrations() async throws {
         let connection = try await TestDatabase.current.connect()
         let migrator = Migrator(
             connection: connection,
@@ -65,7 +66,9 @@ import Testing
         #expect(try tables.map { try $0.decode(0, as: String.self) } == ["a", "schema_migrations"])
     }
 
-    @Test func refusesADatabaseWhoseMigrationHadAnotherText() async throws {
+    @Test("A database whose migration had another text is refused") func refusesADatabaseWhoseMigrationHadAnotherText()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: try migrations("SELECT 1")).up()
         let changed = Migrator(connection: connection, set: try migrations("SELECT 2", "SELECT 3"))
@@ -74,7 +77,7 @@ import Testing
         #expect(message?.contains("migration 1 step was applied with a different text") == true)
     }
 
-    @Test func refusesADatabaseThatIsNewer() async throws {
+    @Test("A database that is newer than the program is refused") func refusesADatabaseThatIsNewer() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: try migrations("SELECT 1", "SELECT 2")).up()
         let older = Migrator(connection: connection, set: try migrations("SELECT 1"))
@@ -83,7 +86,9 @@ import Testing
         #expect(message?.hasPrefix("The database is at migration 2, and this program knows 1.") == true)
     }
 
-    @Test func takesASchemaThatAnAdministratorMade() async throws {
+    @Test("A role can migrate a schema that an administrator made for it") func takesASchemaThatAnAdministratorMade()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -93,7 +98,7 @@ import Testing
         try await connection.execute(script: "RESET ROLE; DROP OWNED BY plain_owner; DROP ROLE plain_owner")
     }
 
-    @Test func needsNoSetting() async throws {
+    @Test("Migrations do not depend on the session's settings") func needsNoSetting() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -104,7 +109,7 @@ import Testing
         #expect(try await Migrator(connection: connection, set: set).up().count == 1)
     }
 
-    @Test func leavesTheSessionAsItWas() async throws {
+    @Test("Migrations leave the session's settings and locks unchanged") func leavesTheSessionAsItWas() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: "SET search_path = pg_catalog, public; SET lock_timeout = '7s'")
         _ = try await Migrator(connection: connection).up()
@@ -118,14 +123,16 @@ import Testing
         #expect(try row.decode(1, as: Int.self) == 0)
     }
 
-    @Test func readsTheStatusWithoutTheRightToWrite() async throws {
+    @Test("The status can be read in a session that only reads") func readsTheStatusWithoutTheRightToWrite()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection).up()
         try await connection.execute(script: "SET default_transaction_read_only = on")
         #expect(try await Migrator(connection: connection).status().state == .current)
     }
 
-    @Test func printsAScriptThatDoesTheSame() async throws {
+    @Test("The printed script applies the same migrations") func printsAScriptThatDoesTheSame() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
         let status = try await Migrator(connection: connection).status()

@@ -5,7 +5,7 @@ import Testing
 @testable import Migrations
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct VerificationTests {
-    @Test func findsNothingAfterMigrating() async throws {
+    @Test("Verification finds no difference after the migrations") func findsNothingAfterMigrating() async throws {
         let connection = try await TestDatabase.current.connect()
         let migrator = Migrator(connection: connection)
         _ = try await migrator.up()
@@ -13,59 +13,67 @@ import Testing
         #expect(comparison?.isEmpty == true, "\(String(describing: comparison))")
     }
 
-    @Test func comparesNothingWhileMigrationsArePending() async throws {
+    @Test("Verification compares nothing while migrations are pending") func comparesNothingWhileMigrationsArePending()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         #expect(try await Migrator(connection: connection).verify() == nil)
     }
 
-    @Test(arguments: [
-        ("DROP INDEX brocot.move_requests_by_list", "index brocot.move_requests_by_list"),
-        (
-            "DROP TRIGGER skip_duplicate_request ON brocot.move_requests",
-            "trigger skip_duplicate_request on brocot.move_requests"
-        ),
-        (
-            "ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key",
-            "constraint items_list_rank_key on brocot.items"
-        ),
-        ("ALTER TABLE brocot.move_log DROP COLUMN sqlstate", "column brocot.move_log.sqlstate"),
-        ("DROP TABLE brocot.idempotency_keys", "table brocot.idempotency_keys"),
-        ("DROP SEQUENCE brocot.sleepers CASCADE", "sequence brocot.sleepers"),
-        ("DROP SEQUENCE brocot.sleepers CASCADE", "trigger wake_sleeping_daemons on brocot.move_requests"),
-        ("DROP FUNCTION brocot.request_status(bigint)", "function brocot.request_status(bigint)"),
-    ])
+    @Test(
+        "Verification names a missing object",
+        arguments: [
+            ("DROP INDEX brocot.move_requests_by_list", "index brocot.move_requests_by_list"),
+            (
+                "DROP TRIGGER skip_duplicate_request ON brocot.move_requests",
+                "trigger skip_duplicate_request on brocot.move_requests"
+            ),
+            (
+                "ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key",
+                "constraint items_list_rank_key on brocot.items"
+            ),
+            ("ALTER TABLE brocot.move_log DROP COLUMN sqlstate", "column brocot.move_log.sqlstate"),
+            ("DROP TABLE brocot.idempotency_keys", "table brocot.idempotency_keys"),
+            ("DROP SEQUENCE brocot.sleepers CASCADE", "sequence brocot.sleepers"),
+            ("DROP SEQUENCE brocot.sleepers CASCADE", "trigger wake_sleeping_daemons on brocot.move_requests"),
+            ("DROP FUNCTION brocot.request_status(bigint)", "function brocot.request_status(bigint)"),
+        ])
     func namesWhatIsMissing(change: String, object: String) async throws {
         let comparison = try await verify(after: change)
         #expect(comparison.missing.contains(object), "\(comparison)")
     }
 
-    @Test(arguments: [
-        ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP NOT NULL", "column brocot.move_requests.list"),
-        ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP DEFAULT", "column brocot.move_requests.list"),
-        (
-            "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
-            "trigger skip_duplicate_request on brocot.move_requests"
-        ),
-        ("ALTER TABLE brocot.held_lists SET UNLOGGED", "table brocot.held_lists"),
-        ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
-        (
-            "ALTER FUNCTION brocot.enqueue RESET search_path",
-            "function brocot.enqueue(text,text,text[],text,text,bigint,text,text,text)"
-        ),
-        (
-            """
-            ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key;
-            ALTER TABLE brocot.items ADD CONSTRAINT items_list_rank_key UNIQUE (list, rank)
-            """, "constraint items_list_rank_key on brocot.items"
-        ),
-    ])
+    @Test(
+        "Verification names a changed object",
+        arguments: [
+            ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP NOT NULL", "column brocot.move_requests.list"),
+            ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP DEFAULT", "column brocot.move_requests.list"),
+            (
+                "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
+                "trigger skip_duplicate_request on brocot.move_requests"
+            ),
+            ("ALTER TABLE brocot.held_lists SET UNLOGGED", "table brocot.held_lists"),
+            ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
+            (
+                "ALTER FUNCTION brocot.enqueue RESET search_path",
+                "function brocot.enqueue(text,text,text[],text,text,bigint,text,text,text)"
+            ),
+            (
+                """
+                ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key;
+                ALTER TABLE brocot.items ADD CONSTRAINT items_list_rank_key UNIQUE (list, rank)
+                """, "constraint items_list_rank_key on brocot.items"
+            ),
+        ])
     func namesWhatIsChanged(change: String, object: String) async throws {
         let comparison = try await verify(after: change)
         #expect(comparison.changed == [object], "\(comparison)")
         #expect(comparison.missing.isEmpty)
     }
 
-    @Test func welcomesWhatIsAdded() async throws {
+    @Test("Verification accepts added indexes, tables, views and storage options") func acceptsAddedObjects()
+        async throws
+    {
         let comparison = try await verify(
             after: """
                 CREATE INDEX mine ON brocot.items (item); CREATE TABLE public.mine (list text, item text,
@@ -76,7 +84,8 @@ import Testing
         #expect(comparison.isEmpty, "\(comparison)")
     }
 
-    @Test func listsTriggersRulesAndPoliciesThatNoMigrationMadeWithTheRoleWhoseCodeTheyRun() async throws {
+    @Test("Verification lists added triggers, rules and policies with the role whose code they run")
+    func listsAddedCode() async throws {
         let role = "policed_of_\(TestDatabase.current.name)"
         let comparison = try await verify(
             after: """
@@ -98,7 +107,7 @@ import Testing
         try await owner.execute(script: "DROP FUNCTION public.audit() CASCADE; DROP ROLE \(role)")
     }
 
-    @Test func leavesEverythingAsItWas() async throws {
+    @Test("Verification changes nothing in the database") func leavesEverythingAsItWas() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection).up()
         try await connection.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")

@@ -1,8 +1,8 @@
 import MoveQueue
 import Testing
 
-@Suite("The share of a batch that is taken on", .timeLimit(.minutes(30))) struct BatchShareTests {
-    @Test("halves with each failure, and doubles with each success")
+@Suite("Share of a batch", .timeLimit(.minutes(30))) struct BatchShareTests {
+    @Test("The share of a batch halves with each failure and doubles with each success")
     func halvesAndDoubles() {
         var share = BatchShare()
         #expect(share.divisor == 1)
@@ -12,7 +12,7 @@ import Testing
         #expect(share.divisor == 4)
     }
 
-    @Test("is small after a start, and whole after a few successes")
+    @Test("The share of a batch is small after a start, and whole after four successes")
     func start() {
         var share = BatchShare.atStart
         #expect(share.divisor == 16)
@@ -20,7 +20,7 @@ import Testing
         #expect(share.divisor == 1)
     }
 
-    @Test("stays within a whole batch and a single request")
+    @Test("The share of a batch stays between a small minimum and the whole batch")
     func bounds() {
         var share = BatchShare()
         share.noteSuccess()

@@ -2,7 +2,7 @@ import MoveQueue
 import Ordering
 import Testing
 
-@Suite("A closed batch holds a request only with every earlier one of its lists", .timeLimit(.minutes(30)))
+@Suite("Closed batches", .timeLimit(.minutes(30)))
 struct ClosedBatchTests {
     private func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
 
@@ -15,18 +15,18 @@ struct ClosedBatchTests {
         ClosedBatch(pending, locked: Set(locked.map(list)), limit: limit).requests.map(\.id)
     }
 
-    @Test("all of locked lists, by id")
+    @Test("A closed batch holds all requests of locked lists, sorted by id")
     func allOfLockedLists() {
         #expect(ids([request(3, "b"), request(1, "a"), request(2, "b", from: "a")], locked: ["a", "b"]) == [1, 2, 3])
     }
 
-    @Test("a list is cut before its first change with a list that is not locked")
+    @Test("A closed batch cuts a list before its first change of list with an unlocked list")
     func cutBeforeUnlocked() {
         let pending = [request(1, "a"), request(2, "a", from: "b"), request(3, "a"), request(4, "c")]
         #expect(ids(pending, locked: ["a", "c"]) == [1, 4])
     }
 
-    @Test("a cut also cuts the other lists of changes of list")
+    @Test("A cut in one list also cuts the lists that changes of list connect with it")
     func cutSpreads() {
         let pending = [
             request(1, "a", from: "z"), request(2, "b", from: "a"), request(3, "c", from: "b"), request(4, "c"),
@@ -34,19 +34,19 @@ struct ClosedBatchTests {
         #expect(ids(pending, locked: ["a", "b", "c"]).isEmpty)
     }
 
-    @Test("a list is cut where reading stopped, and so is whatever changes items with it beyond")
+    @Test("A list is cut where reading stopped, and so are later changes of list with this list")
     func cutWhereReadingStopped() {
         let pending = [request(1, "a"), request(2, "a"), request(5, "b", from: "a"), request(6, "b")]
         #expect(ids(pending, locked: ["a", "b"], limit: 2) == [1, 2])
     }
 
-    @Test("as source, a list is cut where reading stopped as well")
+    @Test("A source list is also cut where reading stopped")
     func cutAsSource() {
         let pending = [request(1, "b", from: "a"), request(2, "c", from: "a"), request(9, "a")]
         #expect(ids(pending, locked: ["a", "b", "c"], limit: 2) == [1, 2])
     }
 
-    @Test("what was left out is counted")
+    @Test("A closed batch counts the requests that it leaves out")
     func heldBack() {
         let batch = ClosedBatch([request(1, "a", from: "b"), request(2, "a")], locked: [list("a")], limit: 10)
         #expect(batch.heldBack == 2)

@@ -5,9 +5,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite(
-    "An application that waits for a list never loses its transaction to a daemon", .database,
-    .timeLimit(.minutes(30)))
+@Suite("Deadlocks between an application and a daemon", .database, .timeLimit(.minutes(30)))
 struct DeadlockTests {
     private func fixture() async throws -> QueueFixture {
         let fixture = try await QueueFixture()
@@ -26,7 +24,7 @@ struct DeadlockTests {
         Move(list: ListIdentifier(list, of: "public.cards"), items: [item], action: .place(.first, from: nil))
     }
 
-    @Test("where it has a row that the daemon wants: the daemon waits for no row, whatever the time-outs")
+    @Test("A daemon gives up at a locked row of a user's table, and the application's transaction succeeds")
     func row() async throws {
         let fixture = try await fixture()
         let (app, observer) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
@@ -62,7 +60,7 @@ struct DeadlockTests {
         #expect(try await observer.query("SELECT FROM cards WHERE title = 'new'").count == 1)
     }
 
-    @Test("where it has a row of the built-in table that the daemon wants: the daemon gives up first")
+    @Test("A daemon gives up at a locked row of the built-in table, and the application's transaction succeeds")
     func builtInRow() async throws {
         let fixture = try await QueueFixture()
         let move = Move(list: "l", items: ["x"], action: .place(.first, from: nil))
@@ -82,7 +80,7 @@ struct DeadlockTests {
         #expect(try await fixture.lists()["l"] == ["y", "x"])
     }
 
-    @Test("where a trigger wants it: the daemon waits for half of the server's deadlock_timeout at most")
+    @Test("A daemon waits for a lock for at most half of the server's deadlock_timeout")
     func lockTimeout() async throws {
         let connection = try await TestDatabase.current.connect()
         func lockTimeout() async throws -> String {

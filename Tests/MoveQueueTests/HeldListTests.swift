@@ -4,7 +4,7 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("A list is held where the database refuses a request and the table says so", .database, .timeLimit(.minutes(30)))
+@Suite("Held lists", .database, .timeLimit(.minutes(30)))
 struct HeldListTests {
     private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
         Move(
@@ -12,7 +12,7 @@ struct HeldListTests {
             action: .place(.last, from: source))
     }
 
-    /// A queue whose items may not be called poison.
+    /// A queue that refuses an item with the name poison.
     private func fixture(onPoison: String? = "hold") async throws -> QueueFixture {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(
@@ -31,7 +31,7 @@ struct HeldListTests {
             .map { try $0.decode(0, as: Int64.self) }
     }
 
-    @Test("what came before is applied, the request and what follows wait, and other lists go on")
+    @Test("A refused request holds its list, while earlier requests and other lists are applied")
     func holds() async throws {
         let fixture = try await fixture()
         let ids = try await fixture.enqueue([
@@ -49,7 +49,7 @@ struct HeldListTests {
         #expect(try held[0].decode(4, as: String.self) == "no poison here")
     }
 
-    @Test("changes of list that touch it wait, and so does what follows them in their other list")
+    @Test("A held list delays its changes of list, and the requests that follow them in the other list")
     func changesOfListWait() async throws {
         let fixture = try await fixture()
         try await fixture.enqueue([place("1"), place("1", in: "b")])
@@ -63,7 +63,7 @@ struct HeldListTests {
         #expect(try await fixture.lists() == ["a": ["1"], "b": ["1", "2", "3"]])
     }
 
-    @Test("a worker that finds only such requests says so") func onlyHeldIsLeft() async throws {
+    @Test("A worker reports a hold if only requests of held lists are pending") func onlyHeldIsLeft() async throws {
         let fixture = try await fixture()
         try await fixture.enqueue([place("poison"), place("1", in: "b", from: "a")])
         try await fixture.drain()
@@ -74,7 +74,7 @@ struct HeldListTests {
         }
     }
 
-    @Test("continues with the same request when it is released after the cause was removed") func released()
+    @Test("A released list continues with the same request after the cause was removed") func released()
         async throws
     {
         let fixture = try await fixture()
@@ -89,7 +89,7 @@ struct HeldListTests {
         #expect(try await pending(fixture).isEmpty)
     }
 
-    @Test("released while its cause is there, it is held again") func heldAgain() async throws {
+    @Test("A released list is held again if the cause is still there") func heldAgain() async throws {
         let fixture = try await fixture()
         let ids = try await fixture.enqueue([place("poison"), place("1")])
         try await fixture.drain()
@@ -99,7 +99,7 @@ struct HeldListTests {
         #expect(try await fixture.connection.query("SELECT FROM brocot.held_lists").count == 1)
     }
 
-    @Test("released with reject, its first request is rejected and logged, and the rest is applied")
+    @Test("brocot.release with reject => true rejects and logs the first request, and the list continues")
     func rejected() async throws {
         let fixture = try await fixture()
         let ids = try await fixture.enqueue([place("poison"), place("1")])
@@ -114,7 +114,7 @@ struct HeldListTests {
     }
 
     @Test(
-        "the table decides before the daemon's own setting",
+        "The table's on_poison setting has priority over the daemon's setting",
         arguments: [("skip", PoisonPolicy.hold), (nil, .skip)] as [(String?, PoisonPolicy)])
     func skips(table: String?, daemon: PoisonPolicy) async throws {
         let fixture = try await fixture(onPoison: table)

@@ -5,7 +5,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("Rows are moved in tables with keys of every type that is allowed", .database, .timeLimit(.minutes(30)))
+@Suite("Key types of moved rows", .database, .timeLimit(.minutes(30)))
 struct KeyTypeMoveTests {
     /// A type, two lists and two items of it.
     struct Keys: Sendable, CustomTestStringConvertible {
@@ -25,7 +25,9 @@ struct KeyTypeMoveTests {
         Keys(type: #""The types".short"#, values: ["a", "b"]), Keys(type: #""The types".shorter"#, values: ["a", "b"]),
     ]
 
-    @Test("whatever the session's DateStyle", arguments: keys) func move(keys: Keys) async throws {
+    @Test("Rows with keys of every allowed type are moved, also with a German DateStyle", arguments: keys) func move(
+        keys: Keys
+    ) async throws {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(
             script: """

@@ -4,15 +4,13 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("Rows that an application has locked hold up their own lists only", .database, .timeLimit(.minutes(30)))
+@Suite("Rows that an application has locked", .database, .timeLimit(.minutes(30)))
 struct LockedRowsTests {
     private func place(_ item: String, in list: String, of table: String) -> Move {
         Move(list: ListIdentifier(list, of: table), items: [item], action: .place(.first, from: nil))
     }
 
-    @Test(
-        "other lists are decided at once, and those lists when the application is done",
-        arguments: ["public.cards", "items"])
+    @Test("Rows that an application has locked delay only their own lists", arguments: ["public.cards", "items"])
     func othersGoOn(table: String) async throws {
         let fixture = try await QueueFixture()
         let lists = (1...100).map { "l\($0)" }
@@ -43,7 +41,7 @@ struct LockedRowsTests {
         }
         let pending = try await fixture.connection.query("SELECT list FROM brocot.move_requests")
         #expect(Set(try pending.map { try $0.decode(0, as: String.self) }) == Set(locked))
-        // That nobody waits shows in the tables of applications; rows of ours nobody else needs to lock.
+        // Only in users' tables does the daemon not wait for row locks, so only there is the time limited.
         if table != "items" { #expect(.now - start < .seconds(5)) }
         try await app.execute(script: "COMMIT")
         while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {

@@ -3,7 +3,7 @@ import MoveQueue
 import TestPostgres
 import Testing
 
-@Suite("Old rows of the log are deleted in steps", .database, .timeLimit(.minutes(30))) struct LogPruningStepTests {
+@Suite("Steps of log pruning", .database, .timeLimit(.minutes(30))) struct LogPruningStepTests {
     /// Logged requests, each of so many days ago and with an idempotency key.
     private func log(_ ages: [Int], _ connection: Connection) async throws {
         try await connection.execute(
@@ -28,7 +28,7 @@ import Testing
         ).map { try $0.decode(0, as: Int64.self) }
     }
 
-    @Test("Each step continues after the previous one, and deletes idempotency keys with their requests")
+    @Test("Each pruning step continues after the previous step, and deletes idempotency keys with their requests")
     func steps() async throws {
         let connection = try await TestDatabase.current.connect()
         try await log([9, 9, 9, 1, 9, 1, 1], connection)
@@ -44,7 +44,7 @@ import Testing
         #expect(try await remaining(connection) == [4, 6, 7])
     }
 
-    @Test("While another session prunes, a step does nothing") func oneAtATime() async throws {
+    @Test("A pruning step does nothing while another session prunes") func oneAtATime() async throws {
         let connection = try await TestDatabase.current.connect()
         let other = try await TestDatabase.current.connect()
         try await log([9], connection)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Many lists with few requests each", .database, .timeLimit(.minutes(30)))
 struct ManyListsTests {
-    @Test("are decided although a list between them, which another session has locked, has a large old request")
+    @Test("Many small lists are decided although a locked list between them has a large old request")
     func largeRequestInBetween() async throws {
         let fixture = try await QueueFixture()
         let lists = (100..<160).map { ListIdentifier("l\($0)") }
@@ -21,7 +21,7 @@ struct ManyListsTests {
         func runBatches() async throws {
             for _ in 1...40 { _ = try await worker.runBatch(on: fixture.connection) }
         }
-        // So that few requests are expected of each list.
+        // After these batches, the worker expects few requests of each list.
         try await fixture.enqueue(small)
         try await runBatches()
         let other = try await TestDatabase.current.connect()
@@ -36,7 +36,7 @@ struct ManyListsTests {
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == large)
     }
 
-    @Test("end as plain arrays do") func model() async throws {
+    @Test("Random moves in many lists give the same order as plain arrays") func model() async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -55,9 +55,9 @@ struct ManyListsTests {
             let expected = chosen.map { model.apply($0)?.rawValue }
             var configuration = QueueConfiguration()
             configuration.listsPerBatch = Int.random(in: 16...60, using: &generator)
-            // Sometimes there is room for few at once.
+            // Sometimes a batch has room for few requests only.
             if Bool.random(using: &generator) { configuration.bytesPerBatch = 2_000 }
-            // From the beginning, few requests are expected for each list.
+            // From the beginning, the worker expects few requests for each list.
             configuration.requestsPerBatch = configuration.listsPerBatch
             try await fixture.drain(configuration, workers: Int.random(in: 1...3, using: &generator))
             let outcomes = try await fixture.outcomes(since: ids.first ?? 0)

@@ -4,9 +4,7 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite(
-    "A trigger of the user's that misbehaves harms the requests that fire it, and no others", .database,
-    .timeLimit(.minutes(30)))
+@Suite("Misbehaving triggers of users", .database, .timeLimit(.minutes(30)))
 struct MisbehavingTriggerTests {
     /// What a trigger on cards does, and the SQLSTATE of the rejection.
     private static let triggers = [
@@ -80,7 +78,9 @@ struct MisbehavingTriggerTests {
         return fixture
     }
 
-    @Test("its request is rejected with the SQLSTATE, and the others of the batch are applied", arguments: triggers)
+    @Test(
+        "A request whose trigger misbehaves is rejected with the SQLSTATE, and the rest of the batch is applied",
+        arguments: triggers)
     func rejected(trigger: String, state: String) async throws {
         let fixture = try await fixture(trigger)
         let moves = (1...40).map { place("\($0)", in: "l\($0 % 20)") }
@@ -93,7 +93,7 @@ struct MisbehavingTriggerTests {
         #expect(try await fixture.lists(of: "cards", list: "board", item: "card")["l7"] == ["27"])
     }
 
-    @Test("what it leaves behind in the session harms nobody", arguments: leftovers)
+    @Test("A trigger's changes to the session harm no later request", arguments: leftovers)
     func leftBehind(trigger: String) async throws {
         let fixture = try await fixture(trigger)
         let session = try await TestDatabase.current.connect()
@@ -116,7 +116,7 @@ struct MisbehavingTriggerTests {
         #expect(try items.map { try $0.decode(0, as: String.self) } == ["65cc81", "c3a4"])
     }
 
-    @Test("on_poison = hold holds its list, and release with reject lets it go on")
+    @Test("on_poison = hold holds the list of a misbehaving trigger until a release with reject")
     func held() async throws {
         let fixture = try await fixture("RETURN NULL")
         try await fixture.connection.execute("UPDATE brocot.ordered_tables SET on_poison = 'hold'")
@@ -140,7 +140,7 @@ struct MisbehavingTriggerTests {
         return holder
     }
 
-    @Test("what it finds out of service, such as a locked row, decides nothing, and the other lists go on")
+    @Test("A request whose trigger meets a locked row stays pending, and other lists continue")
     func environment() async throws {
         let fixture = try await fixture(Self.wantsLockedRow)
         let holder = try await lockRow()
@@ -170,7 +170,7 @@ struct MisbehavingTriggerTests {
         return fixture
     }
 
-    @Test("lists that fail, however many, are found in a few batches, and hold up no other list")
+    @Test("Hundreds of failing lists are found in few batches, and delay no other list")
     func manyLists() async throws {
         let fixture = try await fixtureOfManyLists(Self.wantsLockedRow)
         let holder = try await lockRow()
@@ -191,7 +191,7 @@ struct MisbehavingTriggerTests {
         #expect(try await fixture.outcomes().count == 401)
     }
 
-    @Test("requests that it refuses, however many, are rejected in a few batches")
+    @Test("Hundreds of requests that a trigger refuses are rejected in few batches")
     func manyRequests() async throws {
         let fixture = try await fixtureOfManyLists("RETURN NULL")
         try await fixture.enqueue((1...400).map { place("x", in: "bad\($0)") } + [place("7", in: "l7")])

@@ -6,7 +6,7 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite("Random requests end as plain arrays do", .timeLimit(.minutes(30)))
+@Suite("Random requests, compared with plain arrays", .timeLimit(.minutes(30)))
 struct ModelTests {
     /// How many requests each kind of table gets: its part of BROCOT_MODEL_REQUESTS.
     private static let requests =
@@ -16,7 +16,9 @@ struct ModelTests {
     /// The seed of each case, to repeat a run.
     private static let seed = ProcessInfo.processInfo.environment["BROCOT_MODEL_SEED"].flatMap(UInt64.init)
 
-    @Test("in every kind of table", .database, arguments: ModelTable.allCases)
+    @Test(
+        "Random requests give the same order as plain arrays, in every kind of table", .database,
+        arguments: ModelTable.allCases)
     func compare(table: ModelTable) async throws {
         let seed = Self.seed ?? UInt64.random(in: 0..<1_000_000)
         print("seed \(seed), \(Self.requests) requests, \(table)")

@@ -15,7 +15,7 @@ struct MoveTests {
         move(items, .place(placement), in: list)
     }
 
-    @Test("keys are taken as they are: quotes, emoji, SQL, blanks, other scripts")
+    @Test("Keys with quotes, emoji, SQL, blanks or other scripts are stored unchanged")
     func hostileKeys() async throws {
         let fixture = try await QueueFixture()
         let keys = ["'); DROP TABLE brocot.items; --", "\"", "\\", "🧑‍🚀", " ", "{a,b}", "NULL", "日本", "a\nb\tc", "%s%n"]
@@ -27,7 +27,7 @@ struct MoveTests {
         }
     }
 
-    @Test("positions: 0, in between, at the end, and far beyond")
+    @Test("An item can be placed at position 0, in between, at the end, and far beyond the end")
     func positions() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([place(["1", "2", "3"], .last)])
@@ -38,7 +38,7 @@ struct MoveTests {
         #expect(try await fixture.lists()["a"] == ["0", "1", "1.5", "2", "3", "4", "5"])
     }
 
-    @Test("positions do not count the moved items")
+    @Test("Positions do not count the moved items")
     func positionWithoutMoved() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([place(["1", "2", "3", "4"], .last), place(["1", "2"], .at(1))])
@@ -46,7 +46,7 @@ struct MoveTests {
         #expect(try await fixture.lists()["a"] == ["3", "1", "2", "4"])
     }
 
-    @Test("positions in a list too long to be read whole", arguments: [1, 40])
+    @Test("Positions are correct in a list that is too long to be read whole", arguments: [1, 40])
     func positionsInLongList(movesAtOnce: Int) async throws {
         let fixture = try await QueueFixture()
         try await fixture.fill("a", count: 30_000)
@@ -66,7 +66,7 @@ struct MoveTests {
         #expect(try await fixture.lists()["a"] == model)
     }
 
-    @Test("a position far beyond the end of a list that is not read whole")
+    @Test("A position far beyond the end of a long list places the item last")
     func positionBeyondLongList() async throws {
         let fixture = try await QueueFixture()
         try await fixture.fill("a", count: 1_000)
@@ -75,7 +75,7 @@ struct MoveTests {
         #expect(try await fixture.lists()["a"]?.suffix(4) == ["1000", "1", "2", "3"])
     }
 
-    @Test("a block of 10,000 keeps its order and is placed whole; a block moves relative to itself or is rejected")
+    @Test("A block of 10,000 items keeps its order, and is rejected if its anchor is in the block")
     func largeBlock() async throws {
         let fixture = try await QueueFixture()
         let block = (1...10_000).map { "b\($0)" }
@@ -89,7 +89,7 @@ struct MoveTests {
         #expect(ids.map { outcomes[$0] } == [.some(nil), "anchor_is_moved"])
     }
 
-    @Test("a block gets the ranks of items that are placed one after the other")
+    @Test("A block gets the same ranks as items that are placed one after the other")
     func ranksOfBlock() async throws {
         let fixture = try await QueueFixture()
         let ends = place(["x", "y"], .last, in: "b")
@@ -104,7 +104,7 @@ struct MoveTests {
         #expect(ranks.count == 2)
     }
 
-    @Test("a move that leaves the order as it is writes no row")
+    @Test("A move that does not change the order writes no row")
     func noOperation() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([place(["1", "2", "3", "4"], .last), place(["9"], .last, in: "b")])
@@ -123,7 +123,7 @@ struct MoveTests {
         #expect(try await fixture.outcomes()[ids[0]] == .some(nil))
     }
 
-    @Test("moves that take each other back write no row")
+    @Test("Moves that undo each other write no row")
     func netEffect() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([place(["1", "2", "3"], .last)])
@@ -134,7 +134,7 @@ struct MoveTests {
         #expect(try count[0].decode(0, as: Int.self) == 1)
     }
 
-    @Test("an item keeps no rank when it changes lists, and takes its place in the other one")
+    @Test("An item that changes lists leaves its old list and takes its place in the new list")
     func changeOfList() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([
@@ -146,7 +146,7 @@ struct MoveTests {
         #expect(try await fixture.lists() == ["a": ["7", "2", "1"], "b": ["3", "8"]])
     }
 
-    @Test("removing takes what is there, and is applied even if nothing is")
+    @Test("A removal removes the items that are there, and is applied even if there are none")
     func removal() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([place(["1", "2"], .last)])
@@ -157,7 +157,7 @@ struct MoveTests {
         #expect(ids.map { outcomes[$0] } == [.some(nil), .some(nil)])
     }
 
-    @Test("in a table of the user's, removing sets the rank to NULL and keeps the row")
+    @Test("A removal from a user's table sets the rank to NULL and keeps the row")
     func removalOfUsersRows() async throws {
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: false)
@@ -172,7 +172,7 @@ struct MoveTests {
         #expect(try rows.map { try $0.decode(1, as: Bool.self) } == [true, false])
     }
 
-    @Test("every request is logged once with its columns, and leaves the queue")
+    @Test("Every request is logged once with its columns, and leaves the queue")
     func log() async throws {
         let fixture = try await QueueFixture()
         let ids = try await fixture.enqueue((0..<50).map { place(["\($0)"], .last, in: "\($0 % 7)") })
@@ -188,7 +188,7 @@ struct MoveTests {
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
-    @Test("the log names the transaction that wrote the ranks, and that it came from the queue")
+    @Test("The log names the transaction that wrote the ranks, and marks requests of the queue as not direct")
     func transaction() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((0..<20).map { place(["\($0)"], .last, in: "\($0 % 3)") })
@@ -201,7 +201,7 @@ struct MoveTests {
         #expect(rows.count == 20)
     }
 
-    @Test("an id that was logged before does not stop the queue")
+    @Test("A request id that was logged before does not stop the queue")
     func reusedIdentifier() async throws {
         let fixture = try await QueueFixture()
         let insertion: String =

@@ -3,12 +3,12 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("Lists that a worker postpones") struct PostponedListsTests {
+@Suite("Postponed lists of a worker") struct PostponedListsTests {
     private let start = ContinuousClock.now
 
     private func lists(_ count: Int) -> [ListIdentifier] { (0..<count).map { ListIdentifier("\($0)") } }
 
-    @Test("are tried in halves where they failed together, until the one that is to blame fails alone")
+    @Test("Lists that failed together are retried in halves, until the faulty list fails alone")
     func halves() {
         var postponed = PostponedLists()
         let bad = ListIdentifier("5")
@@ -25,9 +25,7 @@ import Testing
         #expect(postponed.next(at: start + .milliseconds(100)) == [bad])
     }
 
-    @Test(
-        "are tried after twice as long each time, in the end after 15 to 30 s where they fail, and 2.5 to 5 s where others have them"
-    )
+    @Test("The pause of a postponed list doubles, up to 15 to 30 s after failures and 2.5 to 5 s after locks")
     func growingPauses() throws {
         var (failing, taken) = (PostponedLists(), PostponedLists())
         for _ in 1...30 {
@@ -41,7 +39,7 @@ import Testing
         #expect((.milliseconds(50) ... .milliseconds(100)).contains(try #require(failing.nextDue) - start))
     }
 
-    @Test("come due together where others have them, and not with those that fail")
+    @Test("Lists that other sessions have locked are retried together, without failing lists")
     func groups() {
         var postponed = PostponedLists()
         postponed.noteTaken(lists(1_000), at: start)
@@ -52,7 +50,7 @@ import Testing
         #expect(postponed.next(at: start).isEmpty)
     }
 
-    @Test("are tried the sooner the less often they failed: a suspicion comes before what fails again and again")
+    @Test("Lists with fewer failures are retried before lists that fail again and again")
     func leastFailuresFirst() {
         var postponed = PostponedLists()
         for list in lists(1_000) { for _ in 1...3 { postponed.noteFailure(of: [list], at: start) } }
@@ -63,7 +61,7 @@ import Testing
         #expect(postponed.next(at: start + .seconds(60)).count == PostponedLists.largestFailingGroup)
     }
 
-    @Test("are no more than 10,000") func bound() {
+    @Test("A worker postpones at most 10,000 lists") func bound() {
         var postponed = PostponedLists()
         postponed.noteTaken(lists(20_000), at: start)
         #expect(postponed.lists.count == 10_000)

@@ -5,7 +5,7 @@ import Testing
 @testable import MoveQueue
 @testable import Ordering
 
-@Suite("Statements on the queue go along its indexes, whatever the statistics", .database, .timeLimit(.minutes(30)))
+@Suite("Query plans on the queue", .database, .timeLimit(.minutes(30)))
 struct QueuePlanTests {
     private let lists = [ListIdentifier(orderedTable: "items", list: "l1")]
 
@@ -54,7 +54,7 @@ struct QueuePlanTests {
         }
     }
 
-    @Test("choosing lists skips through the index, one probe for each")
+    @Test("The statement that chooses lists uses the queue's indexes by list")
     func claim() async throws {
         for (progress, place) in [(ReadProgress(), Place.at(lists[0])), (progress, .behind(lists[0]))] {
             try await expect(
@@ -66,7 +66,7 @@ struct QueuePlanTests {
         }
     }
 
-    @Test("choosing lists at the beginning of a round reads the first requests as well")
+    @Test("The statement that chooses lists at the beginning of a round also uses the primary key")
     func claimAtBeginning() async throws {
         for progress in [ReadProgress(), progress] {
             try await expect(
@@ -76,7 +76,7 @@ struct QueuePlanTests {
         }
     }
 
-    @Test("what was deleted of lists that have requests again is not visited, though vacuum may not take it")
+    @Test("The statement that chooses lists does not visit deleted requests that vacuum can't remove yet")
     func claimBesideDeletedRequests() async throws {
         let (connection, holder) = (
             try await TestDatabase.current.connect(), try await TestDatabase.current.connect()
@@ -109,7 +109,7 @@ struct QueuePlanTests {
         #expect((100..<300).contains(visits), "\(plan)")
     }
 
-    @Test("thousands of postponed lists are stepped over in one go, and not with a probe each")
+    @Test("The statement that chooses lists skips thousands of postponed lists without a probe for each list")
     func claimBesidePostponedLists() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -149,32 +149,32 @@ struct QueuePlanTests {
         #expect(blocks.1 < 1_000, "\(blocks.1) blocks")
     }
 
-    @Test("going to a random request")
+    @Test("The statement that finds a random request uses the primary key")
     func randomList() async throws {
         try await expect(
             ["move_requests_pkey"], in: QueueStatements.randomList(0.5, progress))
     }
 
-    @Test("reading requests")
+    @Test("The statement that reads requests uses the indexes by list and by source list")
     func pending() async throws {
         try await expect(
             ["move_requests_by_list", "move_requests_by_from_list"],
             in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000, progress))
     }
 
-    @Test("looking whether anything is pending")
+    @Test("The statement that looks for pending requests uses the primary key and the index by list")
     func look() async throws {
         try await expect(["move_requests_pkey", "move_requests_by_list"], in: QueueStatements.look(progress))
     }
 
-    @Test("reading on")
+    @Test("The statement that raises the floor uses the primary key and the indexes by list and by source list")
     func readOn() async throws {
         try await expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
             in: QueueStatements.readOn(to: 9_000, limit: 100, progress))
     }
 
-    @Test("finishing requests", arguments: [false, true])
+    @Test("The statement that finishes requests finds their rows without an index", arguments: [false, true])
     func finish(replacing: Bool) async throws {
         let move = Move(list: lists[0], items: ["1"], action: .remove)
         let decided = DecidedRequests([(PendingRequest(id: 1, move: move), .applied(rebalancedRows: 0))])

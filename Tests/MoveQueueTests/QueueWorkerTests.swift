@@ -3,9 +3,11 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("A worker that goes round the lists", .database, .timeLimit(.minutes(30)))
+@Suite("A worker's turns on a database", .database, .timeLimit(.minutes(30)))
 struct QueueWorkerTests {
-    @Test("begins with the list that it has wandered to, also the last one") func includesItsPlace() async throws {
+    @Test("A worker that goes to a random request begins with the list of that request") func beginsAtRandomRequest()
+        async throws
+    {
         let fixture = try await QueueFixture()
         let moves = ["z", "a"].map { name in
             Move(
@@ -23,7 +25,7 @@ struct QueueWorkerTests {
         #expect(try await fixture.lists() == ["a": ["x"]])
     }
 
-    @Test("sees, when it is woken for the second time, a request whose id is not beyond what was past: ids began again")
+    @Test("A worker that is woken for the second time finds a request after the ids began again")
     func restartedIDs() async throws {
         let fixture = try await QueueFixture()
         let move = Move(
@@ -48,7 +50,8 @@ struct QueueWorkerTests {
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
-    @Test("locks both lists of a change of list at once, also after a batch without any") func seesChangesOfList()
+    @Test("A worker locks both lists of a change of list at once, also after a batch without changes of list")
+    func locksBothLists()
         async throws
     {
         let fixture = try await QueueFixture()

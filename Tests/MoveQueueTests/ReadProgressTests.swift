@@ -6,7 +6,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("An id is past when nothing at or below it is pending or can still appear", .timeLimit(.minutes(30)))
+@Suite("Read progress of a worker", .timeLimit(.minutes(30)))
 struct ReadProgressTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
 
@@ -16,7 +16,7 @@ struct ReadProgressTests {
         return step?.id
     }
 
-    @Test("the ids handed out before a look are past when the transactions of that time have ended")
+    @Test("The floor rises to the last id of a look when the transactions of that time have ended")
     func twoLooks() {
         var progress = ReadProgress()
         #expect(observe(&progress, 10, ["3/1"]) == nil)
@@ -24,7 +24,7 @@ struct ReadProgressTests {
         #expect(observe(&progress, 30, []) == 20)
     }
 
-    @Test("ids are not past while a transaction may still insert")
+    @Test("The floor does not rise while an earlier transaction can still insert requests")
     func slowWriter() {
         var progress = ReadProgress()
         #expect(observe(&progress, 10, ["3/1"]) == nil)
@@ -33,7 +33,7 @@ struct ReadProgressTests {
         #expect(observe(&progress, 40, []) == 30)
     }
 
-    @Test("lists with older requests are remembered, each with its own floor")
+    @Test("A list with older requests is remembered with a floor of its own")
     func remaining() {
         var progress = ReadProgress()
         progress.raise(to: 100, firstPending: [list: 40])
@@ -45,7 +45,7 @@ struct ReadProgressTests {
         #expect(progress.floor(of: list) == 300)
     }
 
-    @Test("the floor does not rise if too many lists have older requests")
+    @Test("The floor does not rise if too many lists have older requests")
     func tooManyLists() {
         var progress = ReadProgress()
         let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", list: "\($0)") }
@@ -63,7 +63,7 @@ struct ReadProgressTests {
         return step
     }
 
-    @Test("a transaction that stays for long is passed over, and the floor falls back when it ends")
+    @Test("A long transaction is passed over, and the floor falls back when the transaction ends")
     func longWriter() {
         var progress = ReadProgress()
         let step = passOver(["3/1": 700], &progress)
@@ -77,7 +77,7 @@ struct ReadProgressTests {
             ))
     }
 
-    @Test("ids that were past before a transaction was passed over stay past")
+    @Test("The floor falls back to its height before a transaction was passed over")
     func floorBelowLongWriter() {
         var progress = ReadProgress()
         progress.raise(to: 50, firstPending: [list: 20])
@@ -87,7 +87,7 @@ struct ReadProgressTests {
         #expect((progress.floor, progress.floor(of: list), progress.open) == (50, 19, []))
     }
 
-    @Test("a second long transaction is passed over too, and the floor falls back when either ends")
+    @Test("A second long transaction is passed over too, and the floor falls back when either of them ends")
     func twoLongWriters() {
         var progress = ReadProgress()
         #expect(passOver(["3/1": 700], &progress)?.id == 400)
@@ -103,13 +103,13 @@ struct ReadProgressTests {
         #expect((progress.floor, progress.open) == (ReadProgress.beginning, []))
     }
 
-    @Test("a transaction without an id is never passed over")
+    @Test("A transaction without an id is never passed over")
     func writerWithoutID() {
         var progress = ReadProgress()
         #expect(passOver(["3/1": nil], &progress) == nil)
     }
 
-    @Test("the lowest id of a transaction and its subtransactions counts, also when 32 bits overflow")
+    @Test("The lowest id of a transaction and its subtransactions counts, also after an overflow of 32 bits")
     func transactionIDs() {
         let newest: Int64 = 5 << 32 + 10
         let observation = ReadProgress.Observation(
@@ -117,7 +117,7 @@ struct ReadProgressTests {
         #expect(observation.writers == ["3/1": newest - 16, "4/1": nil, "5/1": newest + 2])
     }
 
-    @Test("the floor begins again when the ids begin again")
+    @Test("The floor returns to the beginning when the request ids begin again")
     func restartedIDs() {
         var progress = ReadProgress()
         progress.raise(to: 100, firstPending: [list: 40])
@@ -127,7 +127,7 @@ struct ReadProgressTests {
     }
 }
 
-@Suite("A queue that is not read from its beginning", .database, .timeLimit(.minutes(30)))
+@Suite("Reading of the queue from the floor", .database, .timeLimit(.minutes(30)))
 struct QueueReadingTests {
     private static let configuration = {
         var configuration = QueueConfiguration()
@@ -145,12 +145,12 @@ struct QueueReadingTests {
     private func work(_ worker: inout QueueWorker, _ connection: Connection) async throws {
         for _ in 0..<4 {
             while case .decided = try await worker.runBatch(on: connection) {}
-            // A worker that was idle looks only after its next batch.
+            // An idle worker looks at the queue only after its next batch.
             _ = try await worker.runBatch(on: connection)
         }
     }
 
-    @Test("raises the floor above decided requests") func getsPast() async throws {
+    @Test("A look raises the floor above decided requests") func raisesFloor() async throws {
         let fixture = try await QueueFixture()
         var reading = QueueReading(Self.configuration)
         let ids = try await fixture.enqueue((0..<10).map { place("\($0)") })
@@ -161,7 +161,7 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("sees the very first request, after any number of looks") func firstRequest() async throws {
+    @Test("A look finds the very first request after any number of empty looks") func firstRequest() async throws {
         let fixture = try await QueueFixture()
         var reading = QueueReading(Self.configuration)
         for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
@@ -170,7 +170,8 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("sees the lowest and the highest possible ids, and decides requests in their order") func extremeIDs()
+    @Test("Requests with the lowest and highest possible ids are found, and decided in the order of their ids")
+    func extremeIDs()
         async throws
     {
         let fixture = try await QueueFixture()
@@ -187,7 +188,7 @@ struct QueueReadingTests {
         #expect(try order.map { try $0.decode(0, as: String.self) } == ids.map(String.init))
     }
 
-    @Test("decides requests of a session at once that took its ids in advance, even if later ids are decided")
+    @Test("A look finds a request whose session took the id in advance, although later ids are decided")
     func sequenceWithCache() async throws {
         let fixture = try await QueueFixture()
         let (early, late) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
@@ -205,7 +206,7 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("remembers the lists that have old requests") func remembersLists() async throws {
+    @Test("A look remembers the lists that have old requests") func remembersLists() async throws {
         let fixture = try await QueueFixture()
         var reading = QueueReading(Self.configuration)
         let ids = try await fixture.enqueue([place("1"), place("2", in: "b", from: "c"), place("3")])
@@ -217,7 +218,7 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending, "old requests are pending")
     }
 
-    @Test("a request with a low id that is committed late is decided when it becomes visible, in its order")
+    @Test("A request with a low id that is committed late is decided in its order when it becomes visible")
     func lateCommit() async throws {
         let fixture = try await QueueFixture()
         var worker = QueueWorker(Self.configuration)
@@ -238,7 +239,7 @@ struct QueueReadingTests {
     }
 
     @Test(
-        "a request of a prepared transaction that is committed late is decided when it becomes visible",
+        "A look finds a request of a prepared transaction that is committed late",
         .database(on: .own(settings: ["max_prepared_transactions": "2"])))
     func latePreparedCommit() async throws {
         let fixture = try await QueueFixture()
@@ -254,7 +255,7 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
-    @Test("a transaction that stays open is passed over, and its request is decided in its order after the commit")
+    @Test("A long transaction is passed over, and its request is decided in its order after the commit")
     func longTransaction() async throws {
         let fixture = try await QueueFixture()
         var (worker, reading) = (QueueWorker(Self.configuration), QueueReading(Self.configuration))
@@ -282,7 +283,7 @@ struct QueueReadingTests {
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
     }
 
-    @Test("a worker that passed over a transaction finds its requests, even if there are no others")
+    @Test("A worker that passed over a transaction finds its request, even if no other request is pending")
     func onlyLateRequests() async throws {
         let fixture = try await QueueFixture()
         var worker = QueueWorker(Self.configuration)
@@ -301,7 +302,7 @@ struct QueueReadingTests {
         #expect(try await fixture.lists()["a"] == ["late"])
     }
 
-    @Test("a request with a hand-chosen id below the floor is found before the queue counts as drained")
+    @Test("A worker that reads from the beginning finds a request with a chosen id below the floor")
     func chosenID() async throws {
         let fixture = try await QueueFixture()
         var worker = QueueWorker(Self.configuration)

@@ -4,8 +4,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite(
-    "Requests that can't be applied are rejected with a code, and change nothing", .database, .timeLimit(.minutes(30)))
+@Suite("Rejections", .database, .timeLimit(.minutes(30)))
 struct RejectionTests {
     private func place(
         _ items: [String], _ placement: Placement, in list: String = "a", from source: String? = nil,
@@ -28,7 +27,9 @@ struct RejectionTests {
         return ids.map { outcomes[$0] ?? "no outcome" }
     }
 
-    @Test("item_not_found, where an item that is missing shall not be inserted") func missingItem() async throws {
+    @Test("A missing item is rejected with item_not_found if missing items must not be inserted") func missingItem()
+        async throws
+    {
         let moves = [
             place(["9"], .first, missing: .reject), place(["1", "9"], .last, missing: .reject),
             place(["1", "2", "3"], .last, missing: .reject),
@@ -36,12 +37,14 @@ struct RejectionTests {
         #expect(try await codes(moves) == ["item_not_found", "item_not_found", nil])
     }
 
-    @Test("unknown_ordered_table") func unknownOrderedTable() async throws {
+    @Test("A request for an unknown table is rejected with unknown_ordered_table") func unknownOrderedTable()
+        async throws
+    {
         #expect(try await codes([place(["1"], .first, table: "public.nowhere")]) == ["unknown_ordered_table"])
     }
 
     @Test(
-        "a registered table that is not found as it is registered is the operator's fault: its requests wait",
+        "Requests wait if their registered table or one of its columns was dropped or renamed",
         arguments: [
             "DROP TABLE tasks", "ALTER TABLE tasks RENAME TO todos", "ALTER TABLE tasks RENAME board TO list",
             "ALTER TABLE tasks RENAME id TO task",
@@ -64,7 +67,7 @@ struct RejectionTests {
     }
 
     @Test(
-        "invalid_key: what doesn't cast, or is another spelling",
+        "A key that can't be cast, or has another spelling, is rejected with invalid_key",
         arguments: ["x", "01", " 1", "+1", "1.0", "99999999999999999999", ""])
     func invalidKey(key: String) async throws {
         let fixture = try await QueueFixture()
@@ -78,33 +81,38 @@ struct RejectionTests {
         #expect(try await codes(moves) == ["invalid_key", "invalid_key", "invalid_key"])
     }
 
-    @Test("anchor_is_moved comes before what the rows tell") func anchorIsMoved() async throws {
+    @Test("A request that moves its own anchor is rejected with anchor_is_moved, before any other code")
+    func anchorIsMoved() async throws {
         #expect(
             try await codes([place(["9", "2"], .after("2")), place(["9"], .before("9"))]) == [
                 "anchor_is_moved", "anchor_is_moved",
             ])
     }
 
-    @Test("anchor_not_found comes before item_not_found") func anchorNotFound() async throws {
+    @Test("anchor_not_found has priority over item_not_found") func anchorNotFound() async throws {
         #expect(
             try await codes([place(["1"], .after("4")), place(["9"], .before("8"), in: "a", from: "b")])
                 == ["anchor_not_found", "anchor_not_found"])
     }
 
-    @Test("item_not_found comes before item_exists") func itemNotFound() async throws {
+    @Test("item_not_found has priority over item_exists") func itemNotFound() async throws {
         #expect(
             try await codes([place(["1"], .last, in: "b", from: "nowhere"), place(["4", "2", "9"], .last, from: "b")])
                 == ["item_not_found", "item_not_found"])
     }
 
-    @Test("item_not_found: a missing row of a table of the user's is never inserted") func missingRow() async throws {
+    @Test("A missing row of a user's table is rejected with item_not_found, and never inserted") func missingRow()
+        async throws
+    {
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: false)
         try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
         #expect(try await codes([place(["1", "7"], .first, in: "1", table: "public.tasks")]) == ["item_not_found"])
     }
 
-    @Test("item_exists") func itemExists() async throws {
+    @Test("A change of list is rejected with item_exists if the target list has the item") func itemExists()
+        async throws
+    {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([place(["2"], .last, in: "c")])
         try await fixture.drain()
@@ -114,7 +122,8 @@ struct RejectionTests {
         #expect(try await fixture.lists() == ["a": ["1", "2", "3"], "c": ["2"]])
     }
 
-    @Test("item_exists: an unplaced row of the target list exists") func unplacedRowExists() async throws {
+    @Test("A change of list is rejected with item_exists if the target list has the item as an unplaced row")
+    func unplacedRowExists() async throws {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(
             script: """
@@ -130,7 +139,7 @@ struct RejectionTests {
         #expect(try await fixture.outcomes()[ids[0]] == "item_exists")
     }
 
-    @Test("failed, with the SQLSTATE and message of a trigger of the user's; its neighbours in the batch are applied")
+    @Test("A request that a trigger refuses is rejected with SQLSTATE and message, and the rest is applied")
     func failed() async throws {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(
@@ -152,7 +161,8 @@ struct RejectionTests {
         #expect(try row.decode(1, as: String.self) == "no poison here")
     }
 
-    @Test("failed, where a deferred constraint of the user's is violated at the end") func failedAtCommit() async throws
+    @Test("A request that violates a user's deferred constraint is rejected with the code failed") func failedAtCommit()
+        async throws
     {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("Where a batch has no room for all requests", .database, .timeLimit(.minutes(30)))
+@Suite("Batches with too little room", .database, .timeLimit(.minutes(30)))
 struct SharedRoomTests {
     private static let roomForFifty: QueueConfiguration = {
         var configuration = QueueConfiguration()
@@ -22,7 +22,7 @@ struct SharedRoomTests {
         return try rows.map { try $0.decode(0) }
     }
 
-    @Test("a small request is decided before older large ones of other lists")
+    @Test("A small request is decided before older large requests of other lists")
     func smallBeforeLarge() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([move("large 1", items: 60), move("large 2", items: 60), move("small")])
@@ -31,7 +31,7 @@ struct SharedRoomTests {
         #expect(try await pendingLists(fixture) == ["large 1", "large 2"])
     }
 
-    @Test("each request that is larger than the room is decided alone")
+    @Test("Each request that is larger than the room of a batch is decided alone")
     func largeAlone() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...4).map { move("large \($0)", items: 60) })
@@ -42,7 +42,7 @@ struct SharedRoomTests {
         }
     }
 
-    @Test("large requests are decided though small ones of other lists keep coming")
+    @Test("Large requests are decided although small requests of other lists keep coming")
     func largeBesideSmall() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...3).map { move("large \($0)", items: 60) })
@@ -54,7 +54,7 @@ struct SharedRoomTests {
         #expect(try await pendingLists(fixture).allSatisfy { $0.hasPrefix("small") })
     }
 
-    @Test("a small request among many lists with large ones waits for few of these, also after a start")
+    @Test("A small request waits for few of many lists with large requests, also after a start")
     func smallAmongMany() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((100..<140).map { move("\($0)", items: 60) } + [move("099")])
@@ -70,7 +70,7 @@ struct SharedRoomTests {
         #expect(batches <= 6, "\(batches) batches")
     }
 
-    @Test("a list with many requests leaves room for the one request of another")
+    @Test("A list with many requests leaves room for the single request of another list")
     func deepList() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...100).map { _ in move("deep", items: 5) } + [move("shallow")])
@@ -80,7 +80,7 @@ struct SharedRoomTests {
         #expect(!pending.contains("shallow") && (1..<100).contains(pending.count), "\(pending.count)")
     }
 
-    @Test("the names of lists and anchors count")
+    @Test("The names of lists and anchors count towards the size of a batch")
     func names() async throws {
         let fixture = try await QueueFixture()
         let long = String(repeating: "n", count: 900)
@@ -95,7 +95,7 @@ struct SharedRoomTests {
         #expect(report.decided == 1)
     }
 
-    @Test("changes among lists that all need each other are decided by every batch, however small")
+    @Test("Changes among lists that all need each other are decided, even in batches of one request")
     func entangledLists() async throws {
         let fixture = try await QueueFixture()
         let lists = (0..<6).map { ListIdentifier("\($0)") }

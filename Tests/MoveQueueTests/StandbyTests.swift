@@ -5,7 +5,9 @@ import TestPostgres
 import Testing
 
 @Suite("A worker whose server has become a standby", .timeLimit(.minutes(30))) struct StandbyTests {
-    @Test("is told so, and decides nothing", .database(on: .own()))
+    @Test(
+        "A worker fails with a standby error and keeps its connection if its server has become a standby",
+        .database(on: .own()))
     func saysStandby() async throws {
         let database = TestDatabase.current
         try await database.connect().execute("SELECT brocot.move('letters', 'a', last => true)")

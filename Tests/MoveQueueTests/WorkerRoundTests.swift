@@ -31,7 +31,7 @@ import Testing
 
     // MARK: The first action of a turn
 
-    @Test("begins with a batch of the next lists")
+    @Test("A worker's turn begins with a batch of the next lists")
     func beginsWithLists() throws {
         var round = WorkerRound(QueueConfiguration())
         let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
@@ -39,7 +39,7 @@ import Testing
         #expect(batch.postponed.isEmpty)
     }
 
-    @Test("begins with a reading of the queue where one is due")
+    @Test("A worker's turn begins with a reading of the queue if a reading is due")
     func beginsWithReading() {
         var round = WorkerRound(QueueConfiguration())
         guard case .read = round.beginTurn(isReadingDue: true, at: now) else {
@@ -49,20 +49,20 @@ import Testing
         #expect(round.noteReading().batch?.scope.isNext(from: nil) == true)
     }
 
-    @Test("leaves the reading for later where the worker was just woken, and not twice")
+    @Test("A worker that was just woken delays a due reading, but not twice")
     func readingAfterWakingUp() {
         var round = WorkerRound(QueueConfiguration())
         for turn in 1...4 {
             var action = round.beginTurn(isReadingDue: true, at: now)
             let reads = if case .read = action { true } else { false }
-            // The first turn wasn't woken, the second was, and in vain, so the third reads, as the first one did.
+            // Turn 1 was not woken, so it reads. Turn 2 was woken and found nothing, so turn 3 reads.
             #expect(reads == (turn != 2), "turn \(turn)")
             if reads { action = round.noteReading() }
             #expect(round.note(BatchReport(), at: now).end?.isIdle == true)
         }
     }
 
-    @Test("begins at the list that it was sent to, and counts as ended only after a whole round from the first list")
+    @Test("A worker's round that begins at a given list ends only after a full round from the first list")
     func beginsElsewhere() throws {
         var round = WorkerRound(QueueConfiguration())
         round.go(to: ListIdentifier("m"))
@@ -75,8 +75,8 @@ import Testing
 
     // MARK: What a batch of the next lists reports
 
-    @Test("continues after the last list that was found, and from the beginning after the last list of all")
-    func goesOn() throws {
+    @Test("A worker's turn continues after the last found list, and at the beginning after the very last list")
+    func continuesAfterLastList() throws {
         var round = WorkerRound(QueueConfiguration())
         let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
         #expect(round.note(decided(lists("z", "y"), found: asked), at: now).end?.isDecided == true)
@@ -86,7 +86,7 @@ import Testing
         #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: nil) == true)
     }
 
-    @Test("reads the same lists again where a transaction ended that the reading had passed over")
+    @Test("A worker's turn reads the same lists again if a transaction ended that was passed over")
     func lostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -95,7 +95,7 @@ import Testing
         #expect(try #require(round.note(report, at: now).batch).scope.isNext(from: nil))
     }
 
-    @Test("reads the same lists again, with partners, where they turn out to have changes of list")
+    @Test("A worker's turn reads the same lists again, with their partners, if the lists have changes of list")
     func partners() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -109,7 +109,9 @@ import Testing
         #expect(again.scope.isNext(from: nil))
     }
 
-    @Test("is contended where other sessions have the locks, and those lists are left out then until they are due")
+    @Test(
+        "A worker's turn is contended if other sessions have the locks, and leaves those lists out until they are due"
+    )
     func contended() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -125,7 +127,8 @@ import Testing
         #expect(try #require(round.beginTurn(isReadingDue: false, at: due).batch).scope.named == lists("a"))
     }
 
-    @Test("asks for more lists each time where it finds only taken ones, and reads over those that it left out")
+    @Test(
+        "A worker's turn asks for more lists each time that it finds only locked lists, and reads past postponed lists")
     func manyTakenLists() throws {
         var round = WorkerRound(QueueConfiguration())
         var asked: [Int] = []
@@ -139,7 +142,7 @@ import Testing
         #expect(asked == asked.sorted() && asked.first == 8 && asked.last == 256, "\(asked)")
     }
 
-    @Test("is held where all that is pending waits for a person")
+    @Test("A worker's turn is held if all pending requests wait for a person")
     func held() {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -150,7 +153,7 @@ import Testing
 
     // MARK: The list for which there was no room
 
-    @Test("decides a list alone for which the last batch had no room, and then continues")
+    @Test("A worker's turn decides a list alone if the last batch had no room for the list, and then continues")
     func crowdedOut() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -165,7 +168,7 @@ import Testing
 
     // MARK: Lists that are retried
 
-    @Test("retries a list that failed alone, in smaller batches each time, in turn with the others")
+    @Test("A list that failed alone is retried in smaller batches, in turn with the other lists")
     func retries() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
@@ -185,7 +188,7 @@ import Testing
         #expect(sizes == [2_000, 1_000, 500])
     }
 
-    @Test("forgets a list that was decided when it was retried")
+    @Test("A postponed list is forgotten when its retry succeeds")
     func forgets() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
@@ -198,7 +201,7 @@ import Testing
         #expect(round.beginTurn(isReadingDue: false, at: later).batch?.scope.isNext(from: nil) == true)
     }
 
-    @Test("keeps a list that is retried where its progress was lost")
+    @Test("A retried list stays postponed if the progress of reading was lost")
     func retryWithLostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
@@ -213,7 +216,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test("begins a new turn after a failure in whatever state", arguments: [true, false])
+    @Test("A worker begins a new turn after a failure in any state", arguments: [true, false])
     func failures(whileReading: Bool) throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: whileReading, at: now)
@@ -250,23 +253,23 @@ import Testing
         return round
     }
 
-    @Test("waits for more after many requests, in pauses, as long as requests arrive and the longest delay allows")
-    func gathers() {
+    @Test("A worker waits for more requests while requests keep arriving, up to the longest delay")
+    func waitsForMoreRequests() {
         var round = round(afterDeciding: 100)
         #expect(round.isGathering)
         var (pauses, time, id): ([Duration], ContinuousClock.Instant, Int64) = ([], now, 1_000)
         while round.beginTurn(isReadingDue: false, at: time).readsLastID, pauses.count < 10 {
             guard let pause = round.note(lastID: id, at: time).end?.pause else { break }
             pauses.append(pause)
-            // Each pause takes a little longer than it was to.
+            // Each pause takes a little longer than requested.
             (time, id) = (time + pause + .milliseconds(1), id + 1)
         }
         #expect(pauses == [5, 5, 5, 2].map { .milliseconds($0) })
         #expect(!round.isGathering)
     }
 
-    @Test("ends the wait as soon as no request arrives during a pause")
-    func gathersNoMore() {
+    @Test("A worker stops waiting when no request arrives during a pause")
+    func stopsWaitingWithoutRequests() {
         var round = round(afterDeciding: 100)
         _ = round.beginTurn(isReadingDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause == .milliseconds(5))
@@ -275,8 +278,8 @@ import Testing
         #expect(!round.isGathering)
     }
 
-    @Test("ends the wait as soon as a batch is full")
-    func gathersEnough() {
+    @Test("A worker stops waiting when a batch is full")
+    func stopsWaitingAtFullBatch() {
         var round = round(afterDeciding: 100)
         _ = round.beginTurn(isReadingDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause != nil)
@@ -285,15 +288,15 @@ import Testing
         #expect(round.note(lastID: full, at: now + .milliseconds(1)).batch != nil)
     }
 
-    @Test("does not wait after few requests, nor after a full batch, nor where it must never wait")
-    func doesNotGather() {
+    @Test("A worker does not wait after few requests, after a full batch, or if the longest delay is 0")
+    func doesNotWait() {
         #expect(!patientRound().isGathering, "the first batch after a quiet time")
         #expect(!round(afterDeciding: 15).isGathering)
         #expect(!round(afterDeciding: QueueConfiguration().requestsPerBatch).isGathering)
         #expect(!round(afterDeciding: 100, maxDelay: .zero).isGathering)
     }
 
-    @Test("does not wait where a batch left requests")
+    @Test("A worker does not wait if its batch left requests pending")
     func leftRequests() {
         var round = patientRound()
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -303,8 +306,8 @@ import Testing
         #expect(!round.isGathering)
     }
 
-    @Test("waits after the last of several batches that were small together")
-    func gathersAfterRound() throws {
+    @Test("A worker waits after several batches that decided enough requests together")
+    func waitsAfterSeveralBatches() throws {
         var round = patientRound()
         let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
         var report = decided(10)
@@ -316,8 +319,8 @@ import Testing
         #expect(round.isGathering)
     }
 
-    @Test("tries postponed lists while it waits for more requests")
-    func retriesWhileGathering() throws {
+    @Test("A worker retries postponed lists while it waits for more requests")
+    func retriesWhileWaiting() throws {
         var round = patientRound()
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -330,7 +333,7 @@ import Testing
         #expect(round.beginTurn(isReadingDue: false, at: later).readsLastID)
     }
 
-    @Test("stops the program where an event comes that no action asked for")
+    @Test("An event that no action asked for stops the program")
     func unexpectedEvents() async {
         await #expect(processExitsWith: .failure) {
             var round = WorkerRound(QueueConfiguration())
@@ -372,10 +375,10 @@ extension WorkerRound.TurnResult {
 }
 
 extension QueueTransaction.Scope {
-    /// The lists that it names; nil: it asks for the next ones.
+    /// The named lists; nil if the scope asks for the next lists.
     fileprivate var named: [ListIdentifier]? { if case .lists(let lists) = self { lists } else { nil } }
 
-    /// How many of the next lists it asks for.
+    /// How many of the next lists the scope asks for.
     fileprivate var lists: Int? { if case .next(_, let lists, _, _) = self { lists } else { nil } }
 
     fileprivate var readingAhead: Int? { if case .next(_, _, let count, _) = self { count } else { nil } }

@@ -5,9 +5,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite(
-    "Statements on attached tables go along one index, whatever columns lists have", .database,
-    .timeLimit(.minutes(30)))
+@Suite("Query plans on attached tables", .database, .timeLimit(.minutes(30)))
 struct AttachedPlanTests {
     private static let lists: [[KeyColumn]] = [
         [], [KeyColumn("team", .bigint)], [KeyColumn("team", .bigint), KeyColumn("state", .text)],
@@ -29,7 +27,10 @@ struct AttachedPlanTests {
         return (table, connection)
     }
 
-    @Test(arguments: lists.indices) func statements(_ number: Int) async throws {
+    @Test(
+        "Each statement on an attached table scans one index, for lists of any number of columns",
+        arguments: lists.indices) func statements(_ number: Int) async throws
+    {
         let columns = Self.lists[number]
         let (table, connection) = try await table(columns)
         let list = ["", "7", #"["7", "todo"]"#][columns.count]
@@ -76,7 +77,9 @@ struct AttachedPlanTests {
         ("team, id", "ROW(team, id) >="), ("id", "(id >="),
     ]
 
-    @Test("rows are looked up by the unique key, whatever other indexes begin with the item", arguments: uniqueKeys)
+    @Test(
+        "Rows are looked up by the unique key, even if other indexes begin with the item's column",
+        arguments: uniqueKeys)
     func furtherIndexes(key: String, condition: String) async throws {
         let connection = try await TestDatabase.current.connect()
         let isUniqueAlone = key == "id"
@@ -120,7 +123,7 @@ struct AttachedPlanTests {
         }
     }
 
-    @Test("no catalogued order is needed where no other index begins with the item")
+    @Test("An ordered table gets no look-up columns if no other index begins with the item's column")
     func noFurtherIndex() async throws {
         let connection = try await TestDatabase.current.connect()
         let tables = try await connection.run { connection in

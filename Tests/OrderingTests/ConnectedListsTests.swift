@@ -1,7 +1,7 @@
 import Ordering
 import Testing
 
-@Suite("Lists between which items move", .timeLimit(.minutes(30))) struct ConnectedListsTests {
+@Suite("Groups of connected lists", .timeLimit(.minutes(30))) struct ConnectedListsTests {
     private func move(to list: String, from source: String? = nil) -> Move {
         Move(list: ListIdentifier(list), items: ["x"], action: .place(.last, from: source))
     }
@@ -10,12 +10,12 @@ import Testing
         ConnectedLists(of: moves).groups.map { Set($0.map(\.list)) }
     }
 
-    @Test("are one group each where no item changes its list")
+    @Test("Each list is a group of its own if no item changes its list")
     func separate() {
         #expect(groups(move(to: "a"), move(to: "b"), move(to: "a")) == [["a"], ["b"]])
     }
 
-    @Test("are one group over any number of further lists, also where the move that connects them comes last")
+    @Test("Changes of list join their lists into one group, in any order of the moves")
     func connected() {
         #expect(groups(move(to: "a", from: "b"), move(to: "c", from: "b"), move(to: "d")) == [["a", "b", "c"], ["d"]])
         #expect(groups(move(to: "a"), move(to: "b"), move(to: "c"), move(to: "c", from: "a")) == [["a", "c"], ["b"]])
@@ -24,7 +24,7 @@ import Testing
                 == [["a", "b", "c", "d"], ["e"]])
     }
 
-    @Test("know the number of their group")
+    @Test("Each list is assigned the number of its group")
     func numbers() {
         let connected = ConnectedLists(of: [move(to: "a"), move(to: "b"), move(to: "c", from: "a")])
         for (number, group) in connected.groups.enumerated() {

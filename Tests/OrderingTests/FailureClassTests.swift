@@ -3,24 +3,25 @@ import Ordering
 import TestPostgres
 import Testing
 
-@Suite("Whose fault an error is", .timeLimit(.minutes(30)))
+@Suite("Classification of errors", .timeLimit(.minutes(30)))
 struct FailureClassTests {
     @Test(
-        "what data or users' functions caused is the request's", .database,
+        "An error caused by data or a user's function is classified as a failure of the request", .database,
         arguments: ["22003", "23514", "44000", "P0001", "54000", "0A000", "25006", "40001", "42501", "55000"])
     func request(state: String) async throws {
         #expect(FailureClass(try await failure(state)) == .request(sqlState: state))
     }
 
     @Test(
-        "what a function raises on purpose is the request's, whatever the SQLSTATE says", .database,
+        "An error that a function raises on purpose is classified as a failure of the request, for any SQLSTATE",
+        .database,
         arguments: ["08006", "40P01", "53100", "53200", "55P03", "57014", "57P01", "58030", "XX000", "XX001"])
     func raisedOnPurpose(state: String) async throws {
         #expect(FailureClass(try await failure(state)) == .request(sqlState: state))
     }
 
     @Test(
-        "what the server reports from within a function decides nothing: a lock, a time-out, also where a handler raises it again",
+        "A lock or time-out error inside a function is a failure of the environment, even if a handler raises it again",
         .database,
         arguments: [
             ("PERFORM FROM taken FOR UPDATE NOWAIT", "55P03"), ("PERFORM FROM taken FOR UPDATE", "55P03"),
@@ -44,7 +45,8 @@ struct FailureClassTests {
     }
 
     @Test(
-        "what our own statements meet decides nothing: missing columns, rights, features", .database,
+        "A missing table, right or feature in Brocot's own statement is classified as a failure of the environment",
+        .database,
         arguments: [
             "SELECT FROM nowhere", "SELECT missing_function()", "SET TRANSACTION READ ONLY; CREATE TABLE t ()",
             "PREPARE TRANSACTION 'x'; COMMIT PREPARED 'x'",
@@ -60,7 +62,7 @@ struct FailureClassTests {
         }
     }
 
-    @Test("a right that a foreign key's own query lacks is the operator's", .database)
+    @Test("A missing right in a foreign key's own query is classified as a failure of the environment", .database)
     func foreignKey() async throws {
         let connection = try await TestDatabase.current.connect()
         let role = "owner_\(TestDatabase.current.name)"
@@ -81,7 +83,7 @@ struct FailureClassTests {
         try await connection.execute(script: "DROP OWNED BY \(role) CASCADE; DROP ROLE \(role)")
     }
 
-    @Test("two rows that would have one place, or rows that others changed, are read again", .database)
+    @Test("A repeated rank or item, or a row that another session changed, is classified as stale rows", .database)
     func staleRows() async throws {
         for statement in Self.repeatedPlaces {
             #expect(FailureClass(try await failure(of: statement)) == .staleRows, "\(statement)")
@@ -100,7 +102,8 @@ struct FailureClassTests {
         "INSERT INTO brocot.items VALUES ('l', 'a', 0, 1, 0), ('l', 'a', 1, 1, 1)",
     ]
 
-    @Test("a unique key of the user's own is the request's", .database) func otherUniqueKey() async throws {
+    @Test("A violation of the user's own unique key is classified as a failure of the request", .database)
+    func otherUniqueKey() async throws {
         let script =
             "CREATE TABLE tasks (id int PRIMARY KEY, rank numeric UNIQUE); INSERT INTO tasks VALUES (1, 0), (2, 0)"
         #expect(FailureClass(try await failure(of: script)) == .request(sqlState: "23505"))

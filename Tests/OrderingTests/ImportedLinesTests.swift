@@ -2,7 +2,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Lines that are imported") struct ImportedLinesTests {
+@Suite("Lines of an import") struct ImportedLinesTests {
     private func lines(_ pieces: [[UInt8]], _ type: KeyType = .text) -> ImportedLines {
         var rest = pieces[...]
         return ImportedLines(keysOf: KeyColumn("item", type)) { rest.popFirst() ?? [] }
@@ -14,7 +14,7 @@ import Testing
         return keys
     }
 
-    @Test("are the same wherever the text is cut into pieces", arguments: 1...12)
+    @Test("Imported lines are the same for every size of the pieces that are read", arguments: 1...12)
     func pieces(size: Int) {
         let text = Array("a\nbä c\r\n\t\nd".utf8)
         let pieces = stride(from: 0, to: text.count, by: size).map { Array(text[$0..<min($0 + size, text.count)]) }
@@ -23,13 +23,13 @@ import Testing
         #expect(lines.fault == nil && lines.count == 4)
     }
 
-    @Test("may end with a line feed, or be none") func ends() {
+    @Test("Imported text may end with a line feed, or be empty") func ends() {
         #expect(keys(lines([Array("a\nb\n".utf8)])) == ["a", "b"])
         #expect(keys(lines([])) == [])
     }
 
     @Test(
-        "that can't be keys are named with their number",
+        "An imported line that can't be a key is reported with its number",
         arguments: [
             (Array("a\n\nb\n".utf8), 2, "it is empty"), (Array("a\nb\n\r\n".utf8), 3, "it is empty"),
             ([0x61, 0x0A, 0xFF, 0x0A], 2, "it is not UTF-8"), ([0x61, 0x00, 0x0A], 1, "it has a NUL character"),
@@ -42,14 +42,14 @@ import Testing
         #expect(lines.next() == nil)
     }
 
-    @Test("are the text that PostgreSQL prints for the column's type") func canonical() {
+    @Test("An imported key must have the spelling that PostgreSQL prints for the column's type") func canonical() {
         let lines = lines([Array("7\n007\n".utf8)], .bigint)
         #expect(keys(lines) == ["7"])
         #expect(
             lines.fault == ImportedLines.Fault(line: 2, reason: "'007' is not a bigint as PostgreSQL prints it"))
     }
 
-    @Test("end where reading fails") func readingFails() {
+    @Test("Imported lines end when reading fails, and the error is kept") func readingFails() {
         struct Failure: Error {}
         let lines = ImportedLines(keysOf: KeyColumn("item", .text)) { throw Failure() }
         #expect(lines.next() == nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import Ordering
 
 @Suite(
-    "The key columns of a registered table", .database,
+    "Key columns of a registered table", .database,
     .enabled("the server knows no collations of ICU") { try await ServerBuild.knowsICU() }, .timeLimit(.minutes(30)))
 struct KeyColumnTests {
     private func table(list: String, item: String) async throws -> OrderedTable? {
@@ -23,12 +23,14 @@ struct KeyColumnTests {
         }
     }
 
-    @Test("have their types, whatever language sorts them") func types() async throws {
+    @Test("Key columns have their types, also with a deterministic ICU collation") func types() async throws {
         let table = try await table(list: #"text COLLATE "und-x-icu""#, item: "bigint")
         #expect(table?.listColumns.map(\.type) == [.text] && table?.itemColumn.type == .bigint)
     }
 
-    @Test("can't have a collation that takes 'A' for 'a': one list would have two locks", arguments: ["board", "id"])
+    @Test(
+        "A key column with a nondeterministic collation is refused: one list would have two locks",
+        arguments: ["board", "id"])
     func nondeterministicCollation(_ column: String) async throws {
         let (folding, plain) = ("varchar(20) COLLATE any_case", "text")
         do {

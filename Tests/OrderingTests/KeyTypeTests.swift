@@ -4,9 +4,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite(
-    "A key is canonical where PostgreSQL prints the value that it names in the same way", .database,
-    .timeLimit(.minutes(30)))
+@Suite("Canonical keys", .database, .timeLimit(.minutes(30)))
 struct KeyTypeTests {
     /// The keys that PostgreSQL itself takes for values of the type and prints as they are.
     private func printed(_ keys: [String], as type: String) async throws -> [String] {
@@ -37,7 +35,7 @@ struct KeyTypeTests {
         ]
 
     @Test(
-        "for every type that a key can have",
+        "A key is canonical exactly if PostgreSQL prints its value with the same spelling",
         arguments: [
             (KeyType.smallint, "smallint"), (.integer, "integer"), (.bigint, "bigint"), (.uuid, "uuid"),
             (.boolean, "boolean"), (.date, "date"), (.text, "text"), (.varchar, "varchar"),

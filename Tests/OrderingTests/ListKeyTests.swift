@@ -4,9 +4,10 @@ import Testing
 
 @testable import Ordering
 
-@Suite("brocot.list_key names a list by the texts of its columns", .database, .timeLimit(.minutes(30)))
+@Suite("The function brocot.list_key", .database, .timeLimit(.minutes(30)))
 struct ListKeyTests {
     @Test(
+        "brocot.list_key makes the name of a list from the texts of its columns",
         arguments: [
             ("VARIADIC '{}'", ""), ("'7'", "7"), ("'[\"7\"]'", "[\"7\"]"), ("'7', 'todo'", #"["7", "todo"]"#),
             ("'a\"b', E'\\u00e9\\n'", #"["a\"b", "é\n"]"#), ("''", ""), ("'', ''", #"["", ""]"#),
@@ -18,7 +19,7 @@ struct ListKeyTests {
         #expect(try row.decode(0, as: String?.self) == expected)
     }
 
-    @Test("which is read back from nothing but what jsonb prints")
+    @Test("A list key is read back only if it has the spelling that jsonb prints")
     func readBack() async throws {
         let connection = try await TestDatabase.current.connect()
         for parts in [["7", "todo"], ["a\"b\\", "é\u{1}\u{8}\t\n\u{7f}/\u{1f}", "e\u{301}"], ["", ""]] {
@@ -33,7 +34,7 @@ struct ListKeyTests {
         }
     }
 
-    @Test("so that a table's list has one name only")
+    @Test("A list of a table has only one valid name")
     func oneName() {
         func table(_ columns: [KeyColumn]) -> OrderedTable {
             OrderedTable(

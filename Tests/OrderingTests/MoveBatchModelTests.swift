@@ -8,7 +8,7 @@ import Testing
 /// A table in memory answers what batches must know, and takes their net effects. A plain array is the judge.
 ///
 /// Reading in small parts and a small bound of ranks make every boundary of reading and rebalancing common.
-@Suite("Random moves, applied in memory, end as plain arrays do", .timeLimit(.minutes(60)))
+@Suite("Random moves in memory, compared with plain arrays", .timeLimit(.minutes(60)))
 struct MoveBatchModelTests {
     /// How many moves each kind of table gets: its part of BROCOT_MODEL_REQUESTS.
     private static let moves =
@@ -18,7 +18,7 @@ struct MoveBatchModelTests {
     private static let movesPerRound = 500
 
     @Test(
-        "in the built-in table, in one of the user's with hidden rows, and in one whose rows Brocot owns",
+        "Random moves in memory give the same order as plain arrays, in every kind of table",
         arguments: TableKind.allCases)
     func compare(kind: TableKind) async throws {
         var generator = SeededGenerator(for: "\(Self.moves) moves in memory, \(kind)")

@@ -21,7 +21,7 @@ import Testing
         return batch.changes(in: table.table)
     }
 
-    @Test("keeps two rows apart that have the same key in two lists, where one takes the place that the other left")
+    @Test("A batch keeps two rows with the same key apart if one row enters the list that the other row leaves")
     func sameKeyInTwoLists() throws {
         var table = InMemoryTable(.attached)
         table.addUnplaced("x", to: "a")
@@ -37,7 +37,7 @@ import Testing
         #expect(table.items(of: "a") == ["x"] && table.items(of: "b").isEmpty && table.items(of: "c") == ["x"])
     }
 
-    @Test("writes nothing for a row that comes back to where it was") func returnedRow() throws {
+    @Test("A batch writes nothing for a row that returns to its old place") func returnedRow() throws {
         var table = InMemoryTable(.attached)
         table.addUnplaced("x", to: "a")
         try table.write(changes(of: [Move(list: list("a"), items: ["x"], action: .place(.last))], in: table))
@@ -49,7 +49,7 @@ import Testing
         #expect(changes.isEmpty)
     }
 
-    @Test("places rows without a rank in a list that was read whole") func unplacedRowsOfWholeList() throws {
+    @Test("A batch places unplaced rows of a list that was read whole") func unplacedRowsOfWholeList() throws {
         var table = InMemoryTable(.owning)
         for item in ["a", "b", "c"] { table.addUnplaced(item, to: "l") }
         var reading = ReadingPolicy()
@@ -61,7 +61,7 @@ import Testing
         #expect(table.items(of: "l") == ["b", "a"] && table.unplacedItems(of: "l") == ["c"])
     }
 
-    @Test("deletes a row that is removed, and inserts another where the item is placed again") func ownedRows() throws {
+    @Test("A batch deletes a removed row, and inserts a new row if the item is placed again") func ownedRows() throws {
         var table = InMemoryTable(.owning)
         let target = list("l", of: .owning)
         try table.write(changes(of: [Move(list: target, items: ["a"], action: .place(.last))], in: table))
@@ -73,7 +73,7 @@ import Testing
         #expect(changes.map { "\($0.storedList ?? "-") \($0.list ?? "-")" } == ["l -", "- l"])
     }
 
-    @Test("takes a row along to another list, with its other columns") func ownedRowChangesList() throws {
+    @Test("A batch writes one change for a row that passes through another list") func ownedRowChangesList() throws {
         var table = InMemoryTable(.owning)
         table.addUnplaced("a", to: "l")
         let moves = [
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "counts visible rows only: at 0 is first, and at k directly after the visible row k - 1",
+        "Positions count visible rows only: 0 is first, and k is directly after the visible row k - 1",
         arguments: [(0, "xhaibjc"), (1, "haxibjc"), (2, "haibxjc"), (3, "haibjcx"), (4, "haibjcx")])
     func hiddenRows(position: Int, order: String) throws {
         var table = InMemoryTable(.attached)

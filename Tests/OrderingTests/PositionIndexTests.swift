@@ -3,10 +3,12 @@ import Testing
 
 @testable import Ordering
 
-@Suite("An index of positions", .timeLimit(.minutes(30))) struct PositionIndexTests {
+@Suite("Position index", .timeLimit(.minutes(30))) struct PositionIndexTests {
     private func rank(_ numerator: Int64) throws -> Rank { try #require(Rank(numerator: numerator, denominator: 1)) }
 
-    @Test("counts a row where it is now, and not where it is stored") func movedRow() throws {
+    @Test("A position index counts a moved row at its new place, and not where the row is stored") func movedRow()
+        throws
+    {
         var index = PositionIndex()
         index.add(rank: try rank(500), storedPosition: 500)
         index.replace(try rank(0), with: try rank(1_000), stored: try rank(0))
@@ -15,7 +17,7 @@ import Testing
         #expect(index.shift(before: nil) == 0, "the row is still before the end")
     }
 
-    @Test("counts a row that is back as if it had never moved") func returnedRow() throws {
+    @Test("A position index counts a returned row as if the row had never moved") func returnedRow() throws {
         var index = PositionIndex()
         index.replace(try rank(0), with: try rank(1_000), stored: try rank(0))
         index.replace(try rank(1_000), with: nil, stored: try rank(0))
@@ -24,7 +26,7 @@ import Testing
         #expect(index.shift(before: try rank(1)) == 0 && index.shift(before: nil) == 0)
     }
 
-    @Test("counts rows that were not placed before") func placedRows() throws {
+    @Test("A position index counts rows that were unplaced before") func placedRows() throws {
         var index = PositionIndex()
         for numerator: Int64 in 1...3 { index.replace(nil, with: try rank(numerator), stored: nil) }
         #expect(index.shift(before: try rank(2)) == 1)
@@ -32,7 +34,7 @@ import Testing
         #expect(index.shift(before: nil) == 3)
     }
 
-    @Test("finds the nearest position that was read, below or above") func nearest() throws {
+    @Test("A position index finds the nearest known position, below or above") func nearest() throws {
         var index = PositionIndex()
         #expect(index.nearest(toStored: 0) == nil)
         index.add(rank: nil, storedPosition: 1_000)
@@ -43,7 +45,7 @@ import Testing
         #expect(index.nearest(toStored: 5_000)?.rank == nil)
     }
 
-    @Test("keeps the least length that a list is known to have at most") func length() {
+    @Test("A position index keeps the smallest known limit of a list's length") func length() {
         var index = PositionIndex()
         index.limitStoredLength(to: 20)
         index.limitStoredLength(to: 10)

@@ -6,7 +6,7 @@ import Testing
 
 /// Every window is checked by the model: ascending between its outer neighbours, and within the limit.
 @Suite(.timeLimit(.minutes(30))) struct RebalancingPolicyTests {
-    @Test func `Where there is room, nothing but the placed items gets a rank`() throws {
+    @Test func `Only the placed items get ranks if there is room`() throws {
         var model = RebalancingModel(RebalancingPolicy())
         #expect(try model.place(1, at: 0)?.ranks.map(\.description) == ["0/1"])
         #expect(try model.place(2, at: 1)?.ranks.map(\.description) == ["1/1", "2/1"])
@@ -15,14 +15,14 @@ import Testing
         #expect(model.rewrittenRows == 0)
     }
 
-    @Test func `The nearest neighbour on either side is all that is read where there is room`() throws {
+    @Test func `Only the nearest neighbour on each side is read if there is room`() throws {
         var model = RebalancingModel(RebalancingPolicy(), ranks: Self.integers(1_000))
         try model.place(5, at: 500)
         #expect(model.loadedNeighbours == 2)
     }
 
     @Test(arguments: [Rank.limit, 2_147_483_648, 100_000])
-    func `Inserts between the two newest never run out of room, and few rows pay for it`(limit: Int64) throws {
+    func `Inserts between the two newest items never run out of room, and rewrite few rows`(limit: Int64) throws {
         var model = RebalancingModel(RebalancingPolicy(limit: limit), ranks: Self.integers(1_000))
         for (number, index) in Self.zigzag(from: 500, count: 3_000).enumerated() {
             try #require(try model.place(1, at: index) != nil, "insert \(number)")
@@ -31,7 +31,7 @@ import Testing
         if limit == Rank.limit { #expect(model.rewrittenRows < 3 * 3_000 && model.largestRebalance <= 512) }
     }
 
-    @Test func `A gap that is full for the first time costs a small window, and little is read for it`() throws {
+    @Test func `A gap that is full for the first time needs a small window and few reads`() throws {
         var model = RebalancingModel(RebalancingPolicy(), ranks: Self.integers(1_000))
         for index in Self.zigzag(from: 500, count: 100) {
             try model.place(1, at: index)
@@ -41,7 +41,7 @@ import Testing
         #expect(model.loadedNeighbours <= 32 * model.rewrittenRows + 10)
     }
 
-    @Test func `Appending, prepending and inserting at one spot rewrite nothing`() throws {
+    @Test func `Appending, prepending and inserting at one place rewrite no rows`() throws {
         var model = RebalancingModel(RebalancingPolicy(), ranks: Self.integers(1_000))
         for number in 0..<1_000 {
             try model.place(1, at: model.ranks.count)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [2, 3, 8, 20])
-    func `A list takes every fraction within its limit before there is no room`(limit: Int64) throws {
+    func `A list takes every fraction within the limit before there is no room`(limit: Int64) throws {
         var generator = SeededGenerator(for: "capacity, limit \(limit)")
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         while try model.place(1, at: Int.random(in: 0...model.ranks.count, using: &generator)) != nil {}
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [64, 1_000, 1_000_000, Rank.limit])
-    func `Any mixture of blocks, hot spots, ends and removals keeps the order`(limit: Int64) throws {
+    func `A mixture of blocks, hot spots, ends and removals keeps the order`(limit: Int64) throws {
         var generator = SeededGenerator(for: "mixture, limit \(limit)")
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         var hotSpot = 0
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [0, 50, 100])
-    func `A block of ten thousand goes into a full gap, also at the ends of a list`(index: Int) throws {
+    func `A block of ten thousand items fits into a full gap, also at the ends of a list`(index: Int) throws {
         let limit: Int64 = 1_000
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         try model.place(100, at: 0)
@@ -93,14 +93,14 @@ import Testing
         #expect(model.ranks.count == 30_100)
     }
 
-    @Test func `A block goes into an empty list, and is refused where it exceeds the limit`() throws {
+    @Test func `An empty list takes a block, and refuses a block that exceeds the limit`() throws {
         var model = RebalancingModel(RebalancingPolicy(limit: 64))
         #expect(try model.place(Self.capacity(64) + 1, at: 0) == nil)
         #expect(try model.place(Self.capacity(64), at: 0) != nil)
         #expect(try model.place(1, at: 7) == nil)
     }
 
-    @Test func `What is known beforehand doesn't change the decision`() throws {
+    @Test func `Neighbours that are loaded in advance don't change the chosen ranks`() throws {
         var model = RebalancingModel(RebalancingPolicy(limit: 1_000), ranks: Self.integers(200))
         var loadedModel = RebalancingModel(RebalancingPolicy(limit: 1_000), ranks: Self.integers(200))
         loadedModel.isLoaded = true
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: RankLayout.allCases)
-    func `Every layout keeps the order under a zigzag`(layout: RankLayout) throws {
+    func `Every layout keeps the order if inserts go between the two newest items`(layout: RankLayout) throws {
         var model = RebalancingModel(RebalancingPolicy(layout: layout), ranks: Self.integers(300))
         for index in Self.zigzag(from: 150, count: 500) { try #require(try model.place(1, at: index) != nil) }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Updates of rows", .timeLimit(.minutes(30))) struct RowChangeRoundsTests {
+@Suite("Rounds of row updates", .timeLimit(.minutes(30))) struct RowChangeRoundsTests {
     private func rounds(_ ways: String...) -> [[String]] {
         let changes = ways.map { way in
             let parts = way.split(separator: " ").map(String.init)
@@ -13,15 +13,15 @@ import Testing
         }
     }
 
-    @Test("go together where no row goes where another with its key is") func together() {
+    @Test("Updates share one round if no row enters a list that holds another row with the same key") func together() {
         #expect(rounds("x a b", "y b a", "z a a") == [["x a b", "y b a", "z a a"]])
     }
 
-    @Test("wait until a row with the same key has left the list") func chain() {
+    @Test("An update waits for a later round until the row with the same key has left the list") func chain() {
         #expect(rounds("x a b", "x c d", "x b c") == [["x c d"], ["x b c"], ["x a b"]])
     }
 
-    @Test("stay together where rows go round in a circle") func circle() {
+    @Test("Updates stay in one round if rows with the same key change lists in a circle") func circle() {
         #expect(rounds("x a b", "x b a", "y a b") == [["y a b"], ["x a b", "x b a"]])
     }
 }

@@ -41,7 +41,7 @@ struct RowLockTests {
         return observer
     }
 
-    @Test("are waited for, and then written where they stand")
+    @Test("A writer waits for a row that an application changes, and then writes the rank into the new version")
     func changedRow() async throws {
         let connection = try await write(whileApplicationDoes: "UPDATE cards SET title = 'new'")
         let row = try await connection.query("SELECT title, rank_num FROM cards").first
@@ -49,7 +49,7 @@ struct RowLockTests {
         #expect(try row?.decode(1, as: Int64?.self) == 7)
     }
 
-    @Test("are not written where they left their list")
+    @Test("A writer writes no rank into a row that has left its list")
     func rowThatLeaves() async throws {
         do {
             _ = try await write(whileApplicationDoes: "UPDATE cards SET board = 'another'")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Lists that were short when they were last read", .timeLimit(.minutes(30)))
+@Suite("Lists that are known to be short", .timeLimit(.minutes(30)))
 struct ShortListTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
@@ -43,7 +43,7 @@ struct ShortListTests {
             """)
     }
 
-    @Test("are found in their order, as others are", .database) func order() async throws {
+    @Test("Short lists are read in their order, like other lists", .database) func order() async throws {
         let connection = try await TestDatabase.current.connect()
         for (offset, name) in Self.names.enumerated() { try await lay(offset * 7, in: name, on: connection) }
         let sizes = KnownListSizes()
@@ -57,7 +57,9 @@ struct ShortListTests {
         #expect(sizes.areShorter(Self.names.map { (ListIdentifier($0), 100) }).allSatisfy { $0 })
     }
 
-    @Test("and have grown since are found up to where they were asked for", .database) func grown() async throws {
+    @Test("A short list that has grown is still read up to the requested number of rows", .database) func grown()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         for name in Self.names { try await lay(10, in: name, on: connection) }
         let sizes = KnownListSizes()
@@ -76,7 +78,7 @@ struct ShortListTests {
         #expect(!sizes.areShorter([(ListIdentifier(Self.names[1]), 20)])[0])
     }
 
-    @Test("count as short for longer runs only, and until they are forgotten") func sizes() {
+    @Test("A list counts as short only for longer runs, and only until it is forgotten") func sizes() {
         let sizes = KnownListSizes()
         sizes.remember([("a", rows: 5, wanted: 6), ("b", rows: 50, wanted: 60)])
         #expect(sizes.areShorter([("a", 5), ("a", 6), ("b", 6), ("c", 6)]) == [false, true, false, false])
@@ -89,15 +91,15 @@ struct ShortListTests {
         #expect(sizes.areShorter([(ListIdentifier("\(2 * KnownListSizes.capacity - 1)"), 2)])[0])
     }
 
-    @Test("are told apart from those that had further rows") func long() {
+    @Test("A list that had more rows than were read does not count as short") func long() {
         let sizes = KnownListSizes()
         sizes.remember([("short", rows: 5, wanted: 20), ("long", rows: 20, wanted: 20)])
         #expect(sizes.areShorter([("short", 30), ("long", 30)]) == [true, false])
         #expect(sizes.leastSizes(of: ["short", "long", "unknown"]) == ["short": 5, "long": 20])
     }
 
-    @Test("are read whole again, and a long one is not read from its beginning in vain", .database)
-    func inVain() async throws {
+    @Test("A short list is read whole again, and a long list is not read from its beginning", .database)
+    func wholeList() async throws {
         let connection = try await TestDatabase.current.connect()
         try await lay(20, in: "short", on: connection)
         try await lay(3_000, in: "long", on: connection)

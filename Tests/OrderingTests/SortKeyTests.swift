@@ -3,7 +3,7 @@ import SternBrocot
 import TestPostgres
 import Testing
 
-@Suite("The column rank sorts as the exact fractions do", .database, .timeLimit(.minutes(30)))
+@Suite("Sort order of the column rank", .database, .timeLimit(.minutes(30)))
 struct SortKeyTests {
     /// The order that the database gives to ranks that are inserted in random order.
     private func sorted(_ ranks: [Rank]) async throws -> [Rank] {
@@ -29,14 +29,14 @@ struct SortKeyTests {
         return [(a, b), (c, d)].compactMap { Rank(numerator: sign * $0.0, denominator: $0.1) }
     }
 
-    @Test("neighbours with terms of 62 bits, positive and negative", arguments: [1, -1])
+    @Test("The column rank sorts neighbours with terms of 62 bits like the exact fractions", arguments: [1, -1])
     func closeNeighbours(sign: Int64) async throws {
         var ranks: Set<Rank> = []
         for _ in 0..<2_000 { ranks.formUnion(neighbours(below: Rank.limit, sign: sign)) }
         #expect(try await sorted(Array(ranks)) == ranks.sorted())
     }
 
-    @Test("ranks a single step apart, at the largest terms")
+    @Test("The column rank sorts ranks that are one step apart at the largest terms like the exact fractions")
     func singleStep() async throws {
         let largest = Rank.limit - 1
         let ranks = [

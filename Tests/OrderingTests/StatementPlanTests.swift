@@ -5,9 +5,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite(
-    "Statements on ordered tables go along the two unique indexes, whatever the statistics", .database,
-    .timeLimit(.minutes(30)))
+@Suite("Query plans on ordered tables", .database, .timeLimit(.minutes(30)))
 struct StatementPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
@@ -17,7 +15,9 @@ struct StatementPlanTests {
     private let change = RowChange(key: "7", storedList: "l1", list: "l1", rank: Rank(numerator: 1, denominator: 2))
 
     /// All statements after one history, because making a history takes longer than all plans.
-    @Test(arguments: StatisticsHistory.all) func plans(after history: StatisticsHistory) async throws {
+    @Test(
+        "Statements on ordered tables use the two unique indexes, with any statistics", arguments: StatisticsHistory.all
+    ) func plans(after history: StatisticsHistory) async throws {
         let connection = try await TestDatabase.current.connect()
         try await history.take(on: connection)
         let plans = Plans(history: history, connection: connection)
@@ -59,7 +59,7 @@ struct StatementPlanTests {
         if plans.history.isUsual {
             #expect(plan.contains("Bitmap Index Scan on items_list_rank_key"), "\(plan)")
         }
-        // What follows in the same transaction goes along the indexes again.
+        // Later statements of the same transaction use the indexes again.
         let both = OrderingStatements.heapOrder + "; " + OrderingStatements.indexOrder
         let next = try await plans.plan(of: statements.updateRanks([change]), script: both)
         #expect(next.contains("Index Scan using items_pkey"), "\(next)")
@@ -70,7 +70,7 @@ struct StatementPlanTests {
         for offsets in [[500], [5, 900]] {
             let statement = statements.rows(of: "l1", at: AscendingOffsets(offsets), count: 5)
             try await plans.expectIndexes(["items_list_rank_key"], in: statement, sorts: false, fromListStart: true)
-            // Counting stays in the index.
+            // Counting reads only the index.
             let plan = try await plans.plan(of: statement)
             #expect(plan.split(separator: "Index Only Scan using items_list_rank_key").count == 3, "\(plan)")
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Reading lists whole")
+@Suite("Reading of whole lists")
 struct WholeListTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
@@ -41,7 +41,7 @@ struct WholeListTests {
         return (mostRows, bytes)
     }
 
-    @Test("asks for at most 32,768 rows at once, and looks rows up instead after about 16 MB")
+    @Test("Whole lists are read with at most 32,768 rows at once, and row by row after about 16 MB")
     func bounds() throws {
         let (mostRows, bytes) = try read(keyLength: 1_000)
         #expect((1...32_768).contains(mostRows), "\(mostRows)")

@@ -2,8 +2,8 @@ import Metrics
 import PrometheusText
 import Testing
 
-@Suite("Prometheus' text", .timeLimit(.minutes(30))) struct PrometheusMetricsTests {
-    @Test("has counters and gauges in the order of names, with their help and type")
+@Suite("Prometheus text format", .timeLimit(.minutes(30))) struct PrometheusMetricsTests {
+    @Test("Counters and gauges are written in the order of their names, with help and type")
     func values() {
         let metrics = PrometheusMetrics(help: ["b_total": "Counts\n\\ things."])
         Counter(label: "b_total", dimensions: [("outcome", "applied")], factory: metrics).increment(by: 41)
@@ -23,7 +23,7 @@ import Testing
                 """#)
     }
 
-    @Test("has timers as cumulative histograms in seconds")
+    @Test("Timers are written as cumulative histograms in seconds")
     func histograms() {
         let metrics = PrometheusMetrics(buckets: [0.1, 1])
         let timer = Timer(label: "took_seconds", dimensions: [("what", "x")], factory: metrics)
@@ -40,7 +40,7 @@ import Testing
                 """#)
     }
 
-    @Test("quotes hostile labels, and makes names valid")
+    @Test("Hostile labels are quoted, and metric names are made valid")
     func hostile() {
         let metrics = PrometheusMetrics()
         Counter(label: "9 lives.total", dimensions: [("a-b", "\"\\\n}")], factory: metrics).increment()
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "writes numbers that are no finite ones as the format wants them",
+        "Numbers are written as the format requires, also infinity and NaN",
         arguments: [
             (Double.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"), (0.1, "0.1"), (1e300, "1e+300"),
         ])
@@ -58,7 +58,7 @@ import Testing
         #expect(metrics.text == "# TYPE g gauge\ng \(text)\n")
     }
 
-    @Test("forgets destroyed metrics, and allows one kind of metric for each name")
+    @Test("Destroyed metrics are forgotten, and a name has only one kind of metric")
     func registry() {
         let metrics = PrometheusMetrics()
         let counter = Counter(label: "x", factory: metrics)
@@ -69,7 +69,7 @@ import Testing
         #expect(metrics.text == "")
     }
 
-    @Test("counts right when many count at once")
+    @Test("A counter stays correct when many tasks count at the same time")
     func concurrency() async {
         let metrics = PrometheusMetrics()
         await withTaskGroup(of: Void.self) { group in

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Pending requests, decided in the caller's transaction", .database, .timeLimit(.minutes(30)))
+@Suite("brocot.apply_pending", .database, .timeLimit(.minutes(30)))
 struct ApplyPendingTests {
     private func connect() async throws -> Connection { try await TestDatabase.current.connect() }
 
@@ -16,7 +16,7 @@ struct ApplyPendingTests {
         try await connection.query("SELECT FROM brocot.move_requests").count
     }
 
-    @Test("its own ones among them, in a transaction that is rolled back: so a test needs no daemon")
+    @Test("apply_pending decides requests in a transaction that can be rolled back, so a test needs no daemon")
     func rolledBack() async throws {
         let connection = try await connect()
         try await connection.execute("SELECT brocot.move_items('a', '{1,2,3}', last => true)")
@@ -32,7 +32,7 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 1)
     }
 
-    @Test("with the outcomes that a daemon would log")
+    @Test("apply_pending logs the same outcomes as a daemon")
     func outcomes() async throws {
         let connection = try await connect()
         try await connection.execute(
@@ -60,7 +60,7 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 0)
     }
 
-    @Test("of one ordered table or one list, and only those")
+    @Test("apply_pending decides only the requests of the given table or list")
     func chosen() async throws {
         let connection = try await connect()
         try await connection.execute(
@@ -76,7 +76,7 @@ struct ApplyPendingTests {
         #expect(try await connection.query("SELECT brocot.apply_pending('items')")[0].decode(0, as: Int64.self) == 3)
     }
 
-    @Test("but not those of a held list, nor what comes behind them")
+    @Test("apply_pending skips requests of a held list, and requests that wait behind them")
     func held() async throws {
         let connection = try await connect()
         try await connection.execute(
@@ -91,7 +91,7 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 3)
     }
 
-    @Test("unless they are of more than 256 lists: then nothing is decided")
+    @Test("apply_pending decides nothing if the requests are of more than 256 lists")
     func tooManyLists() async throws {
         let connection = try await connect()
         try await connection.execute(
@@ -105,7 +105,7 @@ struct ApplyPendingTests {
             try await connection.query("SELECT brocot.apply_pending('items', '7')")[0].decode(0, as: Int64.self) == 1)
     }
 
-    @Test("whose lists are locked are waited for, and then decided once")
+    @Test("apply_pending waits for locked lists, and decides each request once")
     func concurrently() async throws {
         let connection = try await connect()
         try await connection.execute(
@@ -154,7 +154,7 @@ struct ApplyPendingTests {
     }
 
     @Test(
-        "of which a trigger refuses one, whatever it raises: the one is rejected, and the others are applied",
+        "apply_pending rejects a request that a trigger refuses with any error, and applies the others",
         arguments: triggers)
     func misbehavingTrigger(trigger: String, state: String) async throws {
         let connection = try await connect()
@@ -171,7 +171,7 @@ struct ApplyPendingTests {
         #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed \(state)", "good"])
     }
 
-    @Test("what is nobody's fault undoes the whole call, also in a function of the caller's")
+    @Test("apply_pending is undone as a whole by a lock error or a missing right")
     func environment() async throws {
         let connection = try await connect()
         try await fillCards("PERFORM FROM taken FOR UPDATE NOWAIT", connection)
@@ -205,7 +205,7 @@ struct ApplyPendingTests {
     }
 
     @Test(
-        "a move at once is an error, too, where a trigger keeps rows from being written as asked",
+        "A move at once fails if a trigger changes or drops the written rows",
         arguments: ["RETURN NULL", "RETURN OLD", "NEW.board := 'elsewhere'", "NEW.rank := 77; NEW.rank_num := 77"],
         [
             "move_now('bad', '3', first => true, ", "move_now('bad', '3', at => 1, ",

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("A request", .database, .timeLimit(.minutes(30))) struct CancelAndRetryTests {
+@Suite("brocot.cancel and brocot.retry", .database, .timeLimit(.minutes(30))) struct CancelAndRetryTests {
     private let connection: Connection
 
     init() async throws {
@@ -13,7 +13,7 @@ import Testing
         try await connection.query("SELECT (\(query))::text").single().decode(0)
     }
 
-    @Test("that is pending can be cancelled: it is rejected, and its list goes on")
+    @Test("A pending request can be cancelled: it is rejected, and its list continues")
     func cancels() async throws {
         try await connection.execute(
             script: """
@@ -30,7 +30,7 @@ import Testing
         #expect(try await text("SELECT array_agg(item ORDER BY rank) FROM brocot.items") == "{1,3}")
     }
 
-    @Test("that is decided can't be cancelled, and one that never was is named")
+    @Test("A decided request can't be cancelled, and an unknown request is an error")
     func decided() async throws {
         try await connection.execute("SELECT brocot.move('a', '1', last => true)")
         try await connection.execute("SELECT brocot.apply_pending()")
@@ -42,7 +42,7 @@ import Testing
         #expect(error?.message == "there is no request 7")
     }
 
-    @Test("that a list is held for can be cancelled: the list is held no more")
+    @Test("The refused request of a held list can be cancelled, and the list is released")
     func held() async throws {
         try await connection.execute(
             script: """
@@ -54,7 +54,7 @@ import Testing
         #expect(try await text("brocot.apply_pending()") == "1")
     }
 
-    @Test("is cancelled only after whoever has the locks of its lists, and then perhaps not at all")
+    @Test("A cancellation waits for the locks of its lists, and fails if the request is decided meanwhile")
     func waitsForLocks() async throws {
         try await connection.execute("SELECT brocot.move('a', '1', last => true, from_list => 'b')")
         let other = try await TestDatabase.current.connect()
@@ -68,7 +68,7 @@ import Testing
         #expect(try await text("SELECT error_code FROM brocot.move_log") == "item_not_found")
     }
 
-    @Test("that was rejected can be asked for once more, and comes after all others then")
+    @Test("A rejected request can be retried, and comes after all other requests")
     func retries() async throws {
         try await connection.execute(
             script: """
@@ -85,7 +85,7 @@ import Testing
         #expect(try await text("SELECT array_agg(item ORDER BY rank) FROM brocot.items") == "{9,1}")
     }
 
-    @Test("that is pending, applied or unknown can't be asked for once more", arguments: [1, 2, 7])
+    @Test("A request that is pending, applied or unknown can't be retried", arguments: [1, 2, 7])
     func notRejected(id: Int) async throws {
         try await connection.execute("SELECT brocot.move('a', '1', last => true)")
         try await connection.execute("SELECT brocot.apply_pending()")

@@ -31,7 +31,9 @@ struct MoveNowConcurrencyTests {
         let rejection: Rejection.Code?
     }
 
-    @Test("no deadlock, and every outcome is the model's", .database(on: .own()), arguments: [true, false])
+    @Test(
+        "Concurrent callers cause no deadlock, and every outcome is the same as on plain arrays", .database(on: .own()),
+        arguments: [true, false])
     func together(ownsRows: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")

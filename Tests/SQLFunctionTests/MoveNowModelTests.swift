@@ -6,7 +6,7 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite("Random moves at once end as plain arrays do, also among requests of the same lists", .timeLimit(.minutes(30)))
+@Suite("Random moves at once, compared with plain arrays", .timeLimit(.minutes(30)))
 struct MoveNowModelTests {
     /// How many moves each case makes: BROCOT_DIRECT_MOVES.
     private static let moves =
@@ -18,7 +18,9 @@ struct MoveNowModelTests {
         case daemon, applyPending
     }
 
-    @Test("in turn with the queue, in every kind of table", .database, arguments: ModelTable.allCases, Decider.allCases)
+    @Test(
+        "Moves at once and requests in turn give the same order as plain arrays, in every kind of table", .database,
+        arguments: ModelTable.allCases, Decider.allCases)
     func inTurn(table: ModelTable, decider: Decider) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed), \(Self.moves) moves, \(table), \(decider)")
@@ -64,8 +66,8 @@ struct MoveNowModelTests {
         #expect(expected.isEmpty, "every request has an outcome")
     }
 
-    /// Zigzags into one gap, which is full again and again.
-    @Test("into a gap that is full", .database, arguments: [true, false])
+    /// Each move goes between the items that were moved last, so that the gap gets full again and again.
+    @Test("Moves at once into a full gap give the same order as plain arrays", .database, arguments: [true, false])
     func fullGaps(ownsRows: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")

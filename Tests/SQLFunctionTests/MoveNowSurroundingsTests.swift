@@ -4,9 +4,9 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("A move at once, whatever is around it", .database, .timeLimit(.minutes(30)))
+@Suite("Moves at once under unusual conditions", .database, .timeLimit(.minutes(30)))
 struct MoveNowSurroundingsTests {
-    @Test("means the server's own operators, functions and types, and users' triggers keep the search_path")
+    @Test("A move at once works under a hostile search_path, and users' triggers keep the search_path")
     func hostileSearchPath() async throws {
         let owner = try await SQLCaller()
         try await owner.createTasks(lists: ["1"], items: (1...40).map(String.init))
@@ -46,7 +46,7 @@ struct MoveNowSurroundingsTests {
     }
 
     @Test(
-        "does not find a row that left its list while the call waited for the row",
+        "A move at once does not find a row that left its list while the call waited for the row",
         arguments: ["move_now(1, 1, last => true", "move_items_now(1, ARRAY[1, 3], last => true"])
     func rowLeaves(call: String) async throws {
         let caller = try await SQLCaller()
@@ -81,7 +81,7 @@ struct MoveNowSurroundingsTests {
         }
     }
 
-    @Test("reads columns of any name, also of those that its own statements use")
+    @Test("A move at once works on a table whose columns have names that its own statements use")
     func namesOfColumns() async throws {
         let caller = try await SQLCaller()
         try await caller.connection.execute(
@@ -107,8 +107,8 @@ struct MoveNowSurroundingsTests {
         #expect(try rows[0].decode(0, as: String.self) == "1:5 1:2 1:4 2:3")
     }
 
-    /// The servers of the tests don't compile, but most others do.
-    @Test("is not compiled: where a function forbids a step that has no other way, a plan seems to cost 10^10")
+    /// The tests' servers don't use just-in-time compilation, but most other servers do.
+    @Test("Functions that forbid sorting turn off just-in-time compilation")
     func isNotCompiled() async throws {
         let connection = try await TestDatabase.current.connect()
         let compiled = try await connection.query(
@@ -132,7 +132,9 @@ struct MoveNowSurroundingsTests {
         return number("Shared Hit Blocks") + number("Shared Read Blocks")
     }
 
-    @Test("reads no more of a long list than of a short one, whatever the statistics say", arguments: [true, false])
+    @Test(
+        "A move at once reads no more of a long list than of a short list, with any statistics",
+        arguments: [true, false])
     func longList(ownsRows: Bool) async throws {
         let caller = try await SQLCaller()
         let connection = caller.connection

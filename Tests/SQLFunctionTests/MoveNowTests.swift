@@ -4,7 +4,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("A move at once", .database, .timeLimit(.minutes(30)))
+@Suite("Moves at once", .database, .timeLimit(.minutes(30)))
 struct MoveNowTests {
     /// Lists a of 1, 2, 3 and b of 4, and a table of the user's with one row, 1 in board 1.
     private func prepared() async throws -> SQLCaller {
@@ -20,7 +20,7 @@ struct MoveNowTests {
         try await caller.lists()[list] ?? []
     }
 
-    @Test("is seen at once by its own transaction, and gone with ROLLBACK")
+    @Test("A move at once is visible to its own transaction, and ROLLBACK undoes it")
     func ownTransaction() async throws {
         let caller = try await prepared()
         try await caller.connection.execute(script: "BEGIN; SELECT brocot.move_now('a', '3', first => true)")
@@ -32,7 +32,7 @@ struct MoveNowTests {
     }
 
     @Test(
-        "raises what the queue would reject, and the transaction can go on from a savepoint",
+        "A move at once raises an error where the queue would reject, and the transaction can continue",
         arguments: [
             (
                 "RK001", "('a', '1', last => true, ordered_table => 'public.nowhere')",
@@ -73,7 +73,7 @@ struct MoveNowTests {
     }
 
     @Test(
-        "is refused where the queue would refuse the row, by the same name of the rule",
+        "A malformed move at once is refused with the same rule name as in the queue",
         arguments: [
             ("move_now('a', '', last => true)", "items_are_each_1_to_1024_bytes"),
             ("move_now('a', NULL, last => true)", "items_are_not_null"),
@@ -104,7 +104,9 @@ struct MoveNowTests {
         #expect(try await items("a", caller) == ["1", "2", "3"])
     }
 
-    @Test("is refused where a snapshot may be older than the lock", arguments: ["REPEATABLE READ", "SERIALIZABLE"])
+    @Test(
+        "A move at once is refused at isolation levels whose snapshot may be older than the lock",
+        arguments: ["REPEATABLE READ", "SERIALIZABLE"])
     func isolation(level: String) async throws {
         let caller = try await prepared()
         for call in ["move_now('a', '1', last => true)", "apply_pending()", "lock_lists('{a}')"] {
@@ -120,7 +122,7 @@ struct MoveNowTests {
         }
     }
 
-    @Test("waits for the list's lock, as long as lock_timeout allows")
+    @Test("A move at once waits for the list's lock up to lock_timeout")
     func waits() async throws {
         let caller = try await prepared()
         let other = try await TestDatabase.current.connect()
@@ -136,7 +138,7 @@ struct MoveNowTests {
         #expect(try await items("a", caller) == ["2", "3", "1"])
     }
 
-    @Test("waits while the rows that were there are placed")
+    @Test("A move at once is refused while existing rows are being placed")
     func beingFilled() async throws {
         let caller = try await prepared()
         try await caller.connection.execute(
@@ -148,7 +150,7 @@ struct MoveNowTests {
         #expect(error?.sqlState?.rawValue == "55000")
     }
 
-    @Test("is logged with its transaction, unless the table says otherwise")
+    @Test("A move at once is logged with its transaction, unless the table turns the log off")
     func logged() async throws {
         let caller = try await prepared()
         let row = try await caller.connection.query(
@@ -170,7 +172,7 @@ struct MoveNowTests {
         #expect(try await items("a", caller) == ["3", "1", "2"])
     }
 
-    @Test("writes nothing where the order is as asked already")
+    @Test("A move at once writes nothing if the order is already as requested")
     func alreadyThere() async throws {
         let caller = try await prepared()
         let versions: SQL = "SELECT string_agg(item || ' ' || xmin || ' ' || ctid, ',' ORDER BY item) FROM brocot.items"
@@ -183,7 +185,7 @@ struct MoveNowTests {
         #expect(try await caller.connection.query(versions)[0].decode(0, as: String.self) == before)
     }
 
-    @Test("takes keys that are numbers and UUIDs")
+    @Test("A move at once takes keys that are numbers and UUIDs")
     func keys() async throws {
         let caller = try await SQLCaller()
         try await caller.connection.execute(
@@ -201,7 +203,7 @@ struct MoveNowTests {
         #expect(lists == ["c0ffee00-0000-0000-0000-000000000001": ["3", "2"]])
     }
 
-    @Test("counts visible rows for positions, and goes between hidden ones")
+    @Test("Positions of a move at once count visible rows only")
     func hiddenRows() async throws {
         let caller = try await prepared()
         try await caller.connection.execute(

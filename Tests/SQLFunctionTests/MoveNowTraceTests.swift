@@ -36,7 +36,8 @@ struct MoveNowTraceTests {
         $$
         """
 
-    @Test("rewrites at most 3 times the rows that the daemon does, and at most 4,096 at once", arguments: names)
+    @Test(
+        "Moves at once rewrite at most 3 times as many rows as the daemon, and at most 4,096 at once", arguments: names)
     func replay(_ name: String) async throws {
         let trace = try await Trace.load(name)
         let script = TraceRequests(trace, .anchors)

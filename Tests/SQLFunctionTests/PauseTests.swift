@@ -23,7 +23,7 @@ import Testing
 
     private func apply() async throws -> Int { try await number("brocot.apply_pending()") }
 
-    @Test("of a list stop this list alone, and say whether that changed anything")
+    @Test("Pausing a list stops only this list, and returns the number of changes")
     func list() async throws {
         #expect(try await number("brocot.pause('items', 'a')") == 1)
         #expect(try await number("brocot.pause('items', 'a')") == 0)
@@ -34,7 +34,7 @@ import Testing
         #expect(try await number("SELECT count(*) FROM brocot.held_lists") == 0)
     }
 
-    @Test("of a table stop all its lists, also one that was paused before, and no other table's")
+    @Test("Pausing a table stops all its lists, and no list of another table")
     func table() async throws {
         #expect(try await number("brocot.pause('public.cards')") == 1)
         #expect(try await number("brocot.pause('items', 'a')") == 1)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await number("SELECT paused_tables FROM brocot.queue_status") == 1)
     }
 
-    @Test("without arguments are for everything")
+    @Test("pause and resume without arguments concern all tables")
     func everything() async throws {
         #expect(try await number("brocot.pause()") == 2)
         #expect(try await apply() == 0)
@@ -53,7 +53,7 @@ import Testing
         #expect(try await apply() == 4)
     }
 
-    @Test("leave a list held whose request was refused, and brocot.release leaves it paused")
+    @Test("Resuming a list keeps it held if its request was refused, and releasing a list keeps it paused")
     func alsoHeld() async throws {
         try await connection.execute(
             """
@@ -71,7 +71,7 @@ import Testing
         #expect(try await apply() == 2)
     }
 
-    @Test("do not stop moves that are made at once")
+    @Test("A pause does not stop moves at once")
     func moveNow() async throws {
         try await connection.execute("SELECT brocot.pause()")
         try await connection.execute("SELECT brocot.move_now('a', '7', last => true)")
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "refuse a table that is not registered, a list without its table, and a text that is no list of the table",
+        "pause refuses an unknown table, a list without its table, and an invalid list",
         arguments: [
             ("brocot.pause('public.nothing')", "42704"), ("brocot.pause(list => 'a')", "22023"),
             ("brocot.pause('public.cards', 'ok')", nil), ("brocot.pause('public.numbered', '01')", "RK002"),

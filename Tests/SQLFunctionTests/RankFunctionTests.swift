@@ -8,7 +8,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Ranks chosen by SQL are those that the library chooses", .database, .timeLimit(.minutes(30)))
+@Suite("Functions for ranks in SQL", .database, .timeLimit(.minutes(30)))
 struct RankFunctionTests {
     /// How many random gaps are compared: BROCOT_RANK_GAPS.
     private static let gaps = ProcessInfo.processInfo.environment["BROCOT_RANK_GAPS"].flatMap(Int.init) ?? 20_000
@@ -68,7 +68,7 @@ struct RankFunctionTests {
 
     // MARK: Random gaps
 
-    @Test("rank_between, in random gaps and at the ends of lists")
+    @Test("rank_between gives the library's ranks in random gaps and at the ends of lists")
     func randomBetween() async throws {
         let connection = try await TestDatabase.current.connect()
         var random = RandomGaps(seed: .random(in: 0..<1_000_000))
@@ -92,7 +92,7 @@ struct RankFunctionTests {
         }
     }
 
-    @Test("rank_spread, in random gaps and at the ends of lists")
+    @Test("rank_spread gives the library's ranks in random gaps and at the ends of lists")
     func randomSpread() async throws {
         let connection = try await TestDatabase.current.connect()
         var random = RandomGaps(seed: .random(in: 0..<1_000_000))
@@ -114,7 +114,7 @@ struct RankFunctionTests {
         }
     }
 
-    @Test("ranks_one_after_the_other, in random gaps and at the ends of lists")
+    @Test("ranks_one_after_the_other gives the library's ranks in random gaps and at the ends of lists")
     func randomBlocks() async throws {
         let connection = try await TestDatabase.current.connect()
         var random = RandomGaps(seed: .random(in: 0..<1_000_000))
@@ -139,7 +139,7 @@ struct RankFunctionTests {
     // MARK: What is no gap
 
     @Test(
-        "refuse arguments that are not a gap",
+        "The functions for ranks refuse arguments that are not a gap",
         arguments: [
             ("1, 2, 1, 2", "the lower end 1/2 is not less than the upper end 1/2"),
             ("2, 1, -3, 1", "the lower end 2/1 is not less than the upper end -3/1"),
@@ -166,7 +166,9 @@ struct RankFunctionTests {
         }
     }
 
-    @Test("NULL stands for an end of the list", arguments: [("NULL, NULL", "NULL, NULL"), ("-1, 0", "1, 0")])
+    @Test(
+        "NULL stands for an end of the list in the functions for ranks",
+        arguments: [("NULL, NULL", "NULL, NULL"), ("-1, 0", "1, 0")])
     func endsOfTheList(lower: String, upper: String) async throws {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query(

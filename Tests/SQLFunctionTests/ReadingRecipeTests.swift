@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(30)))
+@Suite("Statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(30)))
 struct ReadingRecipeTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/sql.md")
 
@@ -32,7 +32,7 @@ struct ReadingRecipeTests {
         ANALYZE tasks; ANALYZE notes; ANALYZE brocot.items;
         """
 
-    @Test("go along an index, and sort nothing") func plans() async throws {
+    @Test("Each documented statement for reading lists uses an index and does not sort") func plans() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: Self.tables)
         let statements = try Self.statements()
@@ -45,7 +45,9 @@ struct ReadingRecipeTests {
         }
     }
 
-    @Test("return what the page says") func results() async throws {
+    @Test("Each documented statement for reading lists returns the documented number of rows") func results()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: Self.tables)
         var results: [String] = []

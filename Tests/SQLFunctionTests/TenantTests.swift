@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Two tenants of one table, whom a policy keeps apart", .database, .timeLimit(.minutes(30)))
+@Suite("Two tenants of one table with a policy", .database, .timeLimit(.minutes(30)))
 struct TenantTests {
     /// Roles belong to the whole server, so the names of the tests' roles contain the database's name.
     private var tenants: [String] { ["ada_of_\(TestDatabase.current.name)", "bob_of_\(TestDatabase.current.name)"] }
@@ -48,7 +48,7 @@ struct TenantTests {
             0, as: String.self)
     }
 
-    @Test("each tenant moves its own items")
+    @Test("Each tenant can move its own items")
     func own() async throws {
         try await prepared { connection, tenant in
             try await connection.execute(
@@ -61,7 +61,7 @@ struct TenantTests {
     }
 
     @Test(
-        "items of another tenant can't be moved and are not revealed: they count as missing",
+        "An item of another tenant counts as missing, so that it can't be moved and is not revealed",
         arguments: [
             "move_now(2, 3, last => true, ordered_table => 'public.cards')",
             "move_now(99, 3, last => true, ordered_table => 'public.cards')",
@@ -81,7 +81,7 @@ struct TenantTests {
         }
     }
 
-    @Test("an anchor of another tenant is not found, and removing its items changes nothing")
+    @Test("An anchor of another tenant is not found, and a removal of its items changes nothing")
     func anchor() async throws {
         try await prepared { connection, tenant in
             try await connection.execute(script: "SET ROLE \(tenant(0))")
@@ -95,9 +95,9 @@ struct TenantTests {
         }
     }
 
-    /// Each error, with all that the server tells: the other's list 2, and list 4, which is not there.
+    /// The complete errors for list 2, which is the other tenant's, and for list 4, which does not exist.
     @Test(
-        "one's own item goes into no list of the other's, and the error is the same where there is no such list",
+        "A move into another tenant's list fails with the same error as for a missing list",
         arguments: ["move_now(%, 1, first => true", "move_items_now(%, ARRAY[1, 2], last => true"])
     func intoOthersList(call: String) async throws {
         try await prepared { connection, tenant in
@@ -120,7 +120,7 @@ struct TenantTests {
         }
     }
 
-    @Test("positions count what is one's own, and removing everything leaves the other's list alone")
+    @Test("Positions count only a tenant's own items, and a removal leaves the other tenant's list unchanged")
     func ownPositions() async throws {
         try await prepared { connection, tenant in
             try await connection.execute(

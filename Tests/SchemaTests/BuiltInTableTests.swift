@@ -3,17 +3,19 @@ import TestPostgres
 import Testing
 
 @Suite(.database, .timeLimit(.minutes(30))) struct BuiltInTableTests {
-    @Test(arguments: [
-        ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),
-        ("1, 4611686018427387904, 0", "rank_den_is_positive_within_62_bits"),
-        ("4611686018427387904, 1, 4611686018427387904", "rank_num_is_within_62_bits"),
-        ("-4611686018427387904, 1, -4611686018427387904", "rank_num_is_within_62_bits"),
-        ("2, 4, 0.5", "rank_is_in_lowest_terms"), ("0, 2, 0", "rank_is_in_lowest_terms"),
-        ("1, 2, 0.6", "rank_is_that_of_the_pair"), ("1, 2, 'NaN'", "rank_is_that_of_the_pair"),
-        ("1, 3, 0.3333333333333333333333333333333333333", "rank_is_that_of_the_pair"),
-        ("1, 2, 0.50", "rank_is_that_of_the_pair"), ("10, 1, 10.0", "rank_is_that_of_the_pair"),
-    ])
-    func refusesWhatIsNoRank(rank: String, rule: String) async throws {
+    @Test(
+        "A row with an invalid rank is refused",
+        arguments: [
+            ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),
+            ("1, 4611686018427387904, 0", "rank_den_is_positive_within_62_bits"),
+            ("4611686018427387904, 1, 4611686018427387904", "rank_num_is_within_62_bits"),
+            ("-4611686018427387904, 1, -4611686018427387904", "rank_num_is_within_62_bits"),
+            ("2, 4, 0.5", "rank_is_in_lowest_terms"), ("0, 2, 0", "rank_is_in_lowest_terms"),
+            ("1, 2, 0.6", "rank_is_that_of_the_pair"), ("1, 2, 'NaN'", "rank_is_that_of_the_pair"),
+            ("1, 3, 0.3333333333333333333333333333333333333", "rank_is_that_of_the_pair"),
+            ("1, 2, 0.50", "rank_is_that_of_the_pair"), ("10, 1, 10.0", "rank_is_that_of_the_pair"),
+        ])
+    func refusesInvalidRanks(rank: String, rule: String) async throws {
         let connection = try await TestDatabase.current.connect()
         do {
             try await connection.execute(
@@ -24,7 +26,9 @@ import Testing
         }
     }
 
-    @Test func keepsTheClosestRanksApartAndInOrder() async throws {
+    @Test("The closest possible ranks are kept apart and in order") func keepsTheClosestRanksApartAndInOrder()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         // Neighbours with the largest denominators: they differ by 1 / ((2^62 - 1) (2^62 - 2)).
         try await connection.execute(
@@ -41,13 +45,13 @@ import Testing
         #expect(try rows.map { try $0.decode(0, as: String.self) } == ["first", "least", "lower", "upper"])
     }
 
-    @Test func writesIntegersAsIntegers() async throws {
+    @Test("brocot.rank_of returns a whole number without decimals") func writesIntegersAsIntegers() async throws {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query("SELECT brocot.rank_of(100, 1)::text")
         #expect(try row.single().decode(0, as: String.self) == "100")
     }
 
-    @Test func registersTheBuiltInTable() async throws {
+    @Test("The built-in table is registered") func registersTheBuiltInTable() async throws {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query("SELECT t::text FROM brocot.ordered_tables AS t").single()
         #expect(
@@ -55,7 +59,9 @@ import Testing
                 == "(items,brocot,items,{list},item,t,,rank,,last,f,t,f,brocot.place_single,)")
     }
 
-    @Test func explainsEveryTableAndEveryFunctionForApplications() async throws {
+    @Test("Every table and every function of schema brocot has a comment") func commentsOnTablesAndFunctions()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         let rows = try await connection.query(
             """
@@ -68,7 +74,8 @@ import Testing
         #expect(try rows.map { try $0.decode(0, as: String.self) } == [])
     }
 
-    @Test func runsNothingWithTheOwnersRightsWithoutAFixedSearchPath() async throws {
+    @Test("Every function that runs with the owner's rights has a fixed search_path")
+    func definerFunctionsFixSearchPath() async throws {
         let connection = try await TestDatabase.current.connect()
         let rows = try await connection.query(
             """

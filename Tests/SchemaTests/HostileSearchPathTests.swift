@@ -37,7 +37,7 @@ import Testing
         SET search_path = hostile, pg_catalog;
         """
 
-    @Test func changesNothingThatIsCalled() async throws {
+    @Test("A hostile search_path does not change what the functions do") func callsWork() async throws {
         let connection = try await TestDatabase.current.connect()
         let expected = try await connection.query(
             "SELECT hashtextextended('l', hashtextextended('items', 0))"
@@ -47,7 +47,7 @@ import Testing
         try await use(connection, lockKey: expected)
     }
 
-    @Test func changesNothingThatIsMigrated() async throws {
+    @Test("A hostile search_path does not change what the migrations make") func migrationsWork() async throws {
         let connection = try await TestDatabase.current.connect()
         let expected = try await connection.query(
             "SELECT hashtextextended('l', hashtextextended('items', 0))"

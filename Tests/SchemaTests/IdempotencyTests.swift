@@ -8,14 +8,17 @@ import Testing
         """
     private static let call: SQL = "SELECT brocot.move('l', 'a', first => true, idempotency_key => 'k')"
 
-    @Test func skipsADuplicateWithoutAnError() async throws {
+    @Test("A request with a duplicate idempotency key is skipped without an error") func skipsADuplicateWithoutAnError()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         #expect(try await connection.execute(Self.insertion) == 1)
         #expect(try await connection.execute(Self.insertion) == 0)
         #expect(try await requests(connection) == 1)
     }
 
-    @Test func returnsTheFirstRequestForADuplicate() async throws {
+    @Test("A function call with a duplicate key returns the id of the first request")
+    func returnsTheFirstRequestForADuplicate() async throws {
         let connection = try await TestDatabase.current.connect()
         let first = try await connection.query(Self.call).single().decode(0, as: Int.self)
         let second = try await connection.query("SELECT brocot.remove('m', 'b', idempotency_key => 'k')").single()
@@ -23,7 +26,8 @@ import Testing
         #expect(try await requests(connection) == 1)
     }
 
-    @Test func knowsTheKeyAsLongAsItIsKept() async throws {
+    @Test("A key is known as long as its row is kept, also after the request is gone")
+    func knowsTheKeyAsLongAsItIsKept() async throws {
         let connection = try await TestDatabase.current.connect()
         let first = try await connection.query(Self.call).single().decode(0, as: Int.self)
         try await connection.execute("DELETE FROM brocot.move_requests")
@@ -32,7 +36,9 @@ import Testing
         #expect(try await connection.query(Self.call).single().decode(0, as: Int.self) != first)
     }
 
-    @Test func insertsTheVeryRequestThatAKeyWasWrittenFor() async throws {
+    @Test("A stored key lets in exactly the request that it was written for") func insertsRequestOfStoredKey()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("INSERT INTO brocot.idempotency_keys VALUES ('k', 7)")
         let insertion: SQL = """
@@ -43,18 +49,19 @@ import Testing
         #expect(try await connection.query("SELECT id FROM brocot.move_requests").single().decode(0, as: Int.self) == 7)
     }
 
-    @Test func skipsTheDuplicatesWithinOneStatement() async throws {
+    @Test("Duplicates within one statement are skipped") func skipsTheDuplicatesWithinOneStatement() async throws {
         let connection = try await TestDatabase.current.connect()
         let count = try await connection.execute(
             """
             INSERT INTO brocot.move_requests (items, placement, idempotency_key)
             SELECT ARRAY[i::text], 'last', nullif(i % 3, 0)::text FROM generate_series(1, 9) AS i
             """)
-        // Two keys, and three requests without one.
+        // Two requests with different keys, and three requests without a key.
         #expect(count == 5)
     }
 
-    @Test func waitsForTheOtherSessionThatHasTheKeyAndThenSkips() async throws {
+    @Test("A duplicate waits for the session that has the key, and is skipped after its commit")
+    func waitsForTheOtherSessionThatHasTheKeyAndThenSkips() async throws {
         let (first, second) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
         try await first.execute("BEGIN")
         let id = try await first.query(Self.call).single().decode(0, as: Int.self)
@@ -65,7 +72,8 @@ import Testing
         #expect(try await requests(first) == 1)
     }
 
-    @Test func takesTheKeyThatTheOtherSessionGivesBack() async throws {
+    @Test("A request takes a key that another session gives back by ROLLBACK")
+    func takesTheKeyThatTheOtherSessionGivesBack() async throws {
         let (first, second) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
         try await first.execute("BEGIN")
         try await first.execute(Self.insertion)

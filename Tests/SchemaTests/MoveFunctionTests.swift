@@ -26,7 +26,7 @@ import Testing
         ("brocot.remove_items('l', ARRAY['a', 'b'], ordered_table => 'public.t')", "remove {a,b} - - l - public.t"),
         ("brocot.remove(item => 'a', list => 'l')", "remove {a} - - l - items"),
         ("brocot.move('l', 'a', last => true, missing => 'reject')", "last {a} - - l - items reject"),
-        // Keys that are numbers, of whatever size each happens to be sent in.
+        // Keys that are numbers, sent as integers of different sizes.
         ("brocot.move(7, 42, after => 41)", "after {42} 41 - 7 - items"),
         ("brocot.move(7::smallint, 42::bigint, before => 1::smallint)", "before {42} 1 - 7 - items"),
         ("brocot.move(7::smallint, 42, last => true, from_list => 70000)", "last {42} - - 7 70000 items"),
@@ -35,14 +35,14 @@ import Testing
         ("brocot.move_items(7, ARRAY[1, 2]::smallint[], after => 3::bigint)", "after {1,2} 3 - 7 - items"),
         ("brocot.remove(7, 42)", "remove {42} - - 7 - items"),
         ("brocot.remove_items(7, ARRAY[1, 2])", "remove {1,2} - - 7 - items"),
-        // UUIDs, of which PostgreSQL knows one text only.
+        // UUIDs, which PostgreSQL always prints in one spelling.
         (
             "brocot.move('\(uuid)'::uuid, upper('\(uuid)')::uuid, after => '\(uuid.uppercased())')",
             "after {\(uuid)} \(uuid) - \(uuid) - items"
         ),
         ("brocot.move_items(7, ARRAY['\(uuid)']::uuid[], first => true)", "first {\(uuid)} - - 7 - items"),
         ("brocot.remove('\(uuid)'::uuid, 'a')", "remove {a} - - \(uuid) - items"),
-        // Columns of other types, and what drivers send without a type.
+        // Columns of other types, and values that drivers send without a type.
         ("brocot.move('l'::varchar, 'a'::name, after => 'b'::varchar)", "after {a} b - l - items"),
         ("brocot.move('l', date '2026-03-01', last => true)", "last {2026-03-01} - - l - items"),
         ("brocot.move_items('l', '{a,b}', after => 'c')", "after {a,b} c - l - items"),
@@ -50,7 +50,7 @@ import Testing
         ("brocot.move_items('l', ARRAY['{a,b}'], last => true)", #"last {"{a,b}"} - - l - items"#),
     ]
 
-    @Test func leaveARequestAndReturnItsNumber() async throws {
+    @Test("Each call leaves a request and returns its id") func insertRequests() async throws {
         let connection = try await TestDatabase.current.connect()
         for (call, expected) in Self.calls {
             let id = try await connection.query("SELECT \(unsafeRaw: call)").single().decode(0, as: Int.self)
@@ -65,15 +65,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("SELECT brocot.move('l', 'a')", "a move needs exactly one placement, and got none"),
-        ("SELECT brocot.move('l', 'a', first => false)", "a move needs exactly one placement, and got none"),
-        (
-            "SELECT brocot.move_items('l', ARRAY['a'], first => true, at => 3)",
-            "a move needs exactly one placement, and got at and first"
-        ),
-    ])
-    func sayWhatToGiveWhereThePlacementIsUnclear(call: String, message: String) async throws {
+    @Test(
+        "A call without exactly one placement is refused with a hint",
+        arguments: [
+            ("SELECT brocot.move('l', 'a')", "a move needs exactly one placement, and got none"),
+            ("SELECT brocot.move('l', 'a', first => false)", "a move needs exactly one placement, and got none"),
+            (
+                "SELECT brocot.move_items('l', ARRAY['a'], first => true, at => 3)",
+                "a move needs exactly one placement, and got at and first"
+            ),
+        ])
+    func refuseUnclearPlacement(call: String, message: String) async throws {
         let connection = try await TestDatabase.current.connect()
         do {
             try await connection.execute(SQL(unsafeRaw: call))
@@ -87,15 +89,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("SELECT brocot.move('l', 'a', before => '')", "anchor_is_1_to_1024_bytes"),
-        ("SELECT brocot.move('l', 'a', at => -1)", "position_is_not_negative"),
-        ("SELECT brocot.move_items('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
-        ("SELECT brocot.move_items('l', '{}', first => true)", "items_number_1_to_10000"),
-        ("SELECT brocot.move('l', NULL::text, first => true)", "items_are_not_null"),
-        ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
-        ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
-    ])
+    @Test(
+        "A call with invalid values is refused by the rules of the queue",
+        arguments: [
+            ("SELECT brocot.move('l', 'a', before => '')", "anchor_is_1_to_1024_bytes"),
+            ("SELECT brocot.move('l', 'a', at => -1)", "position_is_not_negative"),
+            ("SELECT brocot.move_items('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
+            ("SELECT brocot.move_items('l', '{}', first => true)", "items_number_1_to_10000"),
+            ("SELECT brocot.move('l', NULL::text, first => true)", "items_are_not_null"),
+            ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
+            ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
+        ])
     func areRefusedByTheRulesOfTheQueue(call: String, rule: String) async throws {
         let connection = try await TestDatabase.current.connect()
         do {
@@ -106,7 +110,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"])
+    @Test("An array is refused if one item is expected", arguments: ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"])
     func refuseAnArrayWhereOneItemIsExpected(item: String) async throws {
         let connection = try await TestDatabase.current.connect()
         for call in ["brocot.move('l', \(item), last => true)", "brocot.remove('l', \(item))"] {
@@ -121,7 +125,8 @@ import Testing
         }
     }
 
-    @Test func takeParametersWhoseTypesTheServerInfers() async throws {
+    @Test("The functions accept parameters whose types the server infers")
+    func takeParametersWhoseTypesTheServerInfers() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move(\("l"), \("a"), after => \("b"))")
         try await connection.execute("SELECT brocot.move_items(\("l"), \(["a", "b"]), at => \(3))")
@@ -129,7 +134,7 @@ import Testing
         #expect(try rows.map { try $0.decode(0, as: [String].self) } == [["a"], ["a", "b"]])
     }
 
-    @Test func tellTheStatusOfEachRequest() async throws {
+    @Test("brocot.request_status returns the status of each request") func requestStatus() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
@@ -153,7 +158,7 @@ import Testing
                 == ["1 applied", "2 rejected anchor_not_found no such anchor", "3 pending"])
     }
 
-    @Test func giveEachListItsLockKey() async throws {
+    @Test("brocot.list_lock_key gives each list its own stable key") func lockKeys() async throws {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query(
             """
@@ -165,7 +170,7 @@ import Testing
         ).single()
         #expect(try row.decode(0, as: Bool.self))
         #expect(try row.decode(1, as: Int.self) == 3000)
-        // Whoever computes it elsewhere relies on it.
+        // Other programs that compute this key rely on the value.
         #expect(try row.decode(2, as: Int64.self) == -3448444559045006026)
     }
 }

@@ -22,7 +22,7 @@ struct MoveRequest: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What an INSERT refuses by itself, and by the name of which rule.
+/// Values that an INSERT refuses, with the name of the broken rule.
 struct BrokenRule: Sendable, CustomTestStringConvertible {
     let name: String
     let request: MoveRequest
@@ -92,7 +92,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
 }
 
 @Suite(.database, .timeLimit(.minutes(30))) struct MoveRequestRuleTests {
-    @Test func refusesByTheNameOfTheRule() async throws {
+    @Test("An invalid request is refused with the name of the broken rule") func refusesByTheNameOfTheRule()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         for rule in BrokenRule.all {
             do {
@@ -109,7 +111,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         #expect(try kept.single().decode(0, as: Int.self) == 0)
     }
 
-    @Test func hasNoRuleThatIsNotShownHere() async throws {
+    @Test("Every rule of the table is tested here") func everyRuleIsTested() async throws {
         let connection = try await TestDatabase.current.connect()
         let rows = try await connection.query(
             """
@@ -118,7 +120,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         #expect(try Set(rows.map { try $0.decode(0, as: String.self) }) == Set(BrokenRule.all.map(\.name)))
     }
 
-    @Test(arguments: ["ordered_table", "list", "items", "placement", "missing", "requested_at"])
+    @Test(
+        "NULL is refused in each required column",
+        arguments: ["ordered_table", "list", "items", "placement", "missing", "requested_at"])
     func refusesNull(column: String) async throws {
         let connection = try await TestDatabase.current.connect()
         do {
@@ -130,7 +134,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func refusesToLetTheSenderChooseTheNumber() async throws {
+    @Test("A sender can't choose the id of a request") func refusesChosenIDs() async throws {
         let connection = try await TestDatabase.current.connect()
         await #expect(throws: PostgresError.self) {
             try await connection.execute(MoveRequest("id", ["id": "7"]).insertion)
@@ -164,13 +168,13 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         MoveRequest("a change of list from the nameless one", ["list": "'a'", "from_list": "''"]),
     ]
 
-    @Test(arguments: accepted)
+    @Test("A valid request is accepted", arguments: accepted)
     func accepts(request: MoveRequest) async throws {
         let connection = try await TestDatabase.current.connect()
         #expect(try await connection.execute(request.insertion) == 1)
     }
 
-    @Test func hasRoomInEveryIndexForTheLongestKeys() async throws {
+    @Test("Every index has room for the longest keys") func hasRoomInEveryIndexForTheLongestKeys() async throws {
         let connection = try await TestDatabase.current.connect()
         // Random text, which the server can't compress.
         try await connection.execute(
@@ -194,7 +198,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         #expect(rows.count == 1)
     }
 
-    @Test func refusesTextWithANulCharacter() async throws {
+    @Test("Text with a NUL character is refused") func refusesTextWithANulCharacter() async throws {
         let connection = try await TestDatabase.current.connect()
         await #expect(throws: PostgresError.self) {
             try await connection.execute(MoveRequest("NUL", ["items": #"ARRAY[E'a\u0000']"#]).insertion)

@@ -4,9 +4,10 @@ import Testing
 
 @testable import Migrations
 
-@Suite("The index of list and rank gets the item", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite(
+    "Migration that adds the item to the index of list and rank", .database(migrated: false), .timeLimit(.minutes(30)))
 struct PageIndexTests {
-    /// Rows of two items, in a schema as it was before.
+    /// Two items, in the schema before this migration.
     private func prepare(_ connection: Connection) async throws {
         let files = EmbeddedMigrations.files.sorted { $0.name < $1.name }
         let end = try #require(files.firstIndex { $0.name.hasSuffix("index_that_covers_pages.sql") })
@@ -17,7 +18,9 @@ struct PageIndexTests {
 
     private let swap: SQL = "UPDATE brocot.items SET rank_num = 3 - rank_num, rank = 3 - rank WHERE list = 'l'"
 
-    @Test("and stays a deferrable constraint of the same name") func deferrable() async throws {
+    @Test("The migrated index of list and rank is still a deferrable constraint of the same name") func deferrable()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await prepare(connection)
         _ = try await Migrator(connection: connection).up()
@@ -36,7 +39,8 @@ struct PageIndexTests {
             ).single().decode(0, as: Int.self) == 2)
     }
 
-    @Test("while others read, and a reader that goes on to write is no deadlock") func whileOthersRead() async throws {
+    @Test("The migration of the index runs while others read, and causes no deadlock with a reader that writes later")
+    func whileOthersRead() async throws {
         let (connection, reader) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
         try await prepare(connection)
         try await reader.execute(script: "BEGIN; TABLE brocot.items")

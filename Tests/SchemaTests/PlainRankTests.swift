@@ -4,7 +4,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite("The column rank becomes a plain one", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Migration that makes the column rank a plain column", .database(migrated: false), .timeLimit(.minutes(30)))
 struct PlainRankTests {
     /// The migrations before the one of this name.
     private func migrations(before name: String) throws -> MigrationSet {
@@ -18,7 +18,7 @@ struct PlainRankTests {
         try await connection.query("SELECT pg_relation_filenode('brocot.items')::bigint").single().decode(0)
     }
 
-    @Test("without rewriting the table or changing ranks")
+    @Test("The migration of the column rank does not rewrite the table or change ranks")
     func keepsRows() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: migrations(before: "plain_rank.sql")).up()
@@ -46,7 +46,7 @@ struct PlainRankTests {
             ).isEmpty)
     }
 
-    @Test("and rank_of computes it as the daemon does", .database(migrated: true))
+    @Test("brocot.rank_of computes the rank as the daemon does", .database(migrated: true))
     func rankOf() async throws {
         let connection = try await TestDatabase.current.connect()
         let rank = try await connection.query("SELECT brocot.rank_of(-1, 3)::text, brocot.rank_of(NULL, 3)").single()

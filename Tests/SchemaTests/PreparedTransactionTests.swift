@@ -5,10 +5,10 @@ import Testing
 /// PostgreSQL refuses to prepare a transaction that has notified somebody, and an INSERT of requests notifies sleeping
 /// daemons.
 @Suite(
-    "A transaction that asks for moves while a daemon sleeps",
+    "Prepared transactions with requests while a daemon sleeps",
     .database(on: .own(settings: ["max_prepared_transactions": "2"])), .timeLimit(.minutes(30)))
 struct PreparedTransactionTests {
-    @Test("can be prepared where brocot.wake_daemons is off")
+    @Test("A transaction with requests can be prepared if brocot.wake_daemons is off")
     func prepares() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -22,8 +22,8 @@ struct PreparedTransactionTests {
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
-    @Test("notifies as usual in other transactions of the same session")
-    func ringsAfterwards() async throws {
+    @Test("A session that turns brocot.wake_daemons off in one transaction notifies daemons in later transactions")
+    func notifiesAfterwards() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """

@@ -2,12 +2,13 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// What a role needs that asks for moves, and nothing beyond.
+/// The rights that a role needs to ask for moves, and no others.
 @Suite(.database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
     /// Roles belong to the whole server, so the name of the test's role contains the database's name.
     private var role: String { "requester_of_\(TestDatabase.current.name)" }
 
-    @Test func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
+    @Test("A requester can ask for moves, and has no right to write anything else")
+    func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
         let connection = try await requester()
         try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
         try await connection.execute("SELECT brocot.move_items('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')")
@@ -26,8 +27,9 @@ import Testing
         try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 
-    /// Versions from 17 on keep silent about what a role may not read.
-    @Test func withoutTheFlagIsRefusedOrRingsNobody() async throws {
+    /// From version 17 on, the server does not report a sequence that the role may not read.
+    @Test("An INSERT without the right to read the sleep flag is refused, or notifies nobody")
+    func withoutRightToReadSleepFlag() async throws {
         let connection = try await requester()
         try await connection.execute(
             script: """

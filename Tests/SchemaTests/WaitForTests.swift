@@ -19,7 +19,7 @@ import Testing
             """)
     }
 
-    @Test func returnsTheOutcomeOfWhatIsDecided() async throws {
+    @Test("brocot.wait_for returns the outcome of a decided request") func returnsOutcome() async throws {
         let connection = try await TestDatabase.current.connect()
         let id = try await enqueue(connection)
         try await decide(id, outcome: "rejected", errorCode: "anchor_not_found", connection)
@@ -28,24 +28,25 @@ import Testing
         #expect(try row.decode(1, as: String.self) == "anchor_not_found")
     }
 
-    @Test func waitsUntilItIsDecided() async throws {
+    @Test("brocot.wait_for waits until a request is decided") func waitsUntilItIsDecided() async throws {
         let connection = try await TestDatabase.current.connect()
         let other = try await TestDatabase.current.connect()
         let id = try await enqueue(connection)
         async let waited = connection.query("CALL brocot.wait_for(\(id), '60 seconds')")
-        // It waits for something, or decides at once: both are right.
+        // The call may wait, or find the outcome at once: both are right.
         try await decide(id, outcome: "applied", errorCode: nil, other)
         #expect(try await waited.single().decode(0, as: String.self) == "applied")
     }
 
-    @Test func saysPendingWhenTheTimeIsOver() async throws {
+    @Test("brocot.wait_for returns pending when the time is over") func saysPendingWhenTheTimeIsOver() async throws {
         let connection = try await TestDatabase.current.connect()
         let id = try await enqueue(connection)
         let row = try await connection.query("CALL brocot.wait_for(\(id), '50 milliseconds')").single()
         #expect(try row.decode(0, as: String.self) == "pending")
     }
 
-    @Test(arguments: ["", "SAVEPOINT s;"]) func isRefusedInTheTransactionThatMadeTheRequest(savepoint: String)
+    @Test("brocot.wait_for is refused in the transaction that made the request", arguments: ["", "SAVEPOINT s;"])
+    func isRefusedInTheTransactionThatMadeTheRequest(savepoint: String)
         async throws
     {
         let connection = try await TestDatabase.current.connect()
@@ -61,7 +62,7 @@ import Testing
         #expect(error?.hint?.contains("Commit first") == true)
     }
 
-    @Test func refusesAnUnknownRequest() async throws {
+    @Test("brocot.wait_for refuses an unknown request") func refusesAnUnknownRequest() async throws {
         let connection = try await TestDatabase.current.connect()
         let error = await #expect(throws: PostgresError.self) {
             try await connection.execute("CALL brocot.wait_for(4711)")

@@ -2,9 +2,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("An INSERT of requests", .database, .timeLimit(.minutes(30))) struct WakeUpTests {
-    @Test("notifies where a daemon sleeps")
-    func rings() async throws {
+@Suite("Notifications of INSERTs into the queue", .database, .timeLimit(.minutes(30))) struct WakeUpTests {
+    @Test("An INSERT of a request notifies if a daemon sleeps")
+    func notifiesSleepingDaemon() async throws {
         let connection = try await listener()
         try await connection.execute(Self.fallAsleep)
         try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
@@ -12,8 +12,8 @@ import Testing
         #expect(notifications.map(\.channel) == ["brocot_move_requests"])
     }
 
-    @Test("notifies once for many requests of one transaction")
-    func ringsOnce() async throws {
+    @Test("Many requests of one transaction notify only once")
+    func notifiesOnce() async throws {
         let connection = try await listener()
         try await connection.execute(Self.fallAsleep)
         try await connection.execute(
@@ -23,14 +23,14 @@ import Testing
         #expect(try await connection.notifications(waitingAtMost: .seconds(10)).count == 1)
     }
 
-    @Test("is silent where none has ever slept")
+    @Test("An INSERT of a request does not notify if no daemon has ever slept")
     func isSilent() async throws {
         let connection = try await listener()
         try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
         try await expectSilence(on: connection)
     }
 
-    @Test("is silent where none sleeps any more")
+    @Test("An INSERT of a request does not notify if no daemon sleeps any more")
     func isSilentAgain() async throws {
         let connection = try await listener()
         try await connection.execute(Self.fallAsleep)
@@ -39,8 +39,8 @@ import Testing
         try await expectSilence(on: connection)
     }
 
-    @Test("notifies where a daemon fell asleep since the transaction began, by a transaction that is not committed")
-    func ringsAtOnce() async throws {
+    @Test("An INSERT notifies a daemon that fell asleep after the transaction began")
+    func notifiesAfterTransactionBegan() async throws {
         let connection = try await listener()
         try await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         try await connection.execute("SELECT FROM brocot.move_requests")
@@ -62,7 +62,7 @@ import Testing
         return connection
     }
 
-    /// Whatever was rung arrives before what this rings.
+    /// A notification of an earlier INSERT would arrive before the one that this sends.
     private func expectSilence(on connection: Connection) async throws {
         try await connection.execute("NOTIFY brocot_move_requests, 'end'")
         #expect(try await connection.notifications(waitingAtMost: .seconds(10)).map(\.payload) == ["end"])

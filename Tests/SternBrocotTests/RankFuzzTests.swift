@@ -6,7 +6,7 @@ import Testing
 
 /// Random ranks against integers of any size.
 @Suite(.timeLimit(.minutes(30))) struct RankFuzzTests {
-    @Test func `Ranks compare like the fractions they are`() {
+    @Test func `Ranks compare like the exact fractions`() {
         var generator = SeededGenerator(for: "compare")
         for _ in 0..<20_000 {
             let (first, second) = Self.gap(using: &generator)
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `between has the least denominator, then the least numerator, of all fractions there`() {
+    @Test func `between returns the fraction with the least denominator, then the numerator closest to 0`() {
         var generator = SeededGenerator(for: "between, by search")
         for _ in 0..<2_000 {
             let (lower, upper) = Self.gap(bits: 5, using: &generator)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [Rank.limit, 2_147_483_648, 1_000, 64, 2])
-    func `between is exact up to any limit, and nil beyond it`(limit: Int64) {
+    func `between is exact up to any limit, and returns nil beyond the limit`(limit: Int64) {
         var generator = SeededGenerator(for: "between, limit \(limit)")
         for _ in 0..<4_000 {
             let (lower, upper) = Self.gap(using: &generator)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [Rank.limit, 2_147_483_648, 1_000])
-    func `spread takes the simplest fraction of every cell, and nil where one is beyond the limit`(limit: Int64) {
+    func `spread takes the simplest fraction of every cell, and returns nil if one exceeds the limit`(limit: Int64) {
         var generator = SeededGenerator(for: "spread, limit \(limit)")
         for _ in 0..<600 {
             let (lower, upper) = Self.gap(using: &generator)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `The division of wide integers gives quotient and remainder up to 2^62`() {
+    @Test func `The division of wide integers is exact for quotients up to 2^62`() {
         var generator = SeededGenerator(for: "UInt192")
         for _ in 0..<20_000 {
             let divisor = UInt192.product(Self.wide(using: &generator), 1)

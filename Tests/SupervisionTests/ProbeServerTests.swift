@@ -11,9 +11,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("The server of probes", .timeLimit(.minutes(30))) struct ProbeServerTests {
-    @Test(
-        "closes a connection on which no request gets complete, however busily it sends, and answers others meanwhile")
+@Suite("HTTP server for probes", .timeLimit(.minutes(30))) struct ProbeServerTests {
+    @Test("The server closes a connection that never completes a request, and answers other clients meanwhile")
     func slowClient() async throws {
         try await withServer(patience: .seconds(1)) { port in
             let slow = try RawConnection(port: port)
@@ -27,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("answers one request of a connection, and closes it, whatever else is asked there")
+    @Test("The server answers one request of a connection, and then closes the connection")
     func oneRequest() async throws {
         try await withServer { port in
             let client = try RawConnection(port: port)
@@ -38,8 +37,8 @@ import Testing
         }
     }
 
-    @Test("refuses invalid requests, and headers without end")
-    func nonsense() async throws {
+    @Test("The server refuses invalid requests, endless headers and POST requests")
+    func invalidRequests() async throws {
         try await withServer { port in
             let stranger = try RawConnection(port: port)
             stranger.send("nonsense\r\n\r\n")
@@ -58,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("answers probes beside more slow connections than it can have: the oldest ones make room")
+    @Test("The server closes the oldest slow connections to answer probes if there are too many connections")
     func manyConnections() async throws {
         try await withServer { port in
             var clients: [RawConnection] = []

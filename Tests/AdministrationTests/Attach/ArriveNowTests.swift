@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("Rows of a table that is attached with --arrive-now", .database, .timeLimit(.minutes(30)))
+@Suite("Tables that are attached with --arrive-now", .database, .timeLimit(.minutes(30)))
 struct ArriveNowTests {
     private func attached(
         _ tables: String = AttachFixture.tasks, arrive: OrderDefinition.Arrival = .last
@@ -25,7 +25,10 @@ struct ArriveNowTests {
         ).map { $0.replacing("\"", with: "") }
     }
 
-    @Test("are placed by the transaction that inserts them, and gone with ROLLBACK") func insert() async throws {
+    @Test("--arrive-now places a new row in the transaction that inserts the row, and ROLLBACK undoes both")
+    func insert()
+        async throws
+    {
         let fixture = try await attached()
         try await fixture.connection.execute(
             script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (19, 1), (12, 2), (11, 1), (13, NULL), (10, 1)")
@@ -35,7 +38,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("come before all others where rows arrive first, also more than one move can have") func first() async throws
+    @Test("--arrive-now places new rows before all others if rows arrive first, also more rows than one move can have")
+    func first()
+        async throws
     {
         let fixture = try await attached(
             "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)", arrive: .first)
@@ -53,7 +58,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("are placed in their new list by the UPDATE that takes them there") func changeOfList() async throws {
+    @Test("--arrive-now places a row that changes lists in its new list by the same UPDATE") func changeOfList()
+        async throws
+    {
         let fixture = try await attached()
         try await fixture.connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE title IN ('a', 'c')")
         #expect(try await order(fixture) == ["1:4", "2:2,1,3"])
@@ -62,7 +69,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("ask the queue where they change partitions, since no trigger fires after that") func partitions()
+    @Test("--arrive-now uses a request for a row that changes partitions") func partitions()
         async throws
     {
         let fixture = try await attached(
@@ -76,7 +83,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 2 {1} arrive"])
     }
 
-    @Test("are logged as moves at once, with the transaction that inserted them") func logged() async throws {
+    @Test("--arrive-now logs placed rows with the transaction that inserted them") func logged()
+        async throws
+    {
         let fixture = try await attached()
         try await fixture.connection.execute(script: "INSERT INTO tasks (id, project_id) VALUES (19, 1), (11, 1)")
         #expect(
@@ -87,7 +96,7 @@ struct ArriveNowTests {
                 """) == ["\"{19,11}truetrue\""])
     }
 
-    @Test("of more than 256 lists in one transaction ask the queue, whether by one statement or several")
+    @Test("--arrive-now uses requests for new rows of more than 256 lists in one transaction")
     func manyLists() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
@@ -112,7 +121,7 @@ struct ArriveNowTests {
     }
 
     @Test(
-        "ask the queue where they can't be placed at once, and no statement fails",
+        "--arrive-now uses a request for a row that can't be placed at once, and no statement fails",
         arguments: [
             "BEGIN ISOLATION LEVEL REPEATABLE READ", "UPDATE brocot.ordered_tables SET being_filled = true; BEGIN",
             "DELETE FROM brocot.ordered_tables; BEGIN",
@@ -127,7 +136,7 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 1 {19} arrive", "public.tasks 2 {3} arrive"])
     }
 
-    @Test("are placed with the rights of the role that inserts them, which asks the queue where it lacks them")
+    @Test("--arrive-now places a row with the rights of the inserting role, and uses a request if rights are missing")
     func rights() async throws {
         let fixture = try await attached()
         let role = "inserting_of_\(TestDatabase.current.name)"
@@ -157,8 +166,8 @@ struct ArriveNowTests {
         try await fixture.connection.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 
-    @Test("stay unplaced where their keys are too long for a move, and fail no statement") func longKeys() async throws
-    {
+    @Test("--arrive-now leaves a row unplaced if its key is too long for a move, and no statement fails")
+    func longKeys() async throws {
         let fixture = try await attached("CREATE TABLE tasks (id text PRIMARY KEY, project_id text)")
         try await fixture.connection.execute(
             script: "INSERT INTO tasks VALUES (repeat('é', 513), 'a'), ('', 'a'), ('b', repeat('x', 1025)), ('c', '')")
@@ -166,7 +175,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("are placed whatever the search_path, by keys of any type", arguments: ["date", "boolean", "date_domain"])
+    @Test(
+        "--arrive-now places new rows under a hostile search_path, with keys of several types",
+        arguments: ["date", "boolean", "date_domain"])
     func hostileSearchPath(type: String) async throws {
         let value = type == "boolean" ? "true" : "2026-11-21"
         _ = try await attached(
@@ -183,7 +194,8 @@ struct ArriveNowTests {
         #expect(placed.count == 2)
     }
 
-    @Test("of two transactions take turns at their list") func takeTurns() async throws {
+    @Test("--arrive-now lets two transactions that insert into the same list take turns") func takeTurns() async throws
+    {
         let fixture = try await attached()
         let other = try await TestDatabase.current.connect()
         try await fixture.connection.execute(script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (10, 1)")
@@ -197,7 +209,9 @@ struct ArriveNowTests {
         #expect(try await order(fixture) == ["1:1,3,4,10,11", "2:2"])
     }
 
-    @Test("leave no trigger or function behind when the table is detached") func detach() async throws {
+    @Test("A table attached with --arrive-now keeps no trigger or function after it is detached") func detach()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let before = try await fixture.catalog()
         try await fixture.attach(AttachFixture.definition(arriveNow: true))

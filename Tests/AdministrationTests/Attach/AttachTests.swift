@@ -6,7 +6,7 @@ import Testing
 @testable import Administration
 
 @Suite("brocot attach", .database, .timeLimit(.minutes(30))) struct AttachTests {
-    @Test("gives the rows that are there ranks in the order that is asked for, and none where a list column is NULL")
+    @Test("brocot attach gives existing rows ranks in the given order, and no rank if a list column is NULL")
     func adoptsAnOrder() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(orderBy: "title COLLATE \"C\" DESC")
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "adopts integers with gaps, equals and NULLs, floats, and fractional-indexing texts by their bytes",
+        "brocot attach adopts the order of integers, floats and fractional-indexing texts",
         arguments: [
             ("integer", "(3), (10), (10), (NULL), (1)", "position", "5,1,2,3,4"),
             ("float8", "(0.5), (-1), (0.25), ('Infinity'), (NULL)", "position NULLS FIRST", "5,2,3,1,4"),
@@ -35,13 +35,13 @@ import Testing
             try await fixture.texts("SELECT string_agg(id::text, ',' ORDER BY rank) FROM tasks") == ["\"\(expected)\""])
     }
 
-    @Test("does nothing a second time") func idempotent() async throws {
+    @Test("A second brocot attach does nothing") func idempotent() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         #expect(try await fixture.attach() == 5)
         #expect(try await fixture.attach() == 0)
     }
 
-    @Test("rewrites no row of a table") func keepsTheFile() async throws {
+    @Test("brocot attach does not rewrite the table's file") func keepsTheFile() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let file = "SELECT relfilenode FROM pg_class WHERE relname = 'tasks'"
         let before = try await fixture.texts(file)
@@ -49,7 +49,7 @@ import Testing
         #expect(try await fixture.texts(file) == before)
     }
 
-    @Test("takes names of any kind, and lists of several columns") func hostileNames() async throws {
+    @Test("brocot attach accepts names of any kind, and lists of several columns") func hostileNames() async throws {
         let fixture = try await AttachFixture(
             """
             CREATE TYPE "Mo""od" AS ENUM ('so, so', 'it''s');
@@ -72,7 +72,9 @@ import Testing
         #expect(try await fixture.attach(definition) == 0)
     }
 
-    @Test("gives one table several orders, each with columns of its own") func severalOrders() async throws {
+    @Test("brocot attach can give one table several orders, each with its own columns") func severalOrders()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(orderBy: "title")
         try await fixture.attach(AttachFixture.definition(rank: "own_rank", lists: []), orderBy: "title DESC")
@@ -85,7 +87,8 @@ import Testing
         #expect(try await fixture.texts("SELECT own_rank FROM tasks WHERE title = 'a'") == ["4"])
     }
 
-    @Test("indexes each partition, and refuses a partition key that is no list column") func partitions() async throws {
+    @Test("brocot attach indexes each partition, and refuses a partition key that is not a list column")
+    func partitions() async throws {
         let fixture = try await AttachFixture(
             """
             CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
@@ -112,7 +115,7 @@ import Testing
     }
 
     @Test(
-        "refuses what can't be ordered, with the reason",
+        "brocot attach refuses a table that can't be ordered, with the reason",
         arguments: [
             ("CREATE VIEW tasks AS SELECT 1 AS id, 1 AS project_id", "a view"),
             ("CREATE TABLE tasks (id int PRIMARY KEY, project_id numeric)", "type numeric"),
@@ -150,7 +153,7 @@ import Testing
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
-    @Test("takes an item that is unique within its list") func itemUniqueInList() async throws {
+    @Test("brocot attach accepts an item key that is unique within its list") func itemUniqueInList() async throws {
         let fixture = try await AttachFixture(
             "CREATE TABLE tasks (id int, project_id int, UNIQUE (project_id, id)); ALTER TABLE tasks ALTER id SET NOT NULL"
         )
@@ -158,7 +161,7 @@ import Testing
     }
 
     @Test(
-        "stores a condition of visibility that is right under any search_path, and refuses one that is not immutable",
+        "A visibility condition is stored with qualified names, and is refused if it is not immutable",
         arguments: [
             ("deleted IS NOT TRUE", "(deleted IS NOT TRUE)"), ("kind = 'a'", "(kind = 'a'::public.kind)"),
             ("now() > '2026-01-01'", nil), ("EXISTS (SELECT 1)", nil), ("nowhere = 1", nil), ("true); SELECT (1", nil),
@@ -177,7 +180,9 @@ import Testing
         }
     }
 
-    @Test("refuses a condition of visibility that says where a row is", arguments: ["project_id > 0", "rank IS NULL"])
+    @Test(
+        "A visibility condition on a list column or on the rank is refused",
+        arguments: ["project_id > 0", "rank IS NULL"])
     func visibleByPlace(condition: String) async throws {
         let fixture = try await AttachFixture("CREATE TABLE tasks (id int PRIMARY KEY, project_id int, rank numeric)")
         await #expect(throws: AttachError.self) {
@@ -189,7 +194,7 @@ import Testing
     }
 
     @Test(
-        "refuses to own rows that no move could insert",
+        "brocot attach refuses to own rows that no move could insert",
         arguments: ["note text NOT NULL", "id2 int GENERATED ALWAYS AS IDENTITY, CHECK (true)"])
     func ownedRows(column: String) async throws {
         let fixture = try await AttachFixture(
@@ -202,7 +207,7 @@ import Testing
         #expect(!plan.steps.isEmpty)
     }
 
-    @Test("leaves the table as it was found when it is detached") func detach() async throws {
+    @Test("Detaching a table restores the state before it was attached") func detach() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let before = try await fixture.catalog()
         try await fixture.attach()
@@ -211,7 +216,7 @@ import Testing
         #expect(try await fixture.catalog() == before)
     }
 
-    @Test("finds the order again that a detached table kept in its columns") func attachAgain() async throws {
+    @Test("Attaching a table again restores the order that its columns kept") func attachAgain() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(orderBy: "title DESC")
         try await fixture.detach(droppingColumns: false)
@@ -222,7 +227,9 @@ import Testing
                 == ["\"c b a new\""])
     }
 
-    @Test("gives up a lock that others would have to wait behind, and tries again") func lockTimeout() async throws {
+    @Test("brocot attach fails after a short lock time-out, and succeeds when the lock is free") func lockTimeout()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; SELECT FROM tasks")
@@ -234,7 +241,7 @@ import Testing
         try await attacher.run(step)
     }
 
-    @Test("makes functions that run with the rights of the schema's owner, and that nobody else may call")
+    @Test("brocot attach makes functions that run as the schema's owner, and that nobody else can call")
     func functionsAreTheOwners() async throws {
         let fixture = try await AttachFixture(
             """

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Administration
 
-@Suite("Placing the rows that are there", .database, .timeLimit(.minutes(30))) struct FillingTests {
+@Suite("Placing of existing rows", .database, .timeLimit(.minutes(30))) struct FillingTests {
     private static let definition = AttachFixture.definition()
 
     /// A table of 1,000 rows in 10 lists, attached up to the placing of rows.
@@ -30,7 +30,8 @@ import Testing
         ) AS placed
         """
 
-    @Test("continues after an interruption, in the order that was stored first") func resumes() async throws {
+    @Test("The placing of existing rows continues after an interruption, in the order that was stored first")
+    func resumes() async throws {
         let (fixture, filling) = try await prepared()
         let task = Task {
             try await filling.run(orderedBy: "id DESC") { done, _ in
@@ -46,7 +47,10 @@ import Testing
             try await fixture.texts("SELECT being_filled FROM brocot.ordered_tables WHERE name <> 'items'") == ["f"])
     }
 
-    @Test("leaves rows out that come, go, or change lists meanwhile") func concurrentChanges() async throws {
+    @Test("The placing of existing rows skips rows that were inserted, deleted or moved to another list meanwhile")
+    func concurrentChanges()
+        async throws
+    {
         let (fixture, filling) = try await prepared()
         let other = try await TestDatabase.current.connect()
         let change = Task {
@@ -69,7 +73,9 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 1 {2000} arrive", "public.tasks 5 {2} arrive"])
     }
 
-    @Test("waits for no row that somebody has locked, and comes back to it") func lockedRows() async throws {
+    @Test("The placing of existing rows does not wait for a locked row, and places the row later") func lockedRows()
+        async throws
+    {
         let (fixture, filling) = try await prepared()
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; UPDATE tasks SET project_id = project_id WHERE id IN (5, 500)")

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Administration
 
-@Suite("The triggers of an attached table", .database, .timeLimit(.minutes(30))) struct OrderTriggerTests {
+@Suite("Triggers of an attached table", .database, .timeLimit(.minutes(30))) struct OrderTriggerTests {
     private func attached(_ definition: OrderDefinition = AttachFixture.definition()) async throws -> AttachFixture {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(definition, orderBy: "title")
         return fixture
     }
 
-    @Test("ask for the rows of one INSERT by one request for each list, in the order of the rows")
+    @Test("The rows of one INSERT into an attached table become one request for each list, in their order")
     func insert() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "ask for 25,000 rows by three requests, the last rows first where rows arrive first",
+        "An INSERT of 25,000 rows becomes three requests, the last rows first if rows arrive first",
         arguments: [(OrderDefinition.Arrival.last, "1 10001 20001"), (.first, "20001 10001 1")])
     func chunks(arrive: OrderDefinition.Arrival, firsts: String) async throws {
         let fixture = try await AttachFixture("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
@@ -37,14 +37,14 @@ import Testing
         #expect(try await fixture.texts("SELECT sum(cardinality(items)) FROM brocot.move_requests") == ["25000"])
     }
 
-    @Test("ask for nothing where rows arrive nowhere") func arriveNone() async throws {
+    @Test("A new row causes no request if rows arrive nowhere") func arriveNone() async throws {
         let fixture = try await attached(AttachFixture.definition(arrive: .none))
         try await fixture.connection.execute(
             script: "INSERT INTO tasks (project_id) VALUES (1); UPDATE tasks SET project_id = 2 WHERE title = 'a'")
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("ask for the rows of a COPY, of an INSERT in a function, and of an upsert that inserts")
+    @Test("COPY, an INSERT in a function, and an upsert cause requests for the inserted rows")
     func otherInserts() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
@@ -67,7 +67,7 @@ import Testing
         #expect(try await fixture.texts("SELECT title || rank FROM tasks WHERE id = 1") == ["new2"])
     }
 
-    @Test("leave a row its rank that an INSERT brings") func ownRank() async throws {
+    @Test("An inserted row keeps the rank that the INSERT gives") func ownRank() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
             script: "INSERT INTO tasks (project_id, rank, rank_num, rank_den) VALUES (1, 7.5, 15, 2)")
@@ -75,7 +75,7 @@ import Testing
         #expect(try await fixture.texts("SELECT rank FROM tasks WHERE rank_num = 15") == ["7.5"])
     }
 
-    @Test("take a row's rank when its list changes, and ask for its place in the new one") func changeOfList()
+    @Test("A row that changes lists loses its rank, and a request asks for its new place") func changeOfList()
         async throws
     {
         let fixture = try await attached()
@@ -88,7 +88,7 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 2 {3} arrive"])
     }
 
-    @Test("see a list that another trigger changes") func changeByTrigger() async throws {
+    @Test("A change of list by another trigger causes a request") func changeByTrigger() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
             script: """
@@ -99,7 +99,7 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 2 {3} arrive"])
     }
 
-    @Test("take the rank of a row whose list becomes NULL, and ask for nothing") func listBecomesNull() async throws {
+    @Test("A row whose list becomes NULL loses its rank, and causes no request") func listBecomesNull() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(script: "UPDATE tasks SET project_id = NULL WHERE title = 'a'")
         #expect(try await fixture.requests() == [])
@@ -108,7 +108,7 @@ import Testing
                 "SELECT rank IS NULL AND rank_num IS NULL AND rank_den IS NULL FROM tasks WHERE title = 'a'") == ["t"])
     }
 
-    @Test("let no stale row that an ORM saves undo a move") func staleSave() async throws {
+    @Test("A stale row that an ORM saves does not undo a move") func staleSave() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
             script: """
@@ -125,7 +125,7 @@ import Testing
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("leave an UPDATE of other columns alone") func otherColumns() async throws {
+    @Test("An UPDATE of other columns changes no rank, and causes no request") func otherColumns() async throws {
         let fixture = try await attached()
         let before = try await fixture.texts("SELECT string_agg(rank || '', ' ' ORDER BY id) FROM tasks")
         try await fixture.connection.execute(script: "UPDATE tasks SET title = upper(title)")
@@ -133,7 +133,7 @@ import Testing
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("let a role insert and update that has no rights in schema brocot") func withoutRights() async throws {
+    @Test("A role without rights in schema brocot can insert and update rows") func withoutRights() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(
             script: """
@@ -146,7 +146,9 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 3 {40} arrive", "public.tasks 2 {3} arrive"])
     }
 
-    @Test("leave out rows whose keys are too long for a request, and fail no statement") func longKeys() async throws {
+    @Test("A row whose key is too long for a request causes no request, and no statement fails") func longKeys()
+        async throws
+    {
         let fixture = try await AttachFixture("CREATE TABLE tasks (id text PRIMARY KEY, project_id text)")
         try await fixture.attach()
         try await fixture.connection.execute(
@@ -155,7 +157,7 @@ import Testing
     }
 
     @Test(
-        "fail no statement where somebody renamed, retyped or dropped a column, or unregistered the order",
+        "No statement fails after the table was changed or the order was unregistered",
         arguments: [
             "ALTER TABLE tasks RENAME COLUMN project_id TO board_id", "ALTER TABLE tasks RENAME COLUMN id TO key",
             "ALTER TABLE tasks RENAME COLUMN rank_num TO n", "ALTER TABLE tasks ALTER COLUMN id TYPE integer",
@@ -169,7 +171,9 @@ import Testing
         #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE title = 'newer'") == ["6"])
     }
 
-    @Test("run no function of a table owner's with other rights than theirs") func hostileCast() async throws {
+    @Test("The triggers of an attached table do not run a cast that the table's owner made") func hostileCast()
+        async throws
+    {
         let fixture = try await AttachFixture(
             """
             CREATE TYPE mood AS ENUM ('fine');
@@ -182,7 +186,10 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks fine {1} arrive"])
     }
 
-    @Test("run no cast of a type that took the place and the name of a domain") func exchangedDomain() async throws {
+    @Test("The triggers of an attached table do not run a cast of a type that replaced a domain of the same name")
+    func exchangedDomain()
+        async throws
+    {
         let fixture = try await AttachFixture(
             "CREATE DOMAIN key AS text; CREATE TABLE tasks (id key PRIMARY KEY, project_id int)")
         try await fixture.attach()
@@ -197,7 +204,7 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 1 {a} arrive"])
     }
 
-    @Test("name keys of domains over boolean and date as they name those themselves", arguments: ["", "_domain"])
+    @Test("Keys of domains over boolean and date are spelled like keys of the base types", arguments: ["", "_domain"])
     func domains(suffix: String) async throws {
         let fixture = try await AttachFixture(
             """

@@ -6,7 +6,7 @@ import Testing
 @testable import Administration
 
 /// The same damage in every shape of an order that can be registered.
-@Suite("brocot check --repair repairs", .database, .timeLimit(.minutes(30))) struct RepairedShapeTests {
+@Suite("brocot check --repair for every kind of order", .database, .timeLimit(.minutes(30))) struct RepairedShapeTests {
     /// A table with five rows in one list, and its order.
     struct Shape: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -68,7 +68,9 @@ import Testing
                 """, definition: AttachFixture.definition(lists: ["a \"list"], item: "Id; --")),
     ]
 
-    @Test("a wrong rank and leaves the order of the rows in", arguments: shapes) func ranks(shape: Shape) async throws {
+    @Test("brocot check --repair corrects a wrong rank, and keeps the order of the rows", arguments: shapes) func ranks(
+        shape: Shape
+    ) async throws {
         let fixture = try await attached(shape)
         let names = shape.definition.names
         let item = quoteIdentifier(shape.definition.itemColumn)
@@ -86,7 +88,9 @@ import Testing
         #expect(try await order(shape, fixture) == ["1", "2", "3", "4", "5"])
     }
 
-    @Test("missing index, triggers and functions of", arguments: shapes) func structure(shape: Shape) async throws {
+    @Test(
+        "brocot check --repair makes a missing index, missing triggers and missing functions again", arguments: shapes)
+    func structure(shape: Shape) async throws {
         let fixture = try await attached(shape)
         let names = shape.definition.names
         try await damage(

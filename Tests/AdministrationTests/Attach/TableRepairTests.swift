@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "makes what is missing of constraint, index, triggers and functions",
+        "brocot check --repair makes a missing constraint, index, trigger or function again",
         arguments: [
             ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "add the rank columns and their constraint"),
             ("DROP INDEX brocot_tasks_rank", "index lists and ranks of tasks"),
@@ -52,7 +52,7 @@ import Testing
         """
 
     @Test(
-        "corrects ranks, and leaves the order of all other rows",
+        "brocot check --repair corrects wrong ranks, and keeps the order of all other rows",
         arguments: [
             ("UPDATE tasks SET rank_num = 4, rank_den = 2 WHERE id = 3", ["1", "2", "3", "4", "5"], [String]()),
             ("UPDATE tasks SET rank = 2.50 WHERE id = 3", ["1", "2", "3", "4", "5"], []),
@@ -73,19 +73,22 @@ import Testing
         SET session_replication_role = replica; INSERT INTO tasks VALUES (7, 1), (6, 1); RESET session_replication_role
         """
 
-    @Test("takes rows that are not placed for no damage, and leaves them alone") func unplaced() async throws {
+    @Test("brocot check --repair does not treat unplaced rows as damage, and leaves them alone") func unplaced()
+        async throws
+    {
         let (fixture, found) = try await repair(Self.unplacedRows)
         #expect(found == ["all is right", "rows of lists without a place (new, removed, or never placed): 2"])
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("asks for them to be placed where it is told so") func placedRows() async throws {
+    @Test("brocot check --repair can also ask for unplaced rows to be placed") func placedRows() async throws {
         let (fixture, _) = try await repair(Self.unplacedRows, placingRows: true)
         #expect(try await fixture.requests() == ["public.tasks 1 {6,7} arrive"])
     }
 
     @Test(
-        "says what only a person can mend", arguments: ["RENAME COLUMN project_id TO board", "DROP COLUMN project_id"])
+        "brocot check reports damage that only a person can repair",
+        arguments: ["RENAME COLUMN project_id TO board", "DROP COLUMN project_id"])
     func refusal(change: String) async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()

@@ -3,8 +3,8 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor's checks of rights", .timeLimit(.minutes(30))) struct DoctorRightsTests {
-    @Test("names the rights that a role lacks, and tables whose rows are hidden from it", .database)
+@Suite("Checks of rights by brocot doctor", .timeLimit(.minutes(30))) struct DoctorRightsTests {
+    @Test("brocot doctor names rights that a role lacks, and tables whose rows are hidden from the role", .database)
     func rights() async throws {
         let owner = try await TestDatabase.current.connect()
         let role = "doctored_of_\(TestDatabase.current.name)"
@@ -28,7 +28,7 @@ import Testing
         #expect(failures[1].message.hasPrefix("row-level security applies to this role on public.cards"))
     }
 
-    @Test("names the rights that roles lack on a table that was registered after their grant", .database)
+    @Test("brocot doctor names rights that roles lack on a table that was registered after their grant", .database)
     func grants() async throws {
         let owner = try await TestDatabase.current.connect()
         let names = [AccessRole.daemon, .requester, .reader].map {
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "names the rights that a role lacks that got the right to insert requests by hand, and the command that gives them",
+        "brocot doctor names missing rights of a role that got INSERT by hand, and the command to grant them",
         .database, arguments: ["INSERT", "INSERT (items, placement)"])
     func grantedByHand(insert: String) async throws {
         let owner = try await TestDatabase.current.connect()

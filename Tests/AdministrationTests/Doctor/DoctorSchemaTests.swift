@@ -3,9 +3,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor's checks of the schema and its tables", .timeLimit(.minutes(30))) struct DoctorSchemaTests {
+@Suite("Checks of the schema and its tables by brocot doctor", .timeLimit(.minutes(30))) struct DoctorSchemaTests {
     @Test(
-        "says what is wrong, and what to do", .database,
+        "brocot doctor names each fault of the schema or of a table, and the repair", .database,
         arguments: [
             (held, "held lists", "brocot release"),
             (
@@ -50,7 +50,9 @@ import Testing
         """
     }
 
-    @Test("warns where an order lacks what attach makes", .database) func halfMadeOrder() async throws {
+    @Test("brocot doctor warns if an order lacks something that brocot attach makes", .database) func halfMadeOrder()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(AttachFixture.definition(visible: "(title IS NOT NULL)"))
         #expect(try await examination().first { $0.check == "orders" }?.level == .ok)
@@ -61,7 +63,7 @@ import Testing
         #expect(try await examination().first { $0.check == "orders" }?.level == .fail)
     }
 
-    @Test("warns of a table in which an item could have several rows", .database)
+    @Test("brocot doctor warns of a table in which an item could have several rows", .database)
     func noUniqueKey() async throws {
         try await TestDatabase.current.connect().execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
         let results = try await examination()
@@ -70,7 +72,7 @@ import Testing
         #expect(result.level == .warn && result.message.hasSuffix("in public.cards"))
     }
 
-    @Test("names the session that keeps daemons from deleting old rows of the log", .database)
+    @Test("brocot doctor names the session that keeps daemons from deleting old rows of the log", .database)
     func retentionLock() async throws {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute("SELECT pg_advisory_lock(hashtextextended('brocot.move_log retention', 0))")
@@ -82,7 +84,7 @@ import Testing
         #expect(result.advice?.contains("pg_terminate_backend(\(process))") == true)
     }
 
-    @Test("lists triggers, rules and policies of other people's, and warns where another role's code runs", .database)
+    @Test("brocot doctor lists triggers, rules and policies of others, and warns of another role's code", .database)
     func additions() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(
@@ -109,7 +111,7 @@ import Testing
         #expect(others?.message.hasPrefix("trigger audit on brocot.items (\(role)), ") == true)
     }
 
-    @Test("warns of requests that nobody applies", .database)
+    @Test("brocot doctor warns of requests that no daemon applies", .database)
     func nobodyApplies() async throws {
         try await TestDatabase.current.connect().execute(
             "INSERT INTO brocot.move_requests (items, placement, requested_at) VALUES ('{a}', 'last', now() - interval '1 h')"

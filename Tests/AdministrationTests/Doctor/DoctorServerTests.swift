@@ -3,8 +3,8 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor's checks of the server", .timeLimit(.minutes(30))) struct DoctorServerTests {
-    @Test("warns of a database that takes text of any encoding", .database)
+@Suite("Checks of the server by brocot doctor", .timeLimit(.minutes(30))) struct DoctorServerTests {
+    @Test("brocot doctor warns of a database that takes text of any encoding", .database)
     func anyEncoding() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -17,7 +17,7 @@ import Testing
         #expect(result.level == .warn && result.message.hasPrefix("SQL_ASCII"))
     }
 
-    @Test("warns of a time-out that ends the sessions of a daemon that waits", .database)
+    @Test("brocot doctor warns of a time-out that ends a daemon's idle sessions", .database)
     func idleSessionTimeout() async throws {
         let database = TestDatabase.current
         try await database.connect().execute(
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "warns of a lock table without room for a daemon's lists",
+        "brocot doctor warns of a lock table without room for a daemon's lists",
         .database(on: .own(settings: ["max_locks_per_transaction": "10", "max_connections": "40"])))
     func lockTable() async throws {
         let results = try await examination()
@@ -39,7 +39,8 @@ import Testing
         #expect(result.level == .warn && result.message.contains("room for 400 locks"))
     }
 
-    @Test("fails if autovacuum is off on the server", .database(on: .own(settings: ["autovacuum": "off"])))
+    @Test(
+        "brocot doctor fails if autovacuum is off on the server", .database(on: .own(settings: ["autovacuum": "off"])))
     func autovacuumOff() async throws {
         let results = try await examination()
         #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
@@ -47,8 +48,8 @@ import Testing
         #expect(failures.map(\.message) == ["off on this server: autovacuum"])
     }
 
-    @Test("says that a role can't see the sessions of other roles", .database)
-    func blind() async throws {
+    @Test("brocot doctor reports that a role can't see the sessions of other roles", .database)
+    func hiddenSessions() async throws {
         let owner = try await TestDatabase.current.connect()
         let role = "blind_of_\(TestDatabase.current.name)"
         try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
@@ -59,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "names sessions and prepared transactions that keep vacuum from removing dead rows",
+        "brocot doctor names sessions and prepared transactions that keep vacuum from removing dead rows",
         .database(on: .own(settings: ["max_prepared_transactions": "4"])))
     func horizon() async throws {
         let holding = try await TestDatabase.current.connect()

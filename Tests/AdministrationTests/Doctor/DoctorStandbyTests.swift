@@ -3,9 +3,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("The doctor of a primary", .timeLimit(.minutes(30))) struct DoctorStandbyTests {
+@Suite("Checks of standbys by brocot doctor", .timeLimit(.minutes(30))) struct DoctorStandbyTests {
     @Test(
-        "names a standby whose long query keeps dead rows, or the slot of such", .database(on: .own()),
+        "brocot doctor names a standby, or its slot, if a long query there keeps dead rows", .database(on: .own()),
         arguments: [false, true])
     func feedback(slot: Bool) async throws {
         let primary = TestDatabase.current

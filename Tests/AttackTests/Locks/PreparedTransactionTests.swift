@@ -9,7 +9,7 @@ import Testing
 
 /// A prepared transaction keeps its locks, belongs to no session, and has no process. Any role may prepare one.
 @Suite(
-    "A lock of a prepared transaction", .database(on: .own(settings: ["max_prepared_transactions": "2"])),
+    "Locks of prepared transactions", .database(on: .own(settings: ["max_prepared_transactions": "2"])),
     .timeLimit(.minutes(30)))
 struct PreparedTransactionTests {
     private func prepare(_ lock: String) async throws -> Connection {
@@ -19,7 +19,7 @@ struct PreparedTransactionTests {
         return connection
     }
 
-    @Test("on a list is found by the transaction's name")
+    @Test("The lock of a list is found by the name of its prepared transaction")
     func list() async throws {
         let connection = try await prepare("brocot.list_lock_key('items', 'l')")
         let list = ListIdentifier("l")
@@ -28,7 +28,7 @@ struct PreparedTransactionTests {
         #expect(try await LockHolder.find([list], on: connection) == holders, "it is the same at each look")
     }
 
-    @Test("against deleting old rows of the log is found, also by the doctor")
+    @Test("A prepared transaction with the lock for log pruning is found, also by brocot doctor")
     func retention() async throws {
         let connection = try await prepare("hashtextextended('brocot.move_log retention', 0)")
         let holder = try #require(try await RetentionLock.find(on: connection))
@@ -41,7 +41,7 @@ struct PreparedTransactionTests {
         #expect(finding.level == .warn && finding.message.contains("a prepared transaction"), "\(finding)")
     }
 
-    @Test("against migrating is waited for no longer than the time-out")
+    @Test("A migration waits for the lock of a prepared transaction only up to the time-out")
     func migration() async throws {
         let connection = try await prepare("1122106802429718329")
         try await connection.execute("DELETE FROM brocot.schema_migrations WHERE version > 1")

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("A move at once reads few rows", .database, .timeLimit(.minutes(30))) struct RowsReadAtOnceTests {
+@Suite("Rows that a move at once reads", .database, .timeLimit(.minutes(30))) struct RowsReadAtOnceTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.
@@ -25,7 +25,7 @@ import Testing
     private static let items = ["brocot.items", "brocot.items_pkey", "brocot.items_list_rank_key"]
 
     @Test(
-        "after each history that was a trap, also beside an index that begins with the item",
+        "A move at once reads few rows after each known difficult history of statistics",
         arguments: StatisticsHistory.all.dropLast(), [false, true])
     func knownHistory(_ history: StatisticsHistory, beside further: Bool) async throws {
         let connection = try await TestDatabase.current.connect()
@@ -35,7 +35,7 @@ import Testing
             "'l1'", "'other'", "", in: Self.items + (further ? ["brocot.further"] : []), on: connection, "\(history)")
     }
 
-    @Test("after random histories") func randomHistories() async throws {
+    @Test("A move at once reads few rows after random histories of statistics") func randomHistories() async throws {
         let seed =
             ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
         print("BROCOT_PLAN_SEED=\(seed), \(Self.count) histories")
@@ -58,7 +58,7 @@ import Testing
     ]
 
     @Test(
-        "of a table in which the same item is in very many lists, beside an index that begins with the item",
+        "A move at once reads few rows if the same item is in very many lists",
         arguments: histories, ["board, card", "card, board"])
     func sameItemInManyLists(history: String, key: String) async throws {
         let connection = try await TestDatabase.current.connect()
@@ -84,7 +84,9 @@ import Testing
             in: ["cards", "cards_pkey", "brocot_cards", "further", "further_with_title"], on: connection, history)
     }
 
-    @Test("of a long list that lacks the item", arguments: ["", ", ordered_table => 'public.cards'"])
+    @Test(
+        "A move at once reads few rows if a long list lacks the item",
+        arguments: ["", ", ordered_table => 'public.cards'"])
     func missingItem(table: String) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

@@ -5,7 +5,7 @@ import OrderingModel
 import TestPostgres
 import Testing
 
-@Suite("A batch reads few rows for each move", .database, .timeLimit(.minutes(30))) struct RowsReadTests {
+@Suite("Rows that a batch reads", .database, .timeLimit(.minutes(30))) struct RowsReadTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// The moved row, its anchor with three neighbours, the end of a list, and the same rows when they are written; some of
@@ -14,7 +14,9 @@ import Testing
     /// Descending an index of this size, and the heap, for each of these rows.
     private static let blocksPerMove: Int64 = 120
 
-    @Test("after each history that was a trap", arguments: StatisticsHistory.all)
+    @Test(
+        "A batch reads few rows for each move after each known difficult history of statistics",
+        arguments: StatisticsHistory.all)
     func knownHistory(_ history: StatisticsHistory) async throws {
         let connection = try await TestDatabase.current.connect()
         try await history.take(on: connection)
@@ -26,7 +28,9 @@ import Testing
         expectFew(try await rowsRead(by: moves, on: connection), moves.count, "\(history)")
     }
 
-    @Test("after random histories") func randomHistories() async throws {
+    @Test("A batch reads few rows for each move after random histories of statistics") func randomHistories()
+        async throws
+    {
         let seed =
             ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
         print("BROCOT_PLAN_SEED=\(seed), \(Self.count) histories")
@@ -41,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "in a long list of a table with an index that begins with the item, which is in very many lists",
+        "A batch reads few rows for each move if the items are in very many lists",
         arguments: ["board, card", "card, board"])
     func furtherIndex(key: String) async throws {
         let connection = try await TestDatabase.current.connect()

@@ -2,19 +2,19 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Of all routines of schema brocot", .database, .timeLimit(.minutes(30))) struct DefinerFunctionTests {
-    /// Those that run with the owner's rights, and why no other way does. See docs/decisions/rights-of-functions.md.
+@Suite("Routines of schema brocot", .database, .timeLimit(.minutes(30))) struct DefinerFunctionTests {
+    /// The routines that run with the owner's rights, with the reason. See docs/decisions/rights-of-functions.md.
     private static let justified = [
         "brocot.skip_duplicate_request()": "a role that may ask for a move may not write a key without a request"
     ]
 
-    @Test("only those with a written reason run with the owner's rights")
+    @Test("Only routines with a written reason run with the owner's rights")
     func definersAreJustified() async throws {
         let found = try await routines(where: "prosecdef")
         #expect(found == Self.justified.keys.sorted())
     }
 
-    @Test("none that runs with the owner's rights may be called by everybody, or searches a schema of somebody else's")
+    @Test("A routine with the owner's rights is not public, and has a safe search_path")
     func definersAreClosed() async throws {
         let open: SQL = "prosecdef AND has_function_privilege('public', oid, 'EXECUTE')"
         #expect(try await routines(where: open) == [])
@@ -22,7 +22,7 @@ import Testing
         #expect(try await routines(where: searching) == [])
     }
 
-    @Test("none that runs with the owner's rights takes a value of a type that the caller chooses")
+    @Test("A routine with the owner's rights takes no value of a type that the caller chooses")
     func definersTakeFixedTypes() async throws {
         let polymorphic: SQL = """
             prosecdef AND EXISTS (

@@ -2,8 +2,8 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("On the objects of schema brocot", .database, .timeLimit(.minutes(30))) struct RightsTests {
-    @Test("each role may do what AllowedRights.swift lists, and nothing else")
+@Suite("Rights on the objects of schema brocot", .database, .timeLimit(.minutes(30))) struct RightsTests {
+    @Test("Each role has exactly the rights that AllowedRights.swift lists")
     func rightsAreThoseListed() async throws {
         let connection = try await TestDatabase.current.connect()
         var found: [String: AllowedRights.Row] = [:]

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// Who may lock a table keeps everybody else from it for as long as the transaction is open.
+/// A role that may lock a table can block all others while its transaction is open.
 @Suite("LOCK TABLE on a table of schema brocot", .database, .timeLimit(.minutes(30))) struct TableLockTests {
     private static let modes = [
         "ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE",
@@ -32,7 +32,7 @@ import Testing
         ],
     ]
 
-    @Test("is allowed as listed, and not more strongly", arguments: AttackingRole.allCases)
+    @Test("Each role can lock a table only as strongly as listed", arguments: AttackingRole.allCases)
     func strongestLocks(kind: AttackingRole) async throws {
         let owner = try await TestDatabase.current.connect()
         let tables = try await owner.query(

@@ -3,8 +3,8 @@ import TestPostgres
 import Testing
 
 /// A trigger function runs for whoever attaches it to a table, with values of whatever types that table has.
-@Suite("A trigger function of schema brocot", .database, .timeLimit(.minutes(30))) struct TriggerFunctionTests {
-    @Test("can't be attached to a temporary table of a role's own", arguments: AttackingRole.allCases)
+@Suite("Trigger functions of schema brocot", .database, .timeLimit(.minutes(30))) struct TriggerFunctionTests {
+    @Test("No role can attach a trigger function to a temporary table of its own", arguments: AttackingRole.allCases)
     func cannotBeAttached(kind: AttackingRole) async throws {
         let functions = try await Self.functions()
         try await kind.with { role in
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// An administrator may have granted EXECUTE on all functions, or left the rights out of a restore.
-    @Test("refuses every table but its own before it reads a value, with a trigger of any role")
+    @Test("A trigger function refuses every other table before it reads a value")
     func refusesOtherTables() async throws {
         for function in try await Self.functions() {
             let owner = try await TestDatabase.current.connect()
@@ -41,9 +41,7 @@ import Testing
         }
     }
 
-    @Test(
-        "runs no code of a caller's with the owner's rights, even where the caller may execute it",
-        arguments: [false, true])
+    @Test("A trigger function runs no code of a caller with the owner's rights", arguments: [false, true])
     func implicitCast(isExecuteGranted: Bool) async throws {
         let owner = try await TestDatabase.current.connect()
         try await AttackingRole.reader.with { role in
@@ -65,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("writes no key without a request, so that nobody's request is taken for a duplicate")
+    @Test("A trigger function writes no key without a request, so that no request is taken for a duplicate")
     func keyWithoutRequest() async throws {
         let owner = try await TestDatabase.current.connect()
         for kind in AttackingRole.allCases {

@@ -3,9 +3,7 @@ import MoveQueue
 import TestPostgres
 import Testing
 
-@Suite(
-    "Boards whose trigger misbehaves hold up no healthy board, and none of their own requests waits for ever",
-    .database, .serialized, .timeLimit(.minutes(30)))
+@Suite("Boards whose trigger misbehaves", .database, .serialized, .timeLimit(.minutes(30)))
 struct MisbehavingTriggerTests {
     private static let raised = [
         "08006", "0A000", "25006", "40001", "40P01", "42501", "53100", "55000", "55P03", "57014", "58030", "XX000",
@@ -45,7 +43,7 @@ struct MisbehavingTriggerTests {
         return try result.get()
     }
 
-    @Test("a trigger that refuses on purpose, or writes otherwise than asked", arguments: triggers)
+    @Test("A trigger that refuses rows, or changes them, delays no other board", arguments: triggers)
     func refusing(trigger: String) async throws {
         let connection = try await TestDatabase.current.connect()
         try await Boards.fill(trigger, on: connection)
@@ -62,7 +60,7 @@ struct MisbehavingTriggerTests {
         #expect(applied.count == Boards.moves)
     }
 
-    @Test("a trigger that meets a lock: its requests wait for the lock, and no longer")
+    @Test("A trigger that meets a lock delays only its own requests, until the lock is free")
     func locked() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: "CREATE TABLE taken (number bigint); INSERT INTO taken VALUES (1)")
@@ -81,7 +79,7 @@ struct MisbehavingTriggerTests {
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
-    @Test("the bound is exceeded where one of fifty moves takes longer, and where none is applied")
+    @Test("The check of the bound fails if one of fifty moves takes longer, or if no move is applied")
     func bound() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

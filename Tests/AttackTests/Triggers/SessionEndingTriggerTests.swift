@@ -5,10 +5,10 @@ import TestPostgres
 import Testing
 
 @Suite(
-    "Boards whose trigger ends the daemon's session or stands still hold up no healthy board", .database, .serialized,
+    "Boards whose trigger ends the daemon's session or never returns", .database, .serialized,
     .timeLimit(.minutes(30)))
 struct SessionEndingTriggerTests {
-    /// Each has to be met once, and ends a session or keeps its batch waiting.
+    /// The daemon meets each of these boards once, and loses a session or waits each time.
     private static let boards = 20
     /// What a trigger does, and how long 99 of 100 moves of healthy boards may take on a busy machine.
     private static let triggers: [(trigger: String, bound: Duration)] = [
@@ -31,7 +31,8 @@ struct SessionEndingTriggerTests {
         try result.get()
     }
 
-    @Test(arguments: triggers) func ending(trigger: String, bound: Duration) async throws {
+    @Test("A trigger that ends the daemon's session or never returns delays no other board", arguments: triggers)
+    func ending(trigger: String, bound: Duration) async throws {
         let connection = try await TestDatabase.current.connect()
         try await Boards.fill(trigger, bad: Self.boards, on: connection)
         try await withDaemon {

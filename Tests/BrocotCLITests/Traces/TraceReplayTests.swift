@@ -7,21 +7,21 @@ import Testing
 
 /// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
 @Suite(
-    "Recorded human editing, replayed through the queue while the daemon runs", .database, .serialized,
+    "Recorded human editing, replayed through the queue", .database, .serialized,
     .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(30)))
 struct TraceReplayTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
     private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]
-    // Typed one by one, those are no blocks.
+    // Characters that are typed one by one are not blocks.
     private static let manners = replaysAll ? TraceRequests.Manner.allCases : [.anchors, .positions]
 
     /// The recordings' lists in `brocot.items` in each manner, and by anchors in tables of the user's.
-    @Test(arguments: names, manners)
+    @Test("A recording ends with the recorded text in the built-in table", arguments: names, manners)
     func replay(_ name: String, _ manner: TraceRequests.Manner) async throws {
         try await replay(name, manner, in: .builtIn)
     }
 
-    @Test(arguments: names, [Place.columns, .joinTable])
+    @Test("A recording ends with the recorded text in attached tables", arguments: names, [Place.columns, .joinTable])
     func replayInAttachedTable(_ name: String, _ place: Place) async throws {
         try await replay(name, .anchors, in: place)
     }
@@ -49,7 +49,7 @@ struct TraceReplayTests {
             ["attach", "public.characters", "--item", "item", "--list", "list"]
                 + (place == .joinTable ? ["--owns-rows"] : []))
         try #require(attached.exitCode == 0, "\(attached.errors)")
-        // What was there is not in the recorded text before it is typed.
+        // The existing rows are not part of the recorded text before they are typed.
         try await connection.execute(
             script: """
                 BEGIN; SELECT set_config('brocot.writing', 'public.characters', true);
