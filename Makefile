@@ -11,8 +11,9 @@ SWIFT_FOLDERS := Sources Tests Plugins Benchmarks Examples Package.swift
 # One binary. The machine where it runs needs libpq, but no Swift. docs/decisions/size-of-the-program.md says what is in it.
 RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib -Xlinker --strip-all
 
-# Tests that run the program as a process run a release build of it.
-TEST := swift build -c release --product brocot && PROGRAM_UNDER_TEST="$$(swift build -c release --show-bin-path)/brocot" swift test
+# Tests that run the program as a process run a release build of it. Package.swift says what OPTIMIZE_TESTED_CODE does.
+TEST := swift build -c release --product brocot && \
+	PROGRAM_UNDER_TEST="$$(swift build -c release --show-bin-path)/brocot" OPTIMIZE_TESTED_CODE=1 swift test
 
 .PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark bench bench-quick instructions simulation demo dev example format lint clean
 
@@ -37,11 +38,11 @@ memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSa
 
 REQUESTS ?= 1000000
 test-model: dependencies ## Compare batches in memory, and then the queue, with plain arrays, over REQUESTS=1000000 random moves each
-	BROCOT_MODEL_REQUESTS=$(REQUESTS) swift test --filter ModelTests
+	export BROCOT_MODEL_REQUESTS=$(REQUESTS); $(TEST) --filter ModelTests
 
 RANK_GAPS ?= 1000000
 test-ranks: dependencies ## Compare ranks chosen by SQL with the library's, in RANK_GAPS=1000000 random gaps
-	BROCOT_RANK_GAPS=$(RANK_GAPS) swift test --filter RankFunctionTests
+	OPTIMIZE_TESTED_CODE=1 BROCOT_RANK_GAPS=$(RANK_GAPS) swift test --filter RankFunctionTests
 
 test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRACES is their folder
 	export BROCOT_ALL_TRACES=1; $(TEST) --filter 'TraceReplayTests|MoveNowTraceTests'

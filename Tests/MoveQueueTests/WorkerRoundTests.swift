@@ -201,6 +201,45 @@ import Testing
         #expect(round.beginTurn(isReadingDue: false, at: later).batch?.scope.isNext(from: nil) == true)
     }
 
+    @Test("A list for which there was no time even alone is retried in batches of half the size, after a pause")
+    func noTimeForListAlone() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let slow = ListIdentifier("slow")
+        var untried = BatchReport()
+        (untried.found, untried.lastFound, untried.locked, untried.untried) = (1, slow, 1, [slow])
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(untried, at: now)
+        var sizes: [Int] = []
+        for attempt in 1...4 {
+            let later = now + .seconds(1_000 * attempt)
+            let retry = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            #expect(retry.scope.named == [slow])
+            sizes.append(retry.configuration.requestsPerList)
+            _ = round.note(untried, at: later)
+            #expect(try #require(round.postponed.nextDue) > later)
+            _ = round.beginTurn(isReadingDue: false, at: later)
+            _ = round.note(BatchReport(), at: later)
+        }
+        #expect(sizes == [1_000, 500, 250, 125])
+    }
+
+    @Test("A list that succeeded in a smaller batch continues at once with batches that double")
+    func growsAgain() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let (slow, later) = (ListIdentifier("slow"), now + .seconds(1_000))
+        for _ in 1...3 {
+            _ = round.beginTurn(isReadingDue: false, at: now)
+            round.noteFailure(of: [slow], isCostly: true, at: now)
+        }
+        var sizes: [Int] = []
+        for _ in 1...6 {
+            let batch = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            if batch.scope.named == [slow] { sizes.append(batch.configuration.requestsPerList) }
+            _ = round.note(decided(batch.scope.named ?? lists("a")), at: later)
+        }
+        #expect(sizes == [125, 250, 500], "then the list is one of many again")
+    }
+
     @Test("A retried list stays postponed if the progress of reading was lost")
     func retryWithLostProgress() throws {
         var round = WorkerRound(QueueConfiguration())

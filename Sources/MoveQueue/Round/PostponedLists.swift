@@ -8,11 +8,13 @@ import Ordering
 /// next, until it is known which ones fail. Failing lists are tried in groups too, because a batch can tell them apart.
 package struct PostponedLists: Sendable {
     private struct Entry {
-        /// How often the list was postponed since it was last worked on.
+        /// How often the list was postponed since it was last worked on. After failures, less the batches that succeeded since.
         var times = 0
+        /// Whether a batch with this list alone failed.
+        var hasFailed = false
         var due: ContinuousClock.Instant
         /// The most lists that are tried together with this one, itself included.
-        var groupSize: Int
+        var groupSize = 1
     }
 
     /// The most lists that are remembered. Each search for other lists contains all of their names.
@@ -47,9 +49,11 @@ package struct PostponedLists: Sendable {
     package mutating func noteTaken(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
         let jitter = Double.random(in: 0.5...1)
         for list in lists {
-            let times = entries[list]?.times ?? 0
-            let pause = Self.pause(after: times, Self.firstPause.taken, Self.longestPause.taken) * jitter
-            set(list, Entry(times: times + 1, due: now + pause, groupSize: Self.largestGroup))
+            var entry = entries[list] ?? Entry(due: now)
+            entry.due = now + Self.pause(after: entry.times, Self.firstPause.taken, Self.longestPause.taken) * jitter
+            entry.times += 1
+            entry.groupSize = Self.largestGroup
+            set(list, entry)
         }
     }
 
@@ -62,7 +66,15 @@ package struct PostponedLists: Sendable {
         let times = entries[lists[0]]?.times ?? 0
         let pause = Self.pause(after: times, Self.firstPause.failed, Self.longestPause.failed)
         let due = now + pause * Double.random(in: 0.5...1)
-        set(lists[0], Entry(times: times + 1, due: due, groupSize: isCostly ? 1 : Self.largestFailingGroup))
+        let groupSize = isCostly ? 1 : Self.largestFailingGroup
+        set(lists[0], Entry(times: times + 1, hasFailed: true, due: due, groupSize: groupSize))
+    }
+
+    /// Records that a batch with this list alone succeeded. If the list failed several times before, it needed a smaller batch than
+    /// usual: the next one is twice as large, and not as large as usual, which would most likely fail again.
+    package mutating func noteProgress(of list: ListIdentifier, at now: ContinuousClock.Instant) {
+        guard let entry = entries[list], entry.hasFailed, entry.times > 1 else { return forget([list]) }
+        set(list, Entry(times: entry.times - 1, hasFailed: true, due: now, groupSize: 1))
     }
 
     /// Records that one or more of these lists failed, and that others were not tried. With `isCostly` the lists are tried one by one.
@@ -71,7 +83,9 @@ package struct PostponedLists: Sendable {
     ) {
         let groupSize = isCostly ? 1 : max(1, lists.count / 2)
         for list in lists {
-            set(list, Entry(times: entries[list]?.times ?? 0, due: now, groupSize: groupSize))
+            var entry = entries[list] ?? Entry(due: now)
+            (entry.due, entry.groupSize) = (now, groupSize)
+            set(list, entry)
         }
     }
 

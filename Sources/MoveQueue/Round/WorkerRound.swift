@@ -130,7 +130,11 @@ package struct WorkerRound: Sendable {
         for failure in report.failures {
             postponed.noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
         }
-        postponed.noteSuspicion(of: report.untried, at: now)
+        if let list = listWithoutProgress(report) {
+            postponed.noteFailure(of: [list], isCostly: true, at: now)
+        } else {
+            postponed.noteSuspicion(of: report.untried, at: now)
+        }
         switch state {
         case .retrying(let lists): return noteRetry(of: lists, report, at: now)
         case .servingCrowdedOut:
@@ -182,13 +186,26 @@ package struct WorkerRound: Sendable {
         return .decide(Batch(scope: .lists(lists), postponed: [], configuration: reduced))
     }
 
+    /// The list that was tried alone, if there was no time for any of its requests. A smaller batch may succeed.
+    private func listWithoutProgress(_ report: BatchReport) -> ListIdentifier? {
+        guard case .retrying(let lists) = state, lists.count == 1, !report.hasDecisions, report.failures.isEmpty,
+            report.untried.contains(lists[0])
+        else { return nil }
+        return lists[0]
+    }
+
     private mutating func noteRetry(
         of lists: [ListIdentifier], _ report: BatchReport, at now: ContinuousClock.Instant
     ) -> Action {
         if report.hasLostProgress { return end(.contended(report)) }
         let taken = report.obstructed.union(report.unavailable)
         let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
-        postponed.forget(lists.filter { !others.contains($0) })
+        let done = lists.filter { !others.contains($0) }
+        if lists.count == 1, report.hasDecisions, done == lists {
+            postponed.noteProgress(of: lists[0], at: now)
+        } else {
+            postponed.forget(done)
+        }
         postponed.noteTaken(taken, at: now)
         if !report.hasDecisions { crowdedOut = report.crowdedOut ?? crowdedOut }
         return end(report.hasDecisions ? .decided(report) : .contended(report))
