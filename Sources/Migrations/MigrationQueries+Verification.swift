@@ -56,6 +56,16 @@ extension MigrationQueries {
         FROM relations
         JOIN pg_constraint ON conrelid = relations.oid AND contype <> 'n'
         UNION ALL
+        SELECT 'domain brocot.' || typname, concat_ws(' ', format_type(typbasetype, typtypmod), typnotnull, typdefault), NULL
+        FROM pg_type
+        WHERE typnamespace = to_regnamespace('brocot') AND typtype = 'd'
+        UNION ALL
+        SELECT 'constraint ' || conname || ' on domain brocot.' || typname,
+            concat_ws(' ', pg_get_constraintdef(pg_constraint.oid), convalidated), NULL
+        FROM pg_type
+        JOIN pg_constraint ON contypid = pg_type.oid AND contype <> 'n'
+        WHERE typnamespace = to_regnamespace('brocot')
+        UNION ALL
         SELECT 'index ' || indexrelid::regclass, concat_ws(' ', pg_get_indexdef(indexrelid), indisvalid), NULL
         FROM relations
         JOIN pg_index ON indrelid = relations.oid

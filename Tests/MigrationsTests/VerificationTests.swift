@@ -37,6 +37,12 @@ import Testing
             ("DROP SEQUENCE brocot.sleepers CASCADE", "sequence brocot.sleepers"),
             ("DROP SEQUENCE brocot.sleepers CASCADE", "trigger wake_sleeping_daemons on brocot.move_requests"),
             ("DROP FUNCTION brocot.request_status(bigint)", "function brocot.request_status(bigint)"),
+            ("DROP DOMAIN brocot.well_formed_request CASCADE", "domain brocot.well_formed_request"),
+            ("DROP DOMAIN brocot.well_formed_request CASCADE", "constraint is_well_formed on brocot.move_requests"),
+            (
+                "ALTER DOMAIN brocot.well_formed_request DROP CONSTRAINT items_are_distinct",
+                "constraint items_are_distinct on domain brocot.well_formed_request"
+            ),
         ])
     func namesWhatIsMissing(change: String, object: String) async throws {
         let comparison = try await verify(after: change)
@@ -55,8 +61,8 @@ import Testing
             ("ALTER TABLE brocot.held_lists SET UNLOGGED", "table brocot.held_lists"),
             ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
             (
-                "ALTER FUNCTION brocot.enqueue RESET search_path",
-                "function brocot.enqueue(text,text,text[],text,text,bigint,text,text,text)"
+                "ALTER FUNCTION brocot.chosen_placement RESET search_path",
+                "function brocot.chosen_placement(text,text,bigint,boolean,boolean)"
             ),
             (
                 """

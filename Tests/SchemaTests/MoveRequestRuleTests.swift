@@ -103,7 +103,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
             } catch {
                 #expect(error.sqlState == .checkViolation, "\(rule.testDescription)")
                 #expect(error.constraint == rule.name, "\(rule.testDescription)")
-                #expect(error.table == "move_requests")
+                #expect(
+                    error.message
+                        == "value for domain brocot.well_formed_request violates check constraint \"\(rule.name)\"")
             }
         }
         let kept = try await connection.query(
@@ -115,7 +117,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         let connection = try await TestDatabase.current.connect()
         let rows = try await connection.query(
             """
-            SELECT conname FROM pg_constraint WHERE conrelid = 'brocot.move_requests'::regclass AND contype = 'c'
+            SELECT conname FROM pg_constraint
+            WHERE contypid = 'brocot.well_formed_request'::regtype
+                OR conrelid = 'brocot.move_requests'::regclass AND contype = 'c' AND conname <> 'is_well_formed'
             """)
         #expect(try Set(rows.map { try $0.decode(0, as: String.self) }) == Set(BrokenRule.all.map(\.name)))
     }

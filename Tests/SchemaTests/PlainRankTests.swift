@@ -6,14 +6,6 @@ import Testing
 
 @Suite("Migration that makes the column rank a plain column", .database(migrated: false), .timeLimit(.minutes(30)))
 struct PlainRankTests {
-    /// The migrations before the one of this name.
-    private func migrations(before name: String) throws -> MigrationSet {
-        let files = EmbeddedMigrations.files
-        let end = try #require(files.map(\.name).sorted().firstIndex { $0.hasSuffix(name) })
-        return try MigrationSet(
-            files: files.sorted { $0.name < $1.name }.prefix(end).map { $0 }, directory: "migrations")
-    }
-
     private func file(_ connection: Connection) async throws -> Int64 {
         try await connection.query("SELECT pg_relation_filenode('brocot.items')::bigint").single().decode(0)
     }
@@ -21,7 +13,7 @@ struct PlainRankTests {
     @Test("The migration of the column rank does not rewrite the table or change ranks")
     func keepsRows() async throws {
         let connection = try await TestDatabase.current.connect()
-        _ = try await Migrator(connection: connection, set: migrations(before: "plain_rank.sql")).up()
+        _ = try await Migrator(connection: connection, set: .before("plain_rank.sql")).up()
         try await connection.execute(
             """
             INSERT INTO brocot.items (list, item, rank_num, rank_den)

@@ -16,6 +16,11 @@ import Testing
         #expect(try duplicate.decode(0, as: Int.self) == 2)
         let status = try await connection.query("SELECT status FROM brocot.request_status(1)").single()
         #expect(try status.decode(0, as: String.self) == "pending")
+        // The server checks the rules without asking for rights on their domain.
+        let refused = await #expect(throws: PostgresError.self) {
+            try await connection.execute("INSERT INTO brocot.move_requests (items, placement) VALUES ('{a,a}', 'last')")
+        }
+        #expect(refused?.constraint == "items_are_distinct")
         for forbidden: SQL in [
             "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.move_requests",
             "UPDATE brocot.items SET rank_num = 1",

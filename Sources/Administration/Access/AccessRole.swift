@@ -79,6 +79,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
         + [
             "keys_are_distinct(text[])", "keys_are_1_to_1024_bytes(text[])", "list_lock_key(text, text)",
             "enqueue(text, text, text[], text, text, bigint, text, text, text)",
+            "enqueue_call(text, text, text[], boolean, text, text, text, bigint, boolean, boolean, text, text, text)",
             "chosen_placement(text, text, bigint, boolean, boolean)", "single_item(text)", "request_status(bigint)",
             "wait_for(bigint, interval, text, text, text)", "retry(bigint)",
         ].map { .call("brocot.\($0)") }

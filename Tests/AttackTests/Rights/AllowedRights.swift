@@ -62,6 +62,7 @@ enum AllowedRights {
         routine brocot.decide(brocot.move_requests,timestamp with time zone) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.drop_place_functions(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.enqueue_call(text,text,text[],boolean,text,text,text,bigint,boolean,boolean,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.error_code(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.error_code(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.expect_rows(brocot.order_shape,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -138,6 +139,7 @@ enum AllowedRights {
         routine brocot.write_placement(brocot.order_shape,text,text[],boolean[],text,bigint[],bigint[],text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.write_ranks(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         type brocot.order_shape |  | USAGE | USAGE | USAGE | USAGE
+        type brocot.well_formed_request |  |  |  |  |
         """
 
     struct BadLine: Error {
