@@ -37,8 +37,9 @@ memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSa
 	@.ci/memory-check
 
 REQUESTS ?= 1000000
-test-model: dependencies ## Compare batches in memory, and then the queue, with plain arrays, over REQUESTS=1000000 random moves each
-	export BROCOT_MODEL_REQUESTS=$(REQUESTS); $(TEST) --filter ModelTests
+DIRECT_MOVES ?= 5000
+test-model: dependencies ## Compare batches in memory, and then the queue, with plain arrays, over REQUESTS=1000000 random moves each; moves at once over DIRECT_MOVES=5000
+	export BROCOT_MODEL_REQUESTS=$(REQUESTS) BROCOT_DIRECT_MOVES=$(DIRECT_MOVES); $(TEST) --filter ModelTests
 
 RANK_GAPS ?= 1000000
 test-ranks: dependencies ## Compare ranks chosen by SQL with the library's, in RANK_GAPS=1000000 random gaps

@@ -10,7 +10,7 @@ import Testing
 struct MoveNowModelTests {
     /// How many moves each case makes: BROCOT_DIRECT_MOVES.
     private static let moves =
-        ProcessInfo.processInfo.environment["BROCOT_DIRECT_MOVES"].flatMap(Int.init) ?? 800
+        ProcessInfo.processInfo.environment["BROCOT_DIRECT_MOVES"].flatMap(Int.init) ?? 300
     private static let lists = ["1", "2", "3"]
 
     /// The program that decides the requests of the queue.
