@@ -8,14 +8,10 @@ package struct Migration: Sendable, Equatable {
     package let path: String
     /// The file's text, with a line feed at the end of each line.
     package let sql: String
-    /// The statements of `sql`, in order; at least one.
-    let statements: [Statement]
-
     /// The file's name has the form `0002_move_requests.sql`: digits, an underscore, and one or more lower-case letters,
     /// digits or underscores.
     ///
-    /// - Throws: ``MigrationError/invalidFileName(path:)``; ``MigrationError/noStatement(path:)`` if the text contains only
-    ///   white space and comments; ``MigrationError/transactionCommand(_:at:)``.
+    /// - Throws: ``MigrationError/invalidFileName(path:)``.
     init(fileName: String, directory: String, text: String) throws(MigrationError) {
         path = directory.hasSuffix("/") ? directory + fileName : "\(directory)/\(fileName)"
         guard let match = fileName.wholeMatch(of: /([0-9]{1,9})_([a-z0-9_]+)\.sql/), let version = Int(match.1),
@@ -24,7 +20,15 @@ package struct Migration: Sendable, Equatable {
         self.version = version
         name = String(match.2)
         sql = Self.normalized(text)
-        statements = Statement.all(in: sql)
+    }
+
+    /// The statements of `sql`, in order. They are searched each time, because most commands need none of them.
+    var statements: [Statement] { Statement.all(in: sql) }
+
+    /// - Throws: ``MigrationError/noStatement(path:)`` if the text contains only white space and comments;
+    ///   ``MigrationError/transactionCommand(_:at:)``.
+    func checkStatements() throws(MigrationError) {
+        let statements = statements
         guard !statements.isEmpty else { throw .noStatement(path: path) }
         for statement in statements {
             guard let command = statement.transactionCommand else { continue }
@@ -39,6 +43,7 @@ package struct Migration: Sendable, Equatable {
 
     /// Removes a byte order mark and the carriage returns of a checkout on Windows, which are no change of the migration.
     private static func normalized(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "\r")) || text.unicodeScalars.first == "\u{FEFF}" else { return text }
         var scalars = String.UnicodeScalarView()
         var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars {

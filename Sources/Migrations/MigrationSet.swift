@@ -9,10 +9,10 @@ package struct MigrationSet: Sendable, Equatable {
     /// In ascending order of ``Migration/version``: the first has version 1, the next 2, and so on. Never empty.
     package let migrations: [Migration]
 
-    /// The migrations that the binary was built with.
+    /// The migrations that the binary was built with. A test checks their statements, so that not every command has to.
     package static let embedded: MigrationSet = {
         do {
-            return try MigrationSet(files: EmbeddedMigrations.files, directory: "migrations")
+            return try MigrationSet(unchecked: EmbeddedMigrations.files, directory: "migrations")
         } catch {
             preconditionFailure("this binary was built with unusable migrations: \(error)")
         }
@@ -45,6 +45,11 @@ package struct MigrationSet: Sendable, Equatable {
     ///
     /// - Throws: Any ``MigrationError`` about files.
     package init(files: [(name: String, text: String)], directory: String) throws(MigrationError) {
+        try self.init(unchecked: files, directory: directory)
+        for migration in migrations { try migration.checkStatements() }
+    }
+
+    private init(unchecked files: [(name: String, text: String)], directory: String) throws(MigrationError) {
         guard !files.isEmpty else { throw .noMigrations(directory: directory) }
         var migrations: [Migration] = []
         for file in files.sorted(by: { $0.name < $1.name }) {

@@ -127,7 +127,7 @@ struct StatementScanner {
         let tag = scalars[offset...end]
         let body = end + 1
         offset = body
-        while offset < scalars.count, !scalars[offset...].starts(with: tag) { offset += 1 }
+        while offset < scalars.count, scalars[offset] != "$" || !scalars[offset...].starts(with: tag) { offset += 1 }
         offset = min(offset + tag.count, scalars.count)
         return body
     }
