@@ -61,6 +61,17 @@ import Testing
         #expect(postponed.next(at: start + .seconds(60)).count == PostponedLists.largestFailingGroup)
     }
 
+    @Test("After progress, a list that failed before is retried soon if another session has it")
+    func takenAfterProgress() throws {
+        var postponed = PostponedLists()
+        let list = ListIdentifier("slow")
+        for _ in 1...8 { postponed.noteFailure(of: [list], at: start) }
+        postponed.noteProgress(of: list, at: start)
+        postponed.noteTaken([list], at: start)
+        #expect(try #require(postponed.nextDue) - start <= .milliseconds(10))
+        #expect(postponed.halvings(of: list) == 7)
+    }
+
     @Test("A worker postpones at most 10,000 lists") func bound() {
         var postponed = PostponedLists()
         postponed.noteTaken(lists(20_000), at: start)

@@ -8,10 +8,10 @@ import Ordering
 /// next, until it is known which ones fail. Failing lists are tried in groups too, because a batch can tell them apart.
 package struct PostponedLists: Sendable {
     private struct Entry {
-        /// How often the list was postponed since it was last worked on. After failures, less the batches that succeeded since.
+        /// How often the list was postponed since it was last worked on.
         var times = 0
-        /// Whether a batch with this list alone failed.
-        var hasFailed = false
+        /// How often batches with this list alone failed, less those that succeeded since.
+        var failures = 0
         var due: ContinuousClock.Instant
         /// The most lists that are tried together with this one, itself included.
         var groupSize = 1
@@ -63,18 +63,20 @@ package struct PostponedLists: Sendable {
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
         guard lists.count == 1 else { return noteSuspicion(of: lists, isCostly: isCostly, at: now) }
-        let times = entries[lists[0]]?.times ?? 0
-        let pause = Self.pause(after: times, Self.firstPause.failed, Self.longestPause.failed)
-        let due = now + pause * Double.random(in: 0.5...1)
-        let groupSize = isCostly ? 1 : Self.largestFailingGroup
-        set(lists[0], Entry(times: times + 1, hasFailed: true, due: due, groupSize: groupSize))
+        var entry = entries[lists[0]] ?? Entry(due: now)
+        let pause = Self.pause(after: entry.times, Self.firstPause.failed, Self.longestPause.failed)
+        entry.due = now + pause * Double.random(in: 0.5...1)
+        entry.times += 1
+        entry.failures += 1
+        entry.groupSize = isCostly ? 1 : Self.largestFailingGroup
+        set(lists[0], entry)
     }
 
     /// Records that a batch with this list alone succeeded. If the list failed several times before, it needed a smaller batch than
     /// usual: the next one is twice as large, and not as large as usual, which would most likely fail again.
     package mutating func noteProgress(of list: ListIdentifier, at now: ContinuousClock.Instant) {
-        guard let entry = entries[list], entry.hasFailed, entry.times > 1 else { return forget([list]) }
-        set(list, Entry(times: entry.times - 1, hasFailed: true, due: now, groupSize: 1))
+        guard let entry = entries[list], entry.failures > 1 else { return forget([list]) }
+        set(list, Entry(failures: entry.failures - 1, due: now))
     }
 
     /// Records that one or more of these lists failed, and that others were not tried. With `isCostly` the lists are tried one by one.
@@ -98,6 +100,11 @@ package struct PostponedLists: Sendable {
 
     /// How often in a row this list failed or was unavailable.
     package func times(of list: ListIdentifier) -> Int { entries[list]?.times ?? 0 }
+
+    /// How often the size of this list's next batch is halved.
+    package func halvings(of list: ListIdentifier) -> Int {
+        entries[list].map { max($0.times, $0.failures) } ?? 0
+    }
 
     /// The lists to try next, together; empty if none is due.
     ///

@@ -173,15 +173,15 @@ package struct WorkerRound: Sendable {
     private static let impatientLimit = Duration.seconds(3)
 
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
-        let times = postponed.times(of: lists[0])
+        let (times, halvings) = (postponed.times(of: lists[0]), postponed.halvings(of: lists[0]))
         var share = BatchShare()
         // If one list alone takes too long, smaller steps may succeed.
-        if lists.count == 1 { for _ in 0..<times { share.noteFailure() } }
+        if lists.count == 1 { for _ in 0..<halvings { share.noteFailure() } }
         var reduced = configuration.reduced(to: share)
         if lists.count == 1 {
             reduced.longestStatement = Self.firstLimitAlone * (configuration.isPatient ? 1 << min(times, 10) : 1)
         }
-        reduced.requestsPerList = max(1, configuration.requestsPerList >> times)
+        reduced.requestsPerList = max(1, configuration.requestsPerList >> halvings)
         state = .retrying(lists)
         return .decide(Batch(scope: .lists(lists), postponed: [], configuration: reduced))
     }
