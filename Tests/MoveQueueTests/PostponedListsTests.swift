@@ -72,6 +72,16 @@ import Testing
         #expect(postponed.halvings(of: list) == 7)
     }
 
+    @Test("All lists that other sessions have are retried together, also those that are not due yet")
+    func takenTogether() {
+        var postponed = PostponedLists()
+        let names = lists(10)
+        for _ in 1...6 { postponed.noteTaken(names[..<5], at: start) }
+        postponed.noteTaken(names[5...], at: start)
+        #expect(Set(postponed.next(at: start + .milliseconds(20))) == Set(names))
+        #expect(names.allSatisfy { postponed.halvings(of: $0) == 0 }, "their batch is as large as usual")
+    }
+
     @Test("A worker postpones at most 10,000 lists") func bound() {
         var postponed = PostponedLists()
         postponed.noteTaken(lists(20_000), at: start)

@@ -47,12 +47,13 @@ package struct PostponedLists: Sendable {
     /// Records that another session has these lists. The lists of one call become due together, because items may move between
     /// them.
     package mutating func noteTaken(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
-        let jitter = Double.random(in: 0.5...1)
+        let times = lists.map { self.times(of: $0) }.min() ?? 0
+        let pause = Self.pause(after: times, Self.firstPause.taken, Self.longestPause.taken)
+        let due = now + pause * Double.random(in: 0.5...1)
         for list in lists {
-            var entry = entries[list] ?? Entry(due: now)
-            entry.due = now + Self.pause(after: entry.times, Self.firstPause.taken, Self.longestPause.taken) * jitter
+            var entry = entries[list] ?? Entry(due: due)
+            (entry.due, entry.groupSize) = (due, Self.largestGroup)
             entry.times += 1
-            entry.groupSize = Self.largestGroup
             set(list, entry)
         }
     }
@@ -101,10 +102,9 @@ package struct PostponedLists: Sendable {
     /// How often in a row this list failed or was unavailable.
     package func times(of list: ListIdentifier) -> Int { entries[list]?.times ?? 0 }
 
-    /// How often the size of this list's next batch is halved.
-    package func halvings(of list: ListIdentifier) -> Int {
-        entries[list].map { max($0.times, $0.failures) } ?? 0
-    }
+    /// How often the size of this list's next batch is halved. Another session's lock is no reason for a smaller batch: where that
+    /// batch ended, it would hold up the lists between which items move.
+    package func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
 
     /// The lists to try next, together; empty if none is due.
     ///
@@ -116,6 +116,12 @@ package struct PostponedLists: Sendable {
         guard let first = due.values.min(by: { ($0.times, $0.due) < ($1.times, $1.due) }) else {
             self.earliest = nextDue
             return []
+        }
+        if first.groupSize == Self.largestGroup {
+            // Items may move between any of these lists, so that a part of them could not be decided without the others.
+            let taken = entries.filter { $0.value.groupSize == Self.largestGroup }
+            let soonest = taken.count <= Self.largestGroup ? Array(taken) : taken.sorted { $0.value.due < $1.value.due }
+            return soonest.prefix(Self.largestGroup).map(\.key)
         }
         let alike = due.lazy.filter { ($0.value.groupSize, $0.value.times) == (first.groupSize, first.times) }
         return alike.prefix(first.groupSize).map(\.key)

@@ -173,7 +173,8 @@ package struct WorkerRound: Sendable {
     private static let impatientLimit = Duration.seconds(3)
 
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
-        let (times, halvings) = (postponed.times(of: lists[0]), postponed.halvings(of: lists[0]))
+        let times = postponed.times(of: lists[0])
+        let halvings = lists.map { postponed.halvings(of: $0) }.min() ?? 0
         var share = BatchShare()
         // If one list alone takes too long, smaller steps may succeed.
         if lists.count == 1 { for _ in 0..<halvings { share.noteFailure() } }
