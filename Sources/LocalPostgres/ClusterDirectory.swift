@@ -59,7 +59,10 @@ struct ClusterDirectory: Sendable {
 
     /// Creates the folder and the password unless they exist.
     func prepare() async throws(LocalPostgresError) {
-        if mkdir(path, 0o700) != 0 && errno != EEXIST { throw failure("create the folder", path) }
+        if mkdir(path, 0o700) != 0 {
+            guard errno == EEXIST else { throw failure("create the folder", path) }
+            try refuseForeignFolder()
+        }
         guard chmod(path, 0o700) == 0 else { throw failure("change the mode of", path) }
         try account?.own(path)
         if let account, await !account.canEnter(path) {
@@ -67,6 +70,19 @@ struct ClusterDirectory: Sendable {
         }
         if !FileManager.default.fileExists(atPath: passwordFile) {
             try write(Self.randomPassword() + "\n", to: passwordFile)
+        }
+    }
+
+    /// As root, refuses a link and a folder of another user: their target would get another owner. A downloaded project may contain such
+    /// a link.
+    private func refuseForeignFolder() throws(LocalPostgresError) {
+        guard let account else { return }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw failure("read the status of", path) }
+        guard status.st_mode & S_IFMT == S_IFDIR, [getuid(), account.userID].contains(status.st_uid) else {
+            throw .fileSystem(
+                operation: "use the folder", path: path,
+                reason: "it is not a folder of root or of user \(account.name); remove it, or choose another one")
         }
     }
 

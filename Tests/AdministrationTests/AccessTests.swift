@@ -134,6 +134,7 @@ import Testing
                 "SELECT setval('brocot.sleepers', 1, true)", "SELECT is_called FROM brocot.sleepers",
                 "SELECT last_value FROM brocot.move_requests_id_seq", "SELECT brocot.list_lock_key('items', 'l')",
                 "SELECT brocot.release('l')", "SELECT * FROM brocot.queue_status", "LISTEN brocot_move_requests",
+                #"SELECT ctid, tableoid FROM "the app"."Cards""#,
                 #"UPDATE "the app"."Cards" SET rank_num = 1, rank_den = 1, rank = 1, "board id" = 2 WHERE id = 1"#,
             ])
     }

@@ -90,6 +90,23 @@ struct LocalClusterTests {
         await cluster.shutDown()
     }
 
+    @Test("As root, a private server refuses a folder that is a link, and leaves its target unchanged", .enabled(if: getuid() == 0))
+    func linkedFolder() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        chmod(parent, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        try FileManager.default.createDirectory(
+            atPath: parent + "/target", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        try FileManager.default.createSymbolicLink(atPath: parent + "/link", withDestinationPath: parent + "/target")
+        await #expect(throws: LocalPostgresError.self) {
+            try await LocalCluster(.init(directory: parent + "/link"), installation: .locate())
+        }
+        var status = stat()
+        #expect(lstat(parent + "/target", &status) == 0)
+        #expect(status.st_uid == 0)
+        #expect(status.st_mode & 0o777 == 0o755)
+    }
+
     @Test("A private server in a lasting folder keeps its data and its port, and refuses a second owner")
     func lastingFolder() async throws {
         let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)

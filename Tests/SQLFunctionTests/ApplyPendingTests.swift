@@ -171,6 +171,61 @@ struct ApplyPendingTests {
         #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed \(state)", "good"])
     }
 
+    @Test("apply_pending rejects a request if a trigger's function has the name of one of Brocot's, and applies the others")
+    func functionsOfTheSameName() async throws {
+        let connection = try await connect()
+        try await fillCards("PERFORM public.decide(1)", connection)
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION public.move(number int) RETURNS void LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'mine' USING ERRCODE = 'lock_not_available'; END $$;
+                CREATE FUNCTION public.decide(number int) RETURNS void LANGUAGE plpgsql AS
+                $$ BEGIN EXECUTE E'SELECT public.move(1) -- \nPL/pgSQL function brocot.decide(brocot.move_requests,timestamp with time zone)'; END $$;
+                SELECT brocot.move(board, '3', first => true, ordered_table => 'public.cards') FROM unnest('{bad,good}'::text[]) AS board;
+                SELECT brocot.apply_pending();
+                """)
+        let rows = try await connection.query(
+            "SELECT concat_ws(' ', list, error_code, sqlstate, error) FROM brocot.move_log ORDER BY id")
+        #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed 55P03 mine", "good"])
+    }
+
+    @Test("apply_pending rejects what a trigger refuses also if a table has characters of regular expressions in its name")
+    func oddNames() async throws {
+        let connection = try await connect()
+        try await fillCards("RAISE EXCEPTION 'no'", connection)
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION brocot."keep_a.c[(*"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+                SELECT brocot.move(board, '3', first => true, ordered_table => 'public.cards') FROM unnest('{bad,good}'::text[]) AS board;
+                SELECT brocot.apply_pending();
+                """)
+        let rows = try await connection.query(
+            "SELECT concat_ws(' ', list, error_code, sqlstate) FROM brocot.move_log ORDER BY id")
+        #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed P0001", "good"])
+    }
+
+    @Test("apply_pending leaves the requests of a table that the caller may not write, and decides the others")
+    func tableWithoutRights() async throws {
+        let connection = try await connect()
+        try await fillCards("PERFORM 1", connection)
+        let role = "without_cards_\(TestDatabase.current.name)"
+        try await connection.execute(
+            script: """
+                CREATE ROLE \(role);
+                GRANT USAGE ON SCHEMA brocot TO \(role);
+                GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA brocot TO \(role);
+                SELECT brocot.move('good', '3', first => true, ordered_table => 'public.cards'), brocot.move('a', '1', last => true);
+                """)
+        let caller = try await connect()
+        try await caller.execute(script: "SET ROLE \(role)")
+        #expect(try await caller.query("SELECT brocot.apply_pending()")[0].decode(0, as: Int64.self) == 1)
+        #expect(try await items("a", connection) == "1")
+        #expect(try await pending(connection) == 1)
+        let refusal = await #expect(throws: PostgresError.self) { try await caller.execute("SELECT brocot.apply_pending()") }
+        #expect(refusal?.sqlState == .insufficientPrivilege)
+        try await caller.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+    }
+
     @Test("apply_pending is undone as a whole by a lock error or a missing right")
     func environment() async throws {
         let connection = try await connect()

@@ -85,14 +85,21 @@ import Testing
         #expect(try await text("SELECT array_agg(item ORDER BY rank) FROM brocot.items") == "{9,1}")
     }
 
-    @Test("A request that is pending, applied or unknown can't be retried", arguments: [1, 2, 7])
-    func notRejected(id: Int) async throws {
+    @Test(
+        "A request that is pending, applied or unknown can't be retried, and the error says which",
+        arguments: zip(
+            [1, 2, 7],
+            [
+                "request 1 was applied, so there is nothing to retry", "request 2 is pending, so there is nothing to retry",
+                "there is no request 7",
+            ]))
+    func notRejected(id: Int, message: String) async throws {
         try await connection.execute("SELECT brocot.move('a', '1', last => true)")
         try await connection.execute("SELECT brocot.apply_pending()")
         try await connection.execute("SELECT brocot.move('a', '2', last => true)")
         let error = await #expect(throws: PostgresError.self) {
             try await connection.execute("SELECT brocot.retry(\(id))")
         }
-        #expect(error?.message == "request \(id) was not rejected")
+        #expect(error?.message == message)
     }
 }

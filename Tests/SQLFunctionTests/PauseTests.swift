@@ -99,4 +99,24 @@ import Testing
         }
         #expect(refusal?.sqlState?.rawValue == state)
     }
+
+    @Test(
+        "Functions that name an ordered table refuse an unknown one",
+        arguments: ["resume('nope')", "resume('nope', 'a')", "release('a', 'nope')", "lock_lists('{a}', 'nope')"])
+    func unknownTable(call: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(script: "SELECT brocot.\(call)")
+        }
+        #expect(error?.message == "there is no ordered table 'nope'")
+    }
+
+    @Test("A NULL among the lists to lock is refused")
+    func lockOfNull() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(script: "SELECT brocot.lock_lists('{a,NULL}')")
+        }
+        #expect(error?.sqlState?.rawValue == "22004")
+    }
 }

@@ -150,8 +150,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
     private func rights(on table: UserTable) -> [AccessRight] {
         let names = OrderNames(schema: table.schema, table: table.name, rank: table.rankColumn)
         let ranks = [names.numerator, names.denominator, names.rank]
-        // Writers find a row by its place, in the system column `ctid`. A mover also needs the partition, in `tableoid`.
-        let places = self == .daemon ? ["ctid"] : ["ctid", "tableoid"]
+        // Writers find a row by its place: the row in `ctid`, and for moves at once the partition in `tableoid`.
+        let places = ["ctid", "tableoid"]
         let keys = table.listColumns + [table.itemColumn]
         let readable = keys + ranks + table.visibilityColumns.filter { !keys.contains($0) }
         var privileges: [AccessRight.Privilege]

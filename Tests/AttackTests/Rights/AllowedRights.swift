@@ -56,6 +56,7 @@ enum AllowedRights {
         routine brocot.check_isolation() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_keys(brocot.order_shape,text[],text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_presence(brocot.order_shape,text,text[],boolean[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.check_registered(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_request(brocot.order_shape,text,text[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.chosen_placement(text,text,bigint,boolean,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.count_as_asked(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -64,7 +65,7 @@ enum AllowedRights {
         routine brocot.enqueue(text,text,text[],text,text,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.enqueue_call(text,text,text[],boolean,text,text,text,bigint,boolean,boolean,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.error_code(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.error_code(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.error_code(text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.expect_rows(brocot.order_shape,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.forget_refusal(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.insert_rows(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE

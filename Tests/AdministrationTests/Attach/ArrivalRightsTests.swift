@@ -1,0 +1,87 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Administration
+@testable import Migrations
+
+@Suite("Rights of the functions that request places for new rows", .database, .timeLimit(.minutes(30)))
+struct ArrivalRightsTests {
+    /// A role that owns the attached table, and a view with the name of the new rows whose function says who calls it.
+    private static func view(of role: String) -> String {
+        """
+        CREATE FUNCTION public.evil() RETURNS bigint LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'run as %', current_user; END $$;
+        SET SESSION AUTHORIZATION \(role);
+        CREATE TEMP VIEW arriving AS SELECT evil() AS id, 1::bigint AS project_id, NULL::numeric AS rank;
+        GRANT SELECT ON arriving TO PUBLIC;
+        """
+    }
+
+    private func attached(_ lists: [String], owner role: String) async throws -> AttachFixture {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.connection.execute(
+            script: "CREATE ROLE \(role); ALTER TABLE tasks OWNER TO \(role); GRANT CREATE, USAGE ON SCHEMA public TO \(role)")
+        try await fixture.attach(AttachFixture.definition(lists: lists))
+        return fixture
+    }
+
+    private func drop(_ role: String, _ fixture: AttachFixture) async throws {
+        try await fixture.connection.execute(
+            script: "RESET SESSION AUTHORIZATION; DROP OWNED BY \(role) CASCADE; DROP ROLE \(role)")
+    }
+
+    @Test(
+        "A trigger that the table's owner makes with the function reads no view of the session's role",
+        arguments: [["project_id"], []], ["DELETE", "UPDATE", "INSERT", "TRUNCATE"])
+    func foreignTrigger(lists: [String], event: String) async throws {
+        let role = "owner_of_\(TestDatabase.current.name)"
+        let fixture = try await attached(lists, owner: role)
+        let statement = [
+            "DELETE": "DELETE FROM tasks", "UPDATE": "UPDATE tasks SET title = 'y'", "TRUNCATE": "TRUNCATE tasks",
+            "INSERT": "INSERT INTO tasks (project_id) VALUES (1)",
+        ]
+        try await fixture.connection.execute(
+            script: """
+                \(Self.view(of: role))
+                CREATE TRIGGER mine BEFORE \(event) ON tasks FOR EACH STATEMENT EXECUTE FUNCTION brocot."arrive_public.tasks"();
+                \(try #require(statement[event]));
+                """)
+        try await drop(role, fixture)
+    }
+
+    @Test("New rows and rows that change lists get their requests also beside a temporary view called arriving")
+    func ownTriggers() async throws {
+        let role = "owner_of_\(TestDatabase.current.name)"
+        let fixture = try await attached(["project_id"], owner: role)
+        try await fixture.connection.execute(
+            script: """
+                \(Self.view(of: role))
+                INSERT INTO tasks (id, project_id) VALUES (11, 1);
+                UPDATE tasks SET project_id = 2 WHERE id = 1;
+                RESET SESSION AUTHORIZATION;
+                """)
+        #expect(
+            try await fixture.requests() == ["public.tasks 1 {11} arrive", "public.tasks 2 {1} arrive"])
+        try await drop(role, fixture)
+    }
+
+    @Test("The migration gives the functions of tables that are already attached the same check", arguments: [["project_id"], []])
+    func existingFunctions(lists: [String]) async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(AttachFixture.definition(lists: lists))
+        let body = "SELECT prosrc FROM pg_proc WHERE proname = 'arrive_public.tasks'"
+        let wanted = try await fixture.texts(body)
+        try await fixture.connection.execute(
+            script: #"""
+                DO $$ BEGIN
+                    EXECUTE (SELECT regexp_replace(pg_get_functiondef(oid), E'\n    IF to_regclass.*?END IF;', '')
+                        FROM pg_proc WHERE proname = 'arrive_public.tasks');
+                END $$
+                """#)
+        #expect(try await fixture.texts(body) != wanted)
+        let migration = try #require(EmbeddedMigrations.files.first { $0.name.hasSuffix("rows_that_only_attach_names.sql") })
+        try await fixture.connection.execute(script: migration.text)
+        #expect(try await fixture.texts(body) == wanted)
+    }
+}
