@@ -151,6 +151,50 @@ extension QueueStatements {
         }
     }
 
+    /// The requests of which the oldest batch takes the lists, for each of its lists.
+    private static let oldestRequestsPerList = 4
+
+    /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists are left out.
+    static func claimOldest(
+        lists: Int, partners: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
+    ) -> SQL {
+        let without = Postponement(isEmpty: postponed.isEmpty)
+        let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
+        let ofRemembered: SQL = """
+            UNION ALL
+            SELECT early.* FROM remembered CROSS JOIN LATERAL (
+                (\(earliest(columns, by: "list", of: "remembered", limit: partners)))
+                UNION ALL
+                (\(earliest(columns, by: "from_list", of: "remembered", limit: partners)))
+            ) AS early
+            """
+        return """
+            WITH \(remembered(progress)), \(without.relation(postponed))oldest AS MATERIALIZED (
+                (SELECT \(columns)
+                FROM brocot.move_requests AS request
+                WHERE request.id > \(progress.floor)
+                ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
+                \(progress.remaining.isEmpty ? "" : ofRemembered)
+            ), ready AS MATERIALIZED (
+                SELECT side.ordered_table, side.list, row_number() OVER (ORDER BY min(side.id)) AS number
+                FROM (
+                    SELECT oldest.ordered_table, oldest.list, oldest.id FROM oldest
+                    UNION ALL
+                    SELECT oldest.ordered_table, oldest.from_list, oldest.id FROM oldest WHERE oldest.from_list IS NOT NULL
+                ) AS side (ordered_table, list, id)
+                WHERE NOT \(without.includes("side"))
+                GROUP BY side.ordered_table, side.list
+                ORDER BY min(side.id) LIMIT \(lists)::bigint
+            )
+            \(tryLocks(partners: 0, locks: locks, without, progress))
+            """
+    }
+
+    /// Waits for the lock of a list.
+    static func lock(_ list: ListIdentifier) -> SQL {
+        "SELECT pg_catalog.pg_advisory_xact_lock(brocot.list_lock_key(\(list.orderedTable), \(list.list)))"
+    }
+
     /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out.
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
@@ -161,7 +205,8 @@ extension QueueStatements {
         """
     }
 
-    /// Tries the locks. The number 0 marks the lists that were added because of changes of list.
+    /// Tries the locks. The number 0 marks the lists that were added because of changes of list. The last column is the number of lists
+    /// that were found, of which some may not be among the chosen ones.
     private static func tryLocks(partners: Int, locks: Int, _ without: Postponement, _ progress: ReadProgress) -> SQL {
         """
         \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
@@ -183,7 +228,8 @@ extension QueueStatements {
             ORDER BY key
         )
         SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
-            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END
+            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,
+            (SELECT count(*) FROM ready)
         FROM keyed
         """
     }

@@ -15,6 +15,9 @@ struct BatchDecisions {
     /// Lists of which no further request may be decided.
     private var blocked: Set<ListIdentifier> = []
 
+    /// Whether no request was decided, and no list waits for a person since this batch.
+    var areEmpty: Bool { decided.isEmpty && holds.isEmpty }
+
     /// The requests that may be decided: those that don't come after a held request in one of their lists. They are in the
     /// order of their ids.
     mutating func admissible(_ requests: [PendingRequest]) -> [PendingRequest] {

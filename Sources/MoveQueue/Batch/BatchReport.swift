@@ -20,10 +20,12 @@ package struct BatchReport: Sendable {
     /// Enough for a person to read; `brocot.move_log` has all of them.
     private static let mostRejections = 100
 
-    /// The number of lists with pending requests that were found.
+    /// The number of lists with pending requests that were found and chosen.
     package var found = 0
-    /// The last list that was found, in the order of a round.
+    /// The last list that was chosen, in the order of a round, before which none was left.
     package var lastFound: ListIdentifier?
+    /// The number of lists with pending requests that were found, and for which the transaction had no lock to spare.
+    package var left = 0
     /// The number of lists whose locks were taken.
     package var locked = 0
     /// The lists that were worked on, because their locks were taken.
@@ -54,6 +56,11 @@ package struct BatchReport: Sendable {
     /// Whether a transaction that the reading of the queue had passed over has ended. Then nothing was decided.
     package var hasLostProgress = false
 
+    package init() {}
+
+    /// A batch for which another session had the locks.
+    init(unavailable: [ListIdentifier]) { self.unavailable = unavailable }
+
     /// Whether all requests that were found wait for a person.
     package var isAllHeld: Bool {
         held > 0 && decided == 0 && heldBack == 0 && unavailable.isEmpty && newlyHeld.isEmpty
@@ -65,7 +72,7 @@ package struct BatchReport: Sendable {
     package var hasDecisions: Bool { decided > 0 || !newlyHeld.isEmpty }
 
     mutating func note(_ claim: ListClaim) {
-        (found, lastFound, locked) = (claim.found, claim.lastFound, claim.locked.count)
+        (found, lastFound, left, locked) = (claim.found, claim.lastFound, claim.left, claim.locked.count)
         (unavailable, held) = (claim.unavailable, claim.held.count)
         worked = claim.locked
     }

@@ -4,6 +4,8 @@ import Ordering
 /// How far a batch has come. It decides what happens if the batch fails. Pure.
 struct Course {
     enum Stage {
+        /// The transaction waits for the lock of the only list.
+        case waiting
         case claiming, applying, finishing
     }
 
@@ -15,7 +17,7 @@ struct Course {
     ///
     /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
-        stage != .claiming && !locked.isEmpty && !error.mayPassWithSmallerBatch
+        stage != .waiting && stage != .claiming && !locked.isEmpty && !error.mayPassWithSmallerBatch
     }
 
     /// The failure, with the lists that may contain the cause.

@@ -11,11 +11,18 @@ package struct QueueTransaction: Sendable {
         /// other lists of their changes of list are claimed too; without these lists, such changes have to wait.
         case next(from: Place, lists: Int, readingAhead: Int, withPartners: Bool)
         case lists([ListIdentifier])
+        /// The lists of the oldest requests. Together these requests can always be decided, however many changes of list are among them.
+        case oldest(lists: Int)
+        /// A list that other sessions have again and again. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
+        case waitingFor(ListIdentifier)
 
         /// The list whose requests come before those of all others; nil if all lists are equal.
         var first: ListIdentifier? {
-            guard case .lists(let lists) = self, lists.count == 1 else { return nil }
-            return lists[0]
+            switch self {
+            case .lists(let lists): lists.count == 1 ? lists[0] : nil
+            case .waitingFor(let list): list
+            case .next, .oldest: nil
+            }
         }
     }
 
@@ -36,25 +43,27 @@ package struct QueueTransaction: Sendable {
         _ scope: Scope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
         var course = Course()
-        func inParts(_ lists: [ListIdentifier]) -> Attempt {
+        func inParts(_ parts: Scope, _ rowLocks: MoveApplication.RowLocks = .refusedInAllTables) -> Attempt {
             Attempt(
-                scope: .lists(lists), isInParts: true, rowLocks: .refusedInAllTables, first: scope.first,
+                scope: parts, isInParts: true, rowLocks: rowLocks, first: scope.first, areAllSuspected: course.locked.isEmpty,
                 progress: progress, postponed: [])
         }
         let last: Attempt
         switch scope {
-        case .lists(let lists):
-            last = inParts(lists)
-        case .next:
+        case .lists:
+            last = inParts(scope)
+        case .waitingFor:
+            last = inParts(scope, .waitedFor)
+        case .next, .oldest:
             let together = Attempt(
-                scope: scope, isInParts: false, rowLocks: .refusedInUsersTables, first: scope.first, progress: progress,
-                postponed: postponed)
+                scope: scope, isInParts: false, rowLocks: .refusedInUsersTables, first: scope.first, areAllSuspected: false,
+                progress: progress, postponed: postponed)
             do throws(QueueError) {
                 return try run(together, &course, on: connection)
             } catch {
                 guard course.mayDoBetterInParts(after: error) else { throw course.failure(error) }
             }
-            last = inParts(course.locked)
+            last = inParts(.lists(course.locked))
         }
         do throws(QueueError) {
             return try run(last, &course, on: connection)
@@ -70,6 +79,8 @@ package struct QueueTransaction: Sendable {
         let rowLocks: MoveApplication.RowLocks
         /// See ``Scope/first``.
         let first: ListIdentifier?
+        /// Whether all lists were postponed before, so that no other lists wait for this transaction.
+        let areAllSuspected: Bool
         let progress: ReadProgress
         let postponed: [ListIdentifier]
     }
@@ -86,6 +97,9 @@ package struct QueueTransaction: Sendable {
             }
         } catch {
             course = latest
+            if latest.stage == .waiting, let list = attempt.first, (error as? PostgresError)?.sqlState == .lockNotAvailable {
+                return BatchReport(unavailable: [list])
+            }
             throw QueueError(error)
         }
     }
@@ -94,6 +108,11 @@ package struct QueueTransaction: Sendable {
         _ attempt: Attempt, _ course: inout Course, on connection: isolated Connection
     ) throws -> BatchReport {
         var report = BatchReport()
+        if case .waitingFor(let list) = attempt.scope {
+            course.stage = .waiting
+            try connection.execute(QueueStatements.lock(list))
+            course.stage = .claiming
+        }
         let claim = try claim(attempt, on: connection)
         course.locked = claim.locked
         report.note(claim)
@@ -109,7 +128,9 @@ package struct QueueTransaction: Sendable {
         guard let time, !batch.requests.isEmpty else { return report }
         course.stage = .applying
         var decisions = BatchDecisions()
-        let application = RequestApplication(configuration, sizes: sizes, rowLocks: attempt.rowLocks)
+        let application = RequestApplication(
+            configuration, sizes: sizes, rowLocks: attempt.rowLocks, isAlone: attempt.first != nil,
+            areAllSuspected: attempt.areAllSuspected)
         if attempt.isInParts {
             try application.applyApart(batch.requests, &decisions, on: connection)
         } else {
@@ -133,20 +154,29 @@ package struct QueueTransaction: Sendable {
                     locks: locks, postponed: attempt.postponed, attempt.progress)
             case .lists(let lists):
                 QueueStatements.claim(lists, partners: partners, locks: locks, attempt.progress)
+            case .waitingFor(let list):
+                QueueStatements.claim([list], partners: partners, locks: locks, attempt.progress)
+            case .oldest(let lists):
+                QueueStatements.claimOldest(
+                    lists: lists, partners: partners, locks: locks, postponed: attempt.postponed, attempt.progress)
             }
-        var (claim, lastNumber) = (ListClaim(), 0)
+        var (claim, ofNumbers, ready) = (ListClaim(), [Int: ListIdentifier](), 0)
         for row in try connection.query(statement, prepared: true) {
             let list = ListIdentifier(
                 orderedTable: try row.decode(0, as: String.self), list: try row.decode(1, as: String.self))
             let number = try row.decode(2, as: Int.self)
-            if number > 0 { claim.found += 1 }
-            if number > lastNumber { (lastNumber, claim.lastFound) = (number, list) }
+            if number > 0 { ofNumbers[number] = list }
+            ready = try row.decode(5, as: Int.self)
             switch (try row.decode(3, as: Bool.self), try row.decode(4, as: Bool.self)) {
             case (true, _): claim.held.append(list)
             case (false, true): claim.locked.append(list)
             case (false, false): claim.unavailable.append(list)
             }
         }
+        (claim.found, claim.left) = (ofNumbers.count, ready - ofNumbers.count)
+        // The other list of a change of list is chosen early. The lists before it must not be skipped.
+        var number = 1
+        while let list = ofNumbers[number] { (claim.lastFound, number) = (list, number + 1) }
         return claim
     }
 

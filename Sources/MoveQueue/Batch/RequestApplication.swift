@@ -3,16 +3,27 @@ import Ordering
 
 /// Applies the requests of a batch, together or separately. The transaction has the locks of their lists.
 struct RequestApplication {
-    /// The longest time that a transaction searches for the requests that cause an error. All its other lists wait meanwhile.
-    private static let longestSearch = Duration.milliseconds(100)
+    /// The longest time that a transaction searches for the requests that cause an error. All its other lists wait meanwhile. If all lists
+    /// are suspected, the search may take longer.
+    private static let longestSearch = (usual: Duration.milliseconds(100), ofSuspects: Duration.milliseconds(500))
     /// How often a single failing request is tried before the failure becomes its outcome.
     private static let attemptsAlone = 3
 
     private let configuration: QueueConfiguration
     private let moves: MoveApplication
+    /// Whether the batch is for one list and the other lists of its changes of list. Its statements may take longer than a trial allows.
+    private let isAlone: Bool
+    private let waitsForRows: Bool
+    private let longestSearch: Duration
 
-    init(_ configuration: QueueConfiguration, sizes: KnownListSizes, rowLocks: MoveApplication.RowLocks) {
+    init(
+        _ configuration: QueueConfiguration, sizes: KnownListSizes, rowLocks: MoveApplication.RowLocks, isAlone: Bool,
+        areAllSuspected: Bool
+    ) {
         self.configuration = configuration
+        self.isAlone = isAlone
+        longestSearch = areAllSuspected ? Self.longestSearch.ofSuspects : Self.longestSearch.usual
+        waitsForRows = rowLocks == .waitedFor
         moves = MoveApplication(
             policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup, sizes: sizes,
             rowLocks: rowLocks)
@@ -35,7 +46,7 @@ struct RequestApplication {
         _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
     ) throws(QueueError) {
         let search = Search(
-            settings: try transactionSettings(on: connection), deadline: .now + Self.longestSearch)
+            settings: try transactionSettings(on: connection), deadline: .now + longestSearch)
         guard let trial = try tryOut(requests, search, &decisions, on: connection) else {
             return try applyInParts(requests, search, &decisions, on: connection)
         }
@@ -47,7 +58,7 @@ struct RequestApplication {
                 decisions.fail(requests[0], .ordering(error))
             } else if requests.count == 1 {
                 alone.append(requests[0])
-            } else if .now < search.deadline {
+            } else if .now < search.deadline || decisions.areEmpty {
                 try applyInParts(requests, search, &decisions, on: connection)
             } else {
                 decisions.leaveUntried(requests)
@@ -86,18 +97,18 @@ struct RequestApplication {
         let deadline: ContinuousClock.Instant
     }
 
-    /// Finds the lists that can't be written; nil if they can't be found in this way.
+    /// Finds the lists that can't be written; nil if they can't be found in this way, for example because items move between all lists.
     private func tryOut(
         _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
         on connection: isolated Connection
     ) throws(QueueError) -> WriteTrial? {
-        guard Set(requests.lazy.flatMap(\.move.lists)).count > 1 else { return nil }
+        guard !isAlone, ConnectedLists(of: requests.lazy.map(\.move)).groups.count > 1 else { return nil }
         var trial = WriteTrial()
         do {
             try connection.savepoint("trials") { connection in
                 try withoutLockedRows(requests, &decisions) { requests, _ throws(OrderingError) in
                     trial = try moves.tryOut(
-                        requests.map(\.move), for: Self.longestSearch, settings: QueueStatements.trialSettings,
+                        requests.map(\.move), for: longestSearch, settings: QueueStatements.trialSettings,
                         isSound: QueueStatements.areTransactionSettings(search.settings), on: connection)
                 }
             }
@@ -130,7 +141,7 @@ struct RequestApplication {
     }
 
     /// Applies requests under a savepoint. If that fails, applies the earlier half and then the later half, as long as there is
-    /// time.
+    /// time. The earlier half is tried in any case if nothing was decided yet, so that each batch makes progress.
     private func applyInParts(
         _ requests: [PendingRequest], _ search: Search, _ decisions: inout BatchDecisions,
         on connection: isolated Connection
@@ -153,11 +164,19 @@ struct RequestApplication {
             } catch {
                 let error = QueueError(error)
                 guard !error.mayPassWithSmallerBatch else { throw error }
+                if waitsForRows, error.databaseError?.sqlState == .lockNotAvailable {
+                    return decisions.leave(requests.flatMap(\.move.lists))
+                }
                 if requests.count > 1 {
-                    guard .now < search.deadline else { return decisions.leaveUntried(requests) }
                     let middle = requests.count / 2
-                    try applyInParts(Array(requests[..<middle]), search, &decisions, on: connection)
-                    return try applyInParts(Array(requests[middle...]), search, &decisions, on: connection)
+                    for half in [requests[..<middle], requests[middle...]] {
+                        guard .now < search.deadline || decisions.areEmpty && !error.isCostly else {
+                            decisions.leaveUntried(Array(half))
+                            continue
+                        }
+                        try applyInParts(Array(half), search, &decisions, on: connection)
+                    }
+                    return
                 }
                 if error.failureClass == .environment { return decisions.fail(requests[0], error) }
                 guard attempt == Self.attemptsAlone else { continue }

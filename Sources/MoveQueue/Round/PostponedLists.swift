@@ -15,6 +15,9 @@ package struct PostponedLists: Sendable {
         var due: ContinuousClock.Instant
         /// The most lists that are tried together with this one, itself included.
         var groupSize = 1
+
+        /// Whether the list was postponed because another session has it.
+        var isTaken: Bool { groupSize == PostponedLists.largestGroup }
     }
 
     /// The most lists that are remembered. Each search for other lists contains all of their names.
@@ -26,6 +29,9 @@ package struct PostponedLists: Sendable {
 
     private static let firstPause = (taken: Duration.milliseconds(10), failed: Duration.milliseconds(100))
     private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
+
+    /// How often a list is tried without waiting, before the worker waits for it.
+    static let trialsWithoutWaiting = 6
 
     /// A pause that doubles so often is longer than any ``longestPause``.
     private static let mostDoublings = 20
@@ -40,6 +46,12 @@ package struct PostponedLists: Sendable {
     package var count: Int { entries.count }
     package var isFull: Bool { entries.count >= Self.capacity }
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
+
+    /// Whether more lists are taken by other sessions than are tried together.
+    var areManyTaken: Bool { entries.values.lazy.filter(\.isTaken).count > Self.largestGroup }
+
+    /// The lists that are postponed because of failures.
+    var failing: [ListIdentifier] { entries.filter { !$0.value.isTaken }.map(\.key) }
 
     /// When the first list is due.
     package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
@@ -106,6 +118,16 @@ package struct PostponedLists: Sendable {
     /// batch ended, it would hold up the lists between which items move.
     package func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
 
+    /// A list that is due, and that other sessions had at each of many trials; nil if there is none. They may have it again and again for
+    /// short times, so that trying without waiting hardly ever succeeds.
+    package func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
+        guard let earliest, earliest <= now else { return nil }
+        let starving = entries.lazy.filter { _, entry in
+            entry.isTaken && entry.failures == 0 && entry.times >= Self.trialsWithoutWaiting && entry.due <= now
+        }
+        return starving.min { $0.value.due < $1.value.due }?.key
+    }
+
     /// The lists to try next, together; empty if none is due.
     ///
     /// The lists that failed least often come first. Otherwise a list that is only suspected would wait behind thousands of lists
@@ -117,9 +139,9 @@ package struct PostponedLists: Sendable {
             self.earliest = nextDue
             return []
         }
-        if first.groupSize == Self.largestGroup {
+        if first.isTaken {
             // Items may move between any of these lists, so that a part of them could not be decided without the others.
-            let taken = entries.filter { $0.value.groupSize == Self.largestGroup }
+            let taken = entries.filter { $0.value.isTaken }
             let soonest = taken.count <= Self.largestGroup ? Array(taken) : taken.sorted { $0.value.due < $1.value.due }
             return soonest.prefix(Self.largestGroup).map(\.key)
         }

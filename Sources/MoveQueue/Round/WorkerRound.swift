@@ -33,7 +33,10 @@ package struct WorkerRound: Sendable {
         case reading
         case gathering
         case retrying([ListIdentifier])
+        /// The batch is for the lists of the oldest requests, because more postponed lists are due than one batch can have.
+        case retryingOldest([ListIdentifier])
         case servingCrowdedOut
+        case servingOldest
         /// The batch is for the next lists of the round.
         case advancing(lists: Int, withPartners: Bool)
     }
@@ -63,6 +66,15 @@ package struct WorkerRound: Sendable {
     /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
     /// paused table are passed over at once.
     private var seesHeldLists = false
+    /// Whether a batch of this round left more requests than it decided, because of changes of list. Then the round goes on without the other
+    /// lists of these changes, and batches of the oldest requests take turns with it: none of these waits for a list that comes later.
+    private var isEntangled = false
+    /// Whether the next batch is for the oldest requests.
+    private var isOldestNext = false
+    /// The number of requests that are tried together, after there was no time for all of them; nil if there was.
+    private var searchSize: Int?
+    /// When the worker may wait again for a list that other sessions have.
+    private var nextWait: ContinuousClock.Instant?
     /// Whether the latest turn found nothing that can be done, so that the worker waited after it.
     private var wasIdle = false
     /// Whether the worker waited before this turn.
@@ -81,7 +93,7 @@ package struct WorkerRound: Sendable {
     package init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
         self.postponed = postponed
         var configuration = configuration
-        if !configuration.isPatient { configuration.longestStatement = Self.impatientLimit }
+        configuration.longestStatement = Self.limitTogether
         fullConfiguration = configuration
         self.configuration = configuration
         depth = Double(configuration.requestsPerBatch) / 8
@@ -107,6 +119,7 @@ package struct WorkerRound: Sendable {
     package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isPostponedTurn.toggle()
         if !isPostponedTurn {
+            if let list = listToWaitFor(at: now) { return wait(for: list, at: now) }
             let lists = postponed.next(at: now)
             if !lists.isEmpty { return retry(lists) }
         }
@@ -137,7 +150,8 @@ package struct WorkerRound: Sendable {
         }
         switch state {
         case .retrying(let lists): return noteRetry(of: lists, report, at: now)
-        case .servingCrowdedOut:
+        case .retryingOldest(let lists): return noteOldestRetry(of: lists, report, at: now)
+        case .servingCrowdedOut, .servingOldest:
             postponed.noteTaken(report.obstructed.union(report.unavailable), at: now)
             if !report.hasDecisions { crowdedOut = report.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
@@ -169,10 +183,35 @@ package struct WorkerRound: Sendable {
 
     /// The limit for statements of a list that is tried alone for the first time. It doubles each time.
     private static let firstLimitAlone = Duration.seconds(1)
-    /// The limit for statements of a worker that is not patient.
-    private static let impatientLimit = Duration.seconds(3)
+    /// The limit for statements of several lists: all of them wait for the slowest one.
+    private static let limitTogether = Duration.seconds(3)
+    /// The limit for statements while the worker waits for rows. Other sessions wait for the rows that it has already.
+    private static let limitOfWaiting = Duration.seconds(2)
+    /// The time between two such waits. So most of the worker's time is left for other lists.
+    private static let pauseBetweenWaits = Duration.seconds(1)
+
+    /// Only the patient worker waits, so that the others serve the other lists meanwhile.
+    private func listToWaitFor(at now: ContinuousClock.Instant) -> ListIdentifier? {
+        guard configuration.isPatient, nextWait.map({ $0 <= now }) ?? true else { return nil }
+        return postponed.starving(at: now)
+    }
+
+    private mutating func wait(for list: ListIdentifier, at now: ContinuousClock.Instant) -> Action {
+        nextWait = now + Self.pauseBetweenWaits
+        var limited = configuration
+        limited.longestStatement = Self.limitOfWaiting
+        state = .retrying([list])
+        return .decide(Batch(scope: .waitingFor(list), postponed: [], configuration: limited))
+    }
 
     private mutating func retry(_ lists: [ListIdentifier]) -> Action {
+        if lists.count == PostponedLists.largestGroup, postponed.areManyTaken {
+            state = .retryingOldest(lists)
+            return .decide(
+                Batch(
+                    scope: .oldest(lists: configuration.listsPerBatch), postponed: postponed.failing,
+                    configuration: configuration))
+        }
         let times = postponed.times(of: lists[0])
         let halvings = lists.map { postponed.halvings(of: $0) }.min() ?? 0
         var share = BatchShare()
@@ -183,6 +222,7 @@ package struct WorkerRound: Sendable {
             reduced.longestStatement = Self.firstLimitAlone * (configuration.isPatient ? 1 << min(times, 10) : 1)
         }
         reduced.requestsPerList = max(1, configuration.requestsPerList >> halvings)
+        if let searchSize { reduced.requestsPerBatch = min(reduced.requestsPerBatch, searchSize) }
         state = .retrying(lists)
         return .decide(Batch(scope: .lists(lists), postponed: [], configuration: reduced))
     }
@@ -199,6 +239,7 @@ package struct WorkerRound: Sendable {
         of lists: [ListIdentifier], _ report: BatchReport, at now: ContinuousClock.Instant
     ) -> Action {
         if report.hasLostProgress { return end(.contended(report)) }
+        noteSearch(report)
         let taken = report.obstructed.union(report.unavailable)
         let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
         let done = lists.filter { !others.contains($0) }
@@ -211,6 +252,29 @@ package struct WorkerRound: Sendable {
         if !report.hasDecisions { crowdedOut = report.crowdedOut ?? crowdedOut }
         return end(report.hasDecisions ? .decided(report) : .contended(report))
     }
+
+    private mutating func noteOldestRetry(
+        of lists: [ListIdentifier], _ report: BatchReport, at now: ContinuousClock.Instant
+    ) -> Action {
+        if report.hasLostProgress { return end(.contended(report)) }
+        let taken = report.obstructed.union(report.unavailable)
+        let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
+        postponed.forget(report.worked.filter { !others.contains($0) })
+        postponed.noteTaken(report.hasDecisions ? taken : taken.union(lists), at: now)
+        return end(report.hasDecisions ? .decided(report) : .contended(report))
+    }
+
+    /// If there was no time to find all requests that the database refuses, fewer requests are tried together next, so that the search
+    /// ends in time.
+    private mutating func noteSearch(_ report: BatchReport) {
+        if !report.untried.isEmpty {
+            searchSize = max(Self.smallestSearch, 2 * report.decided)
+        } else if let size = searchSize, report.hasDecisions {
+            searchSize = size * 2 < fullConfiguration.requestsPerBatch ? size * 2 : nil
+        }
+    }
+
+    private static let smallestSearch = 16
 
     // MARK: The list for which there was no room
 
@@ -229,14 +293,23 @@ package struct WorkerRound: Sendable {
             state = .gathering
             return .readLastID
         }
+        if isOldestNext {
+            isOldestNext = false
+            state = .servingOldest
+            return .decide(
+                Batch(
+                    scope: .oldest(lists: configuration.listsPerBatch), postponed: Array(postponed.lists),
+                    configuration: configuration))
+        }
         // A small batch, such as the first ones, has fewer requests of each list instead of a single list. Otherwise a round
         // would take long.
         let depth = min(depth, max(1, Double(configuration.requestsPerList) / 2))
         let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
-        state = .advancing(lists: lists, withPartners: seesChangesOfList)
+        let withPartners = seesChangesOfList && !isEntangled
+        state = .advancing(lists: lists, withPartners: withPartners)
         let scope = QueueTransaction.Scope.next(
             from: place, lists: lists, readingAhead: (depth < 2 && !seesHeldLists ? lists : 1) + postponed.count,
-            withPartners: seesChangesOfList)
+            withPartners: withPartners)
         return .decide(Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration))
     }
 
@@ -247,10 +320,12 @@ package struct WorkerRound: Sendable {
         if report.hasLostProgress { return advance() }
         crowdedOut = report.crowdedOut ?? crowdedOut
         noteDepth(report)
+        if withPartners { isEntangled = report.hasChangesOfList && report.heldBack > report.decided }
+        isOldestNext = isEntangled
         if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
         seesHeldLists = report.held > 0
         postponed.noteTaken(report.unavailable, at: now)
-        if seesChangesOfList, !withPartners {
+        if seesChangesOfList, !withPartners, !isEntangled {
             // The same lists are tried again, with the other lists of their changes of list.
             return report.hasDecisions ? end(.decided(report)) : advance()
         }
@@ -279,10 +354,10 @@ package struct WorkerRound: Sendable {
         findings?.held += report.held
         if isWaiting { findings?.areAllHeld = false }
         let finished = findings
-        let isAtEnd = report.found < lists
+        let isAtEnd = report.left == 0 && report.found < lists
         noteRound(report, isAtEnd: isAtEnd)
         place = isAtEnd ? .beginning : report.lastFound.map(Place.behind) ?? .beginning
-        if isAtEnd { findings = Findings() }
+        if isAtEnd { (findings, isEntangled) = (Findings(), false) }
         if report.hasDecisions { return .decided(report) }
         if isWaiting { return .contended(report) }
         guard isAtEnd, let finished, finished.areAllHeld else { return nil }
