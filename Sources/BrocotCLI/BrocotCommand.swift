@@ -25,7 +25,7 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot doctor                what is wrong, and what to do
               brocot grant requester app   let the role app request moves
 
-              psql "$DATABASE_URL" -c "SELECT brocot.move('groceries', 'milk', first => true)"
+              psql "$DATABASE_URL" -c "SELECT brocot.move('groceries', 'milk', at => 0)"
 
             CONNECTION: --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL, else \
             database_url in the settings file, else libpq's own (PGHOST, PGDATABASE, service file, …).

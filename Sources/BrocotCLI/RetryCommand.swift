@@ -20,7 +20,7 @@ struct RetryCommand: AsyncParsableCommand {
             6 cannot connect
             """)
 
-    @Argument(parsing: .allUnrecognized, help: "The ids of rejected requests.")
+    @Argument(help: "The ids of rejected requests.")
     var requests: [Int]
 
     @OptionGroup var connection: ConnectionOptions

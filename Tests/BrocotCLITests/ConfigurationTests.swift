@@ -120,14 +120,14 @@ import Testing
     @Test(
         "An invalid configuration file is refused with exit code 2 and the reason",
         arguments: [
-            (#"{"wokers": 3}"#, #"contains "wokers", which is not a setting"#),
+            (#"{"wokers": 3}"#, #":1:2: "wokers" is not a setting"#),
             (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "must be a whole number from 1 to 256, not 0"),
             (#"{"workers": 1.5}"#, "must be a whole number from 1 to 256, not 1.5"), (#"{"on_poison": 3}"#, "on_poison in "),
             (#"{"workers": null}"#, "is null; leave the key out for the default"),
             ("{\n  \"workers\": 3,\n  \"workers\": 4\n}", ".json:3:3: workers is given a second time"),
             ("{\n  \"workers\": 3\n  \"http\": 4\n}", ".json:3:3: expected , or }"),
             ("{\"workers\": 3", ".json:1:14: the closing } is missing"), (#"{"workers": maybe}"#, ".json:1:13: expected text"),
-            (#"{"on_poison": "a\"b": 3"}"#, ".json:1:20: expected , or }"), (#"{"http": "x"} y"#, ".json:1:15: expected nothing"),
+            (#"{"on_poison": "a\"b": 3"}"#, "must be skip or hold"), (#"{"http": "x"} y"#, ".json:1:15: expected nothing"),
             (#"{"workers": [3]}"#, "workers in "), (#"{"workers": true}"#, "workers in "),
             (#"{"on_poison": "maybe"}"#, #", not "maybe""#),
             ("[3]", "is not a JSON object"), ("{", "is not a JSON object"), (" \n", "is empty"),

@@ -23,7 +23,7 @@ struct ConfigurationFile {
             guard knownKeys.contains(key) else {
                 throw CommandFailure(
                     .usage,
-                    "\(path):\(position): \(path) contains \(key.quoted), which is not a setting. "
+                    "\(path):\(position): \(key.quoted) is not a setting. "
                         + "The settings are \(knownKeys.joined(separator: ", ")).")
             }
             guard known.insert(key).inserted else {
