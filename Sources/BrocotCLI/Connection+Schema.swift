@@ -39,8 +39,10 @@ extension Connection {
     nonisolated func requireOrderedTable(_ name: String, advice: String? = nil) async throws {
         let isKnown: Bool = try await query(
             """
-            SELECT EXISTS (SELECT FROM brocot.ordered_tables AS registered WHERE registered.name = \(name))
-                OR EXISTS (SELECT FROM brocot.held_lists AS held WHERE held.ordered_table = \(name))
+            SELECT EXISTS (
+                    SELECT FROM brocot.ordered_tables AS registered WHERE registered.name OPERATOR(pg_catalog.=) \(name))
+                OR EXISTS (
+                    SELECT FROM brocot.held_lists AS held WHERE held.ordered_table OPERATOR(pg_catalog.=) \(name))
             """
         ).single().decode(0)
         guard isKnown else { throw CommandFailure.notAnOrderedTable(name, advice: advice) }

@@ -53,7 +53,8 @@ enum ExitStatus: Int32, Sendable {
 
     private static func status(of error: MigrationError) -> ExitStatus {
         switch error {
-        case .noDirectory, .unreadable, .notUTF8, .noMigrations, .invalidFileName, .noStatement, .duplicateVersion, .missingVersion,
+        case .noDirectory, .unreadable, .notUTF8, .noMigrations, .invalidFileName, .noStatement, .duplicateVersion,
+            .missingVersion,
             .transactionCommand:
             .usage
         case .refused(_, let error), .database(let error): status(of: error)

@@ -43,7 +43,8 @@ struct ImportCommand: AsyncParsableCommand {
         guard list.utf8.count <= Move.longestKey else {
             throw CommandFailure(
                 .usage,
-                "The list has \(list.utf8.count.grouped) bytes; \(Move.longestKey.grouped) are allowed. Nothing was imported.")
+                "The list has \(list.utf8.count.grouped) bytes; \(Move.longestKey.grouped) are allowed. Nothing was imported."
+            )
         }
         let database = try await connection.connect()
         let target = ListIdentifier(list, of: table)

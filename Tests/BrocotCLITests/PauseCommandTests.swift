@@ -27,7 +27,8 @@ import Testing
         #expect(paused.exitCode == 0 && paused.errors == "Paused list a of items.\n")
         for _ in 1...2 {
             let drain = try await BrocotProcess.run("daemon", "--drain")
-            #expect(drain.exitCode == 7 && drain.errors.contains("or of tables that brocot attach is still filling, are left"))
+            #expect(drain.exitCode == 7)
+            #expect(drain.errors.contains("or of tables that brocot attach is still filling, are left"))
             #expect(try await pending(connection) == ["a"])
         }
         let status = try await BrocotProcess.run("status")
@@ -132,7 +133,8 @@ import Testing
     func impossibleList() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project bigint)")
-        #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--list", "project").exitCode == 0)
+        let attached = try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--list", "project")
+        #expect(attached.exitCode == 0)
         let result = try await BrocotProcess.run("pause", "public.tasks", "x")
         #expect(result.exitCode == 2 && result.errors.contains("'x' is not a bigint"), "\(result.errors)")
         #expect(!result.errors.contains("PL/pgSQL"))

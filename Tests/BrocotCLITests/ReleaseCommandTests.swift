@@ -58,7 +58,7 @@ import Testing
         #expect(try rejected.single().decode(1, as: String.self) == "23514")
     }
 
-    @Test("brocot release --all releases the lists of every table, or of the table that --table names; an unknown table exits with 2") func all()
+    @Test("brocot release --all releases the lists of every table or of one; an unknown table exits with 2") func all()
         async throws
     {
         let connection = try await hold()

@@ -65,7 +65,8 @@ import Testing
         try await source.execute("INSERT INTO tasks VALUES (4, 1)")
         try await source.execute("INSERT INTO \"Q t\" VALUES (1)")
         try await source.execute(
-            "SELECT brocot.move('l', n::text, last => true, idempotency_key => 'key ' || n) FROM generate_series(1, 3) AS n")
+            "SELECT brocot.move('l', n::text, last => true, idempotency_key => 'key ' || n) FROM generate_series(1, 3) AS n"
+        )
         try await withDataOnlyCopy(of: original) { target, url in
             let doctor = try await BrocotProcess.run("doctor", databaseURL: url)
             #expect(doctor.exitCode == 0, "\(doctor.output)")
@@ -83,7 +84,10 @@ import Testing
 
     private static func attachTables(in url: String, by connection: Connection) async throws {
         try await connection.execute(
-            script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint); CREATE TABLE \"Q t\" (id int PRIMARY KEY)")
+            script: """
+                CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+                CREATE TABLE "Q t" (id int PRIMARY KEY)
+                """)
         for arguments in [["public.tasks", "--item", "id", "--list", "project_id"], ["public.Q t", "--item", "id"]] {
             let attached = try await BrocotProcess.run(["attach"] + arguments, databaseURL: url)
             #expect(attached.exitCode == 0, "\(attached.errors)")

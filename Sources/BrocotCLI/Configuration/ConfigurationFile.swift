@@ -33,14 +33,15 @@ struct ConfigurationFile {
         var values: [String: ConfigValue] = [:]
         for (key, scalar) in scalars.sorted(by: { $0.key < $1.key }) {
             switch scalar {
-            case .text(let value) where textKeys.contains(key): values[key] = ConfigValue(.string(value), isSecret: true)
+            case .text(let value) where textKeys.contains(key):
+                values[key] = ConfigValue(.string(value), isSecret: true)
             case .number(let value) where !textKeys.contains(key):
                 values[key] = ConfigValue(.string(value), isSecret: false)
             case .null:
                 throw CommandFailure(.usage, "\(key) in \(path) is null; leave the key out for the default.")
             case .text, .number:
-                throw CommandFailure(
-                    .usage, "\(key) in \(path) must be \(textKeys.contains(key) ? "text in quotation marks" : "a number").")
+                let kind = textKeys.contains(key) ? "text in quotation marks" : "a number"
+                throw CommandFailure(.usage, "\(key) in \(path) must be \(kind).")
             }
         }
         self.values = values

@@ -68,7 +68,10 @@ package struct ListImport: Sendable {
         }
         guard table.ownsRows else {
             throw ImportRefusal.impossible(
-                reason: "\(name) was attached without --owns-rows. COPY the rows into the table; the daemon places them in their order"
+                reason: """
+                    \(name) was attached without --owns-rows. COPY the rows into the table; the daemon places them in their \
+                    order
+                    """
             )
         }
         return table
