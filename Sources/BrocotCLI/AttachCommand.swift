@@ -26,7 +26,8 @@ struct AttachCommand: AsyncParsableCommand {
             Placing the existing rows fires the table's triggers. Afterwards, run brocot grant again for the roles that use \
             the table.
 
-            Exit status: 0 attached · 1 failed · 2 the table can't be attached like this · 5 other sessions kept it locked
+            Exit status: 0 attached · 1 failed · 2 the table can't be attached like this · 5 other sessions kept it locked: each \
+            step is tried 300 times, for about 2.5 minutes
             """)
 
     @OptionGroup var order: OrderOptions

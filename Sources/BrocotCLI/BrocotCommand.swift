@@ -12,7 +12,7 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot demo                  watch a backlog being reordered
               brocot dev                   a private PostgreSQL with the daemon
 
-              export DATABASE_URL=postgresql://app@localhost/app
+              export DATABASE_URL=postgresql://owner@localhost/app
               brocot migrate up            create the schema brocot
               brocot attach public.tasks --item id --list project_id
               brocot import groceries < items.txt
@@ -25,16 +25,16 @@ struct BrocotCommand: AsyncParsableCommand {
               brocot doctor                what is wrong, and what to do
               brocot grant requester app   let the role app request moves
 
-              psql -c "SELECT brocot.move('groceries', 'milk', first => true)"
+              psql "$DATABASE_URL" -c "SELECT brocot.move('groceries', 'milk', at => 0)"
 
-            CONNECTION: --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL, \
-            else libpq's own (PGHOST, PGDATABASE, service file, …).
+            CONNECTION: --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL, else \
+            database_url in the settings file, else libpq's own (PGHOST, PGDATABASE, service file, …).
 
             EXIT STATUS:
-              0  done                      5  lock timeout
-              1  failed, changed nothing   6  no connection
-              2  usage or configuration    7  needs repair
-              3  migrations pending        8  the database is newer
+              0  done                                  5  lock timeout
+              1  failed; the message says what stays   6  no connection
+              2  usage or configuration                7  needs repair
+              3  migrations pending                    8  the database is newer
               4  schema changed by hand
             """,
         version: version,

@@ -27,7 +27,8 @@ struct CheckCommand: AsyncParsableCommand {
             places within it, before its neighbours get new ranks. It is at most 90; most gaps take far more. A low number \
             needs no action, because rebalancing is automatic.
 
-            Exit status: 0 all is right, or was repaired · 7 something needs repair
+            Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right · 2 no such table or list · 3 \
+            migrations pending · 6 cannot connect · 7 something needs repair
             """)
 
     @Argument(help: "The list. Without it, attached tables are checked.")
@@ -89,7 +90,7 @@ struct CheckCommand: AsyncParsableCommand {
         let attacher = Attacher(connection: database, logger: logger)
         let tables = TableRepair(connection: database, logger: logger)
         let definitions = try await tables.definitions(named: table)
-        if let table, definitions.isEmpty { throw CommandFailure.notAnOrderedTable(table) }
+        if let table, definitions.isEmpty { throw Self.notAttached(table) }
         var needsRepair = false
         for definition in definitions {
             let findings = try await tables.findings(of: definition)
@@ -111,6 +112,14 @@ struct CheckCommand: AsyncParsableCommand {
                     ? "Some faults can't be repaired by a command."
                     : "Repair them as the tables' owner: brocot check --repair")
         }
+    }
+
+    private static func notAttached(_ table: String) -> CommandFailure {
+        guard table == "items" else { return .notAnOrderedTable(table) }
+        return CommandFailure(
+            .usage,
+            "Without a list, brocot check looks at attached tables only. For the built-in table give a list: brocot check LIST."
+        )
     }
 
     /// The ordered table, if `list` can be a list of it.

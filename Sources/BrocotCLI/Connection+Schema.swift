@@ -33,6 +33,21 @@ extension Connection {
         return Set(tables).subtracting(names).sorted()
     }
 
+    /// Makes sure that an ordered table has this name, or had it when its lists were held or paused.
+    ///
+    /// - Throws: ``CommandFailure`` `.usage`, with where the names are, and `advice`.
+    nonisolated func requireOrderedTable(_ name: String, advice: String? = nil) async throws {
+        let isKnown: Bool = try await query(
+            """
+            SELECT EXISTS (
+                    SELECT FROM brocot.ordered_tables AS registered WHERE registered.name OPERATOR(pg_catalog.=) \(name))
+                OR EXISTS (
+                    SELECT FROM brocot.held_lists AS held WHERE held.ordered_table OPERATOR(pg_catalog.=) \(name))
+            """
+        ).single().decode(0)
+        guard isKnown else { throw CommandFailure.notAnOrderedTable(name, advice: advice) }
+    }
+
     /// The same as ``requireSchema()``, with only one small query if the schema is right.
     nonisolated func requireSchemaStill() async throws {
         if try await !Migrator(connection: self).isAtLatestVersion() { try await requireSchema() }

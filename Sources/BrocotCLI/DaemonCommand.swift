@@ -6,7 +6,6 @@ import LibPQ
 import Logging
 import Migrations
 import ServiceLifecycle
-import Supervision
 
 struct DaemonCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,18 +20,27 @@ struct DaemonCommand: AsyncParsableCommand {
               brocot daemon --drain            apply what is pending, then end
 
             Any number of daemons may run on one database. On SIGTERM each finishes its transaction and ends.
+
+            Exit status: 0 stopped by a signal, or nothing is pending (--drain) · 1 failed, such as an HTTP port in use · 2 configuration · 3 migrations pending · \
+            6 cannot connect, or only a standby · 7 only requests that wait are left (--drain): of held or paused lists, or of \
+            tables that brocot attach is still filling · 8 the database is newer
             """)
 
-    @Flag(help: "End as soon as no request is pending.")
+    @Flag(help: "End as soon as no request is pending, or only requests that wait for a person.")
     var drain = false
 
-    @Option(help: "How many connections apply requests. (default: \(DaemonConfiguration.defaultWorkers))")
+    @Option(
+        parsing: .unconditional,
+        help: "How many connections apply requests. (default: \(DaemonConfiguration.defaultWorkers))")
     var workers: Int?
 
-    @Option(help: ArgumentHelp("How long to try to connect at the start. (default: 60)", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How long to try to connect at the start. (default: 60)", valueName: "seconds"))
     var connectWait: Int?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             The time after which the server ends an idle transaction. A statement may take twice as long. A worker waits for \
@@ -41,14 +49,16 @@ struct DaemonCommand: AsyncParsableCommand {
     var idleTimeout: Int?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             The longest time between two readings of the queue by an idle daemon, if notifications arrive. With 0, it reads \
-            the queue only when it is notified, so that a serverless database can sleep. (default: 1.5)
+            the queue only when it is notified, so that a serverless database can sleep. Decimals are allowed. (default: 1.5)
             """, valueName: "seconds"))
-    var pollInterval: Int?
+    var pollInterval: Double?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             The longest time that a worker waits before its next batch while many requests keep arriving, so that the batch \
@@ -66,6 +76,7 @@ struct DaemonCommand: AsyncParsableCommand {
     var onPoison: [String] = []
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long decided requests stay in the log; 0: for ever. (default: \(DaemonConfiguration.defaultLogRetentionDays))",
             valueName: "days"))
@@ -73,10 +84,12 @@ struct DaemonCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Answer HTTP on this address: /metrics for Prometheus, /healthz, /readyz.", valueName: "host:port"))
-    var http: ProbeAddress?
+            "Answer HTTP on this address, such as 127.0.0.1:9187: /metrics for Prometheus, /healthz, /readyz.",
+            valueName: "host:port"))
+    var http: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             How long a worker may take for one transaction before /healthz and systemd's watchdog call it stalled. \
@@ -154,7 +167,7 @@ struct DaemonCommand: AsyncParsableCommand {
         return try DaemonSettings(
             connection.settings.reader([
                 "database_url": .option(connection.databaseURL), "on_poison": .option(poison),
-                "http": .option(http?.description), "workers": .option(workers), "connect_wait": .option(connectWait),
+                "http": .option(http), "workers": .option(workers), "connect_wait": .option(connectWait),
                 "idle_timeout": .option(idleTimeout), "poll_interval": .option(pollInterval),
                 "max_delay": .option(maxDelay),
                 "log_retention": .option(logRetention),
@@ -174,7 +187,10 @@ struct DaemonCommand: AsyncParsableCommand {
                 return try await checkSchema(on: first, naming: tables, logger: logger)
             } catch {
                 guard Connection.serverError(in: error)?.isConnectionLost == true, .now < deadline else { throw error }
-                logger.info("the server went away; trying again", metadata: ["error": "\(error)"])
+                let isNew = Connection.serverError(in: error)?.code == .connectionFailed
+                logger.info(
+                    isNew ? "cannot connect yet; trying again" : "the server went away; trying again",
+                    metadata: ["error": "\(error)"])
                 // The server may accept connections and end each of them at once.
                 try await Task.sleep(for: .milliseconds(500))
             }
@@ -197,9 +213,4 @@ struct DaemonCommand: AsyncParsableCommand {
         logger.info("connected", metadata: ["database": "\(first.summary)"])
         await first.close()
     }
-}
-
-extension ProbeAddress: ExpressibleByArgument {
-    /// Such as `127.0.0.1:9187`.
-    public init?(argument: String) { self.init(argument) }
 }

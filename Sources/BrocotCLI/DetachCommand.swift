@@ -25,7 +25,7 @@ struct DetachCommand: AsyncParsableCommand {
     @Flag(help: "Drop the rank columns too.")
     var dropColumns = false
 
-    @Flag(help: "Print what would be done, and change nothing.")
+    @Flag(help: "Print the SQL, and change nothing.")
     var dryRun = false
 
     @OptionGroup var connection: ConnectionOptions

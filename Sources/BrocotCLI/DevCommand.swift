@@ -20,10 +20,11 @@ struct DevCommand: AsyncParsableCommand {
     @Option(help: "The folder for the server's data.")
     var directory = ".brocot"
 
-    @Option(help: "The TCP port on 127.0.0.1. (default: the previous port, else any free port)")
+    @Option(
+        parsing: .unconditional, help: "The TCP port on 127.0.0.1. (default: the previous port, else any free port)")
     var port: UInt16?
 
-    @Option(help: "How many connections apply requests.")
+    @Option(parsing: .unconditional, help: "How many connections apply requests.")
     var workers = DaemonConfiguration.defaultWorkers
 
     @OptionGroup var settings: SettingsOptions

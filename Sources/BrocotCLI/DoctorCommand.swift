@@ -23,6 +23,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var role = AccessRole.daemon
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Report transactions of this age or older, if they keep vacuum from removing dead rows.",
             valueName: "seconds"))

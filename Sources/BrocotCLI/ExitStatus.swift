@@ -9,7 +9,7 @@ import Supervision
 /// The exit statuses of `brocot`. The numbers are part of its interface.
 enum ExitStatus: Int32, Sendable {
     case done = 0
-    /// The command failed, and the failed part changed nothing. Earlier migrations stay applied.
+    /// The command failed. The failed part changed nothing; the message says what stays, such as earlier migrations.
     case failed = 1
     /// Wrong usage or configuration.
     case usage = 2
@@ -21,7 +21,7 @@ enum ExitStatus: Int32, Sendable {
     case lockTimeout = 5
     /// No server, no such database, wrong password, or only a standby.
     case cannotConnect = 6
-    /// Ranks or the queue need repair, schema `brocot` contains objects of another role, or only requests of held lists are left.
+    /// Ranks or the queue need repair, schema `brocot` contains objects of another role, or only requests that wait are left.
     case needsRepair = 7
     /// The database's schema is newer than this program.
     case databaseNewer = 8
@@ -53,7 +53,8 @@ enum ExitStatus: Int32, Sendable {
 
     private static func status(of error: MigrationError) -> ExitStatus {
         switch error {
-        case .unreadable, .notUTF8, .noMigrations, .invalidFileName, .noStatement, .duplicateVersion, .missingVersion,
+        case .noDirectory, .unreadable, .notUTF8, .noMigrations, .invalidFileName, .noStatement, .duplicateVersion,
+            .missingVersion,
             .transactionCommand:
             .usage
         case .refused(_, let error), .database(let error): status(of: error)

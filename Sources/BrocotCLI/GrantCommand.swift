@@ -21,6 +21,9 @@ struct GrantCommand: AsyncParsableCommand {
             Run it as the owner of schema brocot. It also grants rights on your own ordered tables: all kinds of roles may \
             read the list, key and rank columns; daemon and mover may also update list and rank. So run it again after you \
             attached a table, as a role that may grant these rights. A role keeps the rights that it had before.
+
+            Exit status: 0 granted · 1 a right can't be granted by this role; nothing was granted · 2 no such role · 3 migrations \
+            pending · 6 cannot connect
             """)
 
     @Argument(help: "The kind of the roles: requester, mover, reader or daemon.")

@@ -15,7 +15,7 @@ struct ImportCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES:
               brocot import groceries < items.txt
-              psql -AtXc 'SELECT id FROM notes ORDER BY created_at' | brocot import notes
+              psql "$DATABASE_URL" -AtXc 'SELECT id FROM notes ORDER BY created_at' | brocot import notes
               brocot import 7 --table public.playlist_songs < songs.txt
 
             Each line of standard input is the key of one item. The list may already have items. The import is one \
@@ -26,8 +26,9 @@ struct ImportCommand: AsyncParsableCommand {
             already in the list or in an earlier line. Your own table must be attached with --owns-rows. Into other tables, \
             copy the rows yourself; the daemon places them.
 
-            Exit status: 0 imported · 1 refused or failed, nothing was imported · 2 no such table or list · 5 other sessions \
-            kept the list locked
+            Exit status: 0 imported · 1 a line was refused, or failed; nothing was imported · 2 no such table or list, or the \
+            table was attached without --owns-rows · 3 no schema brocot · 5 another session kept the list locked for 60 s · 6 \
+            cannot connect
             """)
 
     @Argument(help: "The list.")
@@ -39,6 +40,12 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
+        guard list.utf8.count <= Move.longestKey else {
+            throw CommandFailure(
+                .usage,
+                "The list has \(list.utf8.count.grouped) bytes; \(Move.longestKey.grouped) are allowed. Nothing was imported."
+            )
+        }
         let database = try await connection.connect()
         let target = ListIdentifier(list, of: table)
         let input = StandardInput()
@@ -54,12 +61,24 @@ struct ImportCommand: AsyncParsableCommand {
         input.end()
         switch result {
         case .success(let count):
-            Stream.error.tell("Imported \(count) items into list \"\(list.printable)\".")
-        case .failure(let rejection) where rejection.code == .unknownOrderedTable:
+            Stream.error.tell("Imported \(count == 1 ? "1 item" : "\(count) items") into list \"\(list.printable)\".")
+        case .failure(.unknownTable):
             throw CommandFailure.notAnOrderedTable(table)
-        case .failure(let rejection):
+        case .failure(.impossible(let reason)):
+            throw CommandFailure(.usage, "Nothing was imported: \(reason).")
+        case .failure(.refused(let rejection)):
             throw CommandFailure(.failed, "Nothing was imported: \(rejection.message).")
         }
+    }
+}
+
+extension Int {
+    /// The number with a comma before each group of three digits.
+    fileprivate var grouped: String {
+        let digits = Array("\(self)")
+        return digits.indices.map { index in
+            (index > 0 && (digits.count - index) % 3 == 0 ? "," : "") + String(digits[index])
+        }.joined()
     }
 }
 

@@ -30,6 +30,7 @@ struct MigrationOptions: ParsableArguments {
     var directory: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for another migration and for each lock on a table, in seconds.", valueName: "seconds"))
     var lockTimeout = 60.0
@@ -40,6 +41,12 @@ struct MigrationOptions: ParsableArguments {
         guard (0...86_400).contains(lockTimeout) else {
             throw ValidationError("--lock-timeout must be from 0 to 86400 seconds.")
         }
+    }
+
+    /// The status, which needs the rights of a reader.
+    func status() async throws -> MigrationStatus {
+        let migrator = try await makeMigrator()
+        return try await migrator.connection.advisingGrant(.reader) { try await migrator.status() }
     }
 
     func makeMigrator() async throws -> Migrator {
@@ -56,8 +63,11 @@ struct MigrateUpCommand: AsyncParsableCommand {
         commandName: "up", abstract: "Apply the pending migrations.",
         discussion: """
             A migration that fails changes nothing. Earlier migrations stay applied.
-            Exit status 7: schema brocot has objects of a role that was not granted to this one, or it was not empty before \
-            the first migration. The owner of such an object could run any statement with your rights.
+
+            Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
+            was not released within --lock-timeout · 6 cannot connect, or a standby · 7 schema brocot has objects of a role that \
+            was not granted to this one, or it was not empty before the first migration · 8 the database is newer. In case 7, \
+            the owner of such an object could run any statement with your rights.
             """)
 
     @OptionGroup var migrations: MigrationOptions
@@ -81,7 +91,7 @@ struct MigrateStatusCommand: AsyncParsableCommand {
     @OptionGroup var migrations: MigrationOptions
 
     func run() async throws {
-        let status = try await migrations.makeMigrator().status()
+        let status = try await migrations.status()
         let report = MigrationReport(status)
         try json
             ? Stream.output.print(report.json())
@@ -111,7 +121,7 @@ struct MigratePlanCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let status = try await migrations.makeMigrator().status()
+        let status = try await migrations.status()
         let isBehind = try status.isBehind()
         if json {
             Stream.output.print(try MigrationReport(status).json())

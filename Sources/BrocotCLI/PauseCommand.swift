@@ -15,14 +15,23 @@ struct PauseCommand: AsyncParsableCommand {
             Requests are still accepted, and wait. The pause applies to all daemons, also to those that are started later. A daemon \
             finishes its running transaction first. brocot.move_now is not stopped: it does not use the queue. \
             brocot status shows what is paused.
+
+            Exit status: 0 paused, now or before · 1 failed, such as a missing right · 2 no such table or list · 3 migrations \
+            pending · 6 cannot connect
             """)
 
     @OptionGroup var scope: PauseScope
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let paused = try await scope.run(connection, Pauses.pause)
-        Stream.error.tell(paused == 0 ? "\(scope.name) is paused already." : "Paused \(scope.name).")
+        // A table alone may be meant as a list.
+        let advice = scope.list == nil ? scope.table.map(Self.advice) : nil
+        let paused = try await scope.run(connection, advice: advice, Pauses.pause)
+        Stream.error.tell(paused == 0 ? "\(scope.name(atStart: true)) is paused already." : "Paused \(scope.name()).")
+    }
+
+    private static func advice(_ name: String) -> String {
+        "To pause a list of the built-in table: brocot pause items \(StatusText.quoted(name))"
     }
 }
 
@@ -38,6 +47,9 @@ struct ResumeCommand: AsyncParsableCommand {
 
             A list of a paused table continues only after the table is resumed. Lists that are held because the database \
             refused a request stay held: see brocot release.
+
+            Exit status: 0 resumed, or not paused · 1 failed, such as a missing right · 2 no such table · 3 migrations pending · \
+            6 cannot connect
             """)
 
     @OptionGroup var scope: PauseScope
@@ -45,7 +57,8 @@ struct ResumeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let resumed = try await scope.run(connection, Pauses.resume)
-        Stream.error.tell(resumed == 0 ? "\(scope.name) was not paused." : "Resumed \(scope.name).")
+        let nothing = scope.table == nil ? "Nothing was paused." : "\(scope.name(atStart: true)) was not paused."
+        Stream.error.tell(resumed == 0 ? nothing : "Resumed \(scope.name()).")
     }
 }
 
@@ -57,19 +70,28 @@ struct PauseScope: ParsableArguments {
     @Argument(help: "The list.")
     var list: String?
 
-    var name: String {
-        guard let table else { return "every ordered table" }
-        return list.map { "list \(StatusText.quoted($0)) of \(table.printable)" } ?? table.printable
+    /// What is paused or resumed, as part of a sentence or at its start.
+    func name(atStart: Bool = false) -> String {
+        guard let table else { return atStart ? "Every ordered table" : "every ordered table" }
+        guard let list else { return table.printable }
+        return "\(atStart ? "List" : "list") \(StatusText.quoted(list)) of \(table.printable)"
     }
 
     typealias Change = @Sendable (String?, String?, isolated Connection) throws(PostgresError) -> Int
 
-    func run(_ options: ConnectionOptions, _ change: @escaping Change) async throws -> Int {
+    func run(
+        _ options: ConnectionOptions, advice: String? = nil, _ change: @escaping Change
+    ) async throws -> Int {
         let database = try await options.connect()
         return try await database.advisingGrant(.daemon) {
             try await database.requireSchema()
-            return try await database.run { [table, list] connection throws(PostgresError) in
-                try change(table, list, connection)
+            if let table { try await database.requireOrderedTable(table, advice: advice) }
+            do {
+                return try await database.run { [table, list] connection throws(PostgresError) in
+                    try change(table, list, connection)
+                }
+            } catch {
+                throw CommandFailure.ofFunction(error) ?? error
             }
         }
     }

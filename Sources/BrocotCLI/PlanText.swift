@@ -12,9 +12,17 @@ enum PlanText {
         return (lines.isEmpty ? ["Nothing to do."] : lines + plan.notes.map(\.printable)).joined(separator: "\n")
     }
 
+    /// How to run the script: none of it may be part of a larger transaction, because an index is built CONCURRENTLY.
+    private static let instructions = """
+        -- Run each statement alone and outside a transaction: psql -v ON_ERROR_STOP=1 -f FILE
+        -- Rails: disable_ddl_transaction!, one execute per statement. Django: atomic = False.
+        -- If a statement fails with 55P03, roll back and run it again, from its BEGIN on.
+        """
+
     /// A script. A comment before each transaction says which role must run it.
     static func script(_ steps: [AttachStep]) -> String {
-        steps.map { step in
+        guard !steps.isEmpty else { return "-- Nothing to do." }
+        let parts = steps.map { step in
             let actor = step.actor == .tableOwner ? "the table's owner" : "the owner of schema brocot"
             let statements = step.statements.map { $0 + ";" }.joined(separator: "\n")
             let comment = "-- \(step.purpose.printable), as \(actor): \(step.lock.rawValue)"
@@ -27,6 +35,7 @@ enum PlanText {
                 \(statements)
                 COMMIT;
                 """
-        }.joined(separator: "\n\n")
+        }
+        return ([instructions] + parts).joined(separator: "\n\n")
     }
 }

@@ -18,7 +18,8 @@ struct ReleaseCommand: AsyncParsableCommand {
             database refuses it again, the list is held again. With --reject, the request is rejected, and the list \
             continues with its next request.
 
-            Exit status: 0 released · 1 a list is not held; the others are released
+            Exit status: 0 released · 1 a list is not held; the others are released · 2 no such table · 3 migrations pending · \
+            6 cannot connect
             """)
 
     @Argument(help: "The lists.")
@@ -44,6 +45,7 @@ struct ReleaseCommand: AsyncParsableCommand {
         let database = try await connection.connect()
         let released = try await database.advisingGrant(.daemon) {
             try await database.requireSchema()
+            if let table { try await database.requireOrderedTable(table) }
             return try await database.run { [lists, table, reject] connection throws(PostgresError) in
                 lists.isEmpty
                     ? try HeldLists.releaseAll(of: table, rejecting: reject, on: connection)

@@ -15,6 +15,9 @@ struct RetryCommand: AsyncParsableCommand {
             key. The rejected ones stay in the log. Rejected requests:
 
               SELECT id, list, items, error_code, error FROM brocot.move_log WHERE outcome = 'rejected' ORDER BY id DESC LIMIT 20
+
+            Exit status: 0 requested · 1 one of them was not rejected, or failed; nothing was requested · 3 migrations pending · \
+            6 cannot connect
             """)
 
     @Argument(help: "The ids of rejected requests.")
@@ -22,17 +25,27 @@ struct RetryCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
+    func validate() throws {
+        guard !requests.isEmpty, requests.allSatisfy({ $0 >= 1 }) else {
+            throw ValidationError("Give ids of requests, which begin at 1.")
+        }
+    }
+
     func run() async throws {
         let database = try await connection.connect()
         let ids = try await database.advisingGrant(.requester) {
             try await database.requireSchema()
-            return try await database.run { [requests] connection throws(PostgresError) in
-                // One transaction, so that a second try repeats no request that succeeded.
-                try connection.transaction { connection throws(PostgresError) in
-                    var ids: [Int] = []
-                    for request in requests { ids.append(try RejectedRequests.retry(request, on: connection)) }
-                    return ids
+            do {
+                return try await database.run { [requests] connection throws(PostgresError) in
+                    // One transaction, so that a second try repeats no request that succeeded.
+                    try connection.transaction { connection throws(PostgresError) in
+                        var ids: [Int] = []
+                        for request in requests { ids.append(try RejectedRequests.retry(request, on: connection)) }
+                        return ids
+                    }
                 }
+            } catch {
+                throw CommandFailure.ofFunction(error) ?? error
             }
         }
         Stream.output.print(ids.map(String.init).joined(separator: "\n"))

@@ -29,7 +29,10 @@ struct SettingsOptions: ParsableArguments {
     func reader(_ options: [String: ConfigValue?] = [:]) throws -> SettingsReader {
         let environment = ProcessInfo.processInfo.environment
         let path = [config, environment["BROCOT_CONFIG"]].compactMap(\.self).first { !$0.isEmpty }
-        let file = try path.map { try ConfigurationFile(path: $0, knownKeys: DaemonSettings.keys) }
+        let file = try path.map {
+            try ConfigurationFile(
+                path: $0, knownKeys: DaemonSettings.keys, textKeys: DaemonSettings.textKeys)
+        }
         let logging: [String: ConfigValue?] = [
             "log_format": .option(logFormat?.rawValue), "log_level": .option(logLevel?.rawValue),
         ]
@@ -44,7 +47,14 @@ extension ConfigValue {
     /// The value of an option that is a text. It may be a secret.
     static func option(_ text: String?) -> ConfigValue? { text.map { ConfigValue(.string($0), isSecret: true) } }
 
-    static func option(_ number: Int?) -> ConfigValue? { number.map { ConfigValue(.int($0), isSecret: false) } }
+    /// The value of an option that is a number.
+    static func option(_ number: (some BinaryInteger)?) -> ConfigValue? {
+        number.map { ConfigValue(.string("\($0)"), isSecret: false) }
+    }
+
+    static func option(_ number: Double?) -> ConfigValue? {
+        number.map { ConfigValue(.string("\($0)"), isSecret: false) }
+    }
 }
 
 /// The form of log lines.

@@ -12,6 +12,9 @@ struct ShowCommand: AsyncParsableCommand {
               brocot show groceries
               brocot show 42 --table public.cards --limit 20
               brocot show groceries --json
+
+            Exit status: 0 printed, also if the list has no items · 1 failed, such as a missing right · 2 no such table, or it \
+            can't have such a list · 3 no schema brocot · 6 cannot connect
             """)
 
     @Argument(help: "The list.")
@@ -20,7 +23,7 @@ struct ShowCommand: AsyncParsableCommand {
     @Option(help: "The ordered table: items, or schema.table for your own table.")
     var table = "items"
 
-    @Option(help: "How many items to print at most.")
+    @Option(parsing: .unconditional, help: "How many items to print at most.")
     var limit = 1000
 
     @Flag(help: "Print one JSON array.")

@@ -15,9 +15,12 @@ struct StatusCommand: AsyncParsableCommand {
             server's estimate (~). Beyond 1,000 requests in a list, 1,000 lists or 200,000 applied requests, it is a minimum \
             (≥). The views brocot.queue_status, pending_lists, pending_tables, throughput and rejections, and the table \
             brocot.held_lists, contain the same data.
+
+            Exit status: 0 printed · 1 failed, such as a missing right · 3 migrations pending · 6 cannot connect · 8 the \
+            database is newer
             """)
 
-    @Option(help: "How many lists to print, the longest waiting first. JSON has up to 1,000.")
+    @Option(parsing: .unconditional, help: "How many lists to print, the longest waiting first. JSON has up to 1,000.")
     var limit = 20
 
     @Flag(help: "Print one JSON object.")

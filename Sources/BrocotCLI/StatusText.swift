@@ -51,7 +51,7 @@ struct StatusText {
         let rest =
             status.listsAreIncomplete
             ? ["… and more: only the first \(status.lists.count) lists by name were looked up"]
-            : more > 0 ? ["… and \(more) more lists"] : []
+            : more > 0 ? ["… and \(more) more list\(more == 1 ? "" : "s")"] : []
         return table.lines + rest
     }
 

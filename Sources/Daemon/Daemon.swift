@@ -79,9 +79,13 @@ package struct Daemon: Service {
     }
 }
 
-/// All pending requests belong to held lists and wait for a person: see `brocot.held_lists`.
+/// All pending requests belong to held or paused lists, which wait for a person, or to tables whose rows `brocot attach` still
+/// places.
 package struct OnlyHeldWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
-        "only requests of held or paused lists are left. See which and why: brocot status. Then: brocot release, or brocot resume"
+        """
+        only requests of held or paused lists, or of tables that brocot attach is still filling, are left. See which and why: \
+        brocot status. Then: brocot release, or brocot resume, or the same brocot attach again
+        """
     }
 }

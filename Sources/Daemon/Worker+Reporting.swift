@@ -3,6 +3,23 @@ import Logging
 import MoveQueue
 import Ordering
 
+extension BatchFailure {
+    /// What a person can do about a failure that does not pass by itself; nil if it may pass.
+    var nextStep: String? {
+        switch error {
+        case .ordering(.missingColumn): "A table or column is missing. Run brocot doctor."
+        case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank): "Run brocot doctor."
+        default:
+            switch error.databaseError?.sqlState {
+            case SQLState.insufficientPrivilege?:
+                "Run brocot doctor. If a right is missing, as the owner: brocot grant daemon ROLE"
+            case SQLState.undefinedColumn?, SQLState.undefinedTable?: "A table or column is missing. Run brocot doctor."
+            default: nil
+            }
+        }
+    }
+}
+
 /// What a worker logs of its batches, and of lists that other sessions keep locked.
 extension Worker {
     /// Logs lists that another session keeps locked.

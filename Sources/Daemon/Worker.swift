@@ -72,8 +72,9 @@ struct Worker: Sendable {
             lostConnections.noteWork("connected again")
             latestFailure = .now
             guard failure.lists.count < 2 else { return }
-            let lists: Logger.Metadata = failure.lists.isEmpty ? [:] : ["list": "\(failure.lists[0])"]
-            failedBatches.note("nothing was decided; trying again", failure, level: .error, lists)
+            var metadata: Logger.Metadata = failure.lists.isEmpty ? [:] : ["list": "\(failure.lists[0])"]
+            metadata["next_step"] = failure.nextStep.map { "\($0)" }
+            failedBatches.note("nothing was decided; trying again", failure, level: .error, metadata)
         }
 
         /// A decided batch does not end an outage, because it may contain other lists than the failed batches. An outage ends if

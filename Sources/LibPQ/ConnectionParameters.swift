@@ -165,6 +165,10 @@ private func parse(_ url: String) throws(PostgresError) -> [String: String] {
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(url, &message) else {
         defer { PQfreemem(message) }
+        guard url.contains("=") || url.contains("://") else {
+            throw invalidParameters(
+                "it is neither a URL nor pairs such as dbname=app. For a database name alone: dbname=NAME")
+        }
         throw invalidParameters(harmlessReason(message.map { String(cString: $0) } ?? "there is no memory left"))
     }
     defer { PQconninfoFree(options) }

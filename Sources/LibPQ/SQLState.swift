@@ -39,6 +39,7 @@ extension SQLState {
     package static let invalidCatalogName = SQLState(rawValue: "3D000")
     package static let deadlockDetected = SQLState(rawValue: "40P01")
     package static let insufficientPrivilege = SQLState(rawValue: "42501")
+    package static let undefinedColumn = SQLState(rawValue: "42703")
     package static let undefinedTable = SQLState(rawValue: "42P01")
     package static let duplicatePreparedStatement = SQLState(rawValue: "42P05")
     package static let invalidSchemaName = SQLState(rawValue: "3F000")

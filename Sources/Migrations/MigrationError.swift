@@ -11,6 +11,7 @@ package struct ForeignObject: Sendable, Equatable {
 /// Why migrations can't be read, or were not applied.
 package enum MigrationError: Error, Sendable {
     // The files.
+    case noDirectory(path: String)
     case unreadable(path: String, reason: String)
     case notUTF8(path: String)
     case noMigrations(directory: String)
@@ -43,6 +44,7 @@ package enum MigrationError: Error, Sendable {
 extension MigrationError: CustomStringConvertible {
     package var description: String {
         switch self {
+        case .noDirectory(let path): "The directory \(path) does not exist."
         case .unreadable(let path, let reason): "The migrations in \(path) can't be read: \(reason)"
         case .notUTF8(let path): "\(path) is not UTF-8. Save it as UTF-8."
         case .noMigrations(let directory):

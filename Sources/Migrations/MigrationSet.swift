@@ -4,6 +4,12 @@
     import Foundation
 #endif
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// The migrations of one release, numbered from 1 without gaps.
 package struct MigrationSet: Sendable, Equatable {
     /// In ascending order of ``Migration/version``: the first has version 1, the next 2, and so on. Never empty.
@@ -36,7 +42,10 @@ package struct MigrationSet: Sendable, Equatable {
         } catch let error as MigrationError {
             throw error
         } catch {
-            throw .unreadable(path: directory, reason: "\(error)")
+            let system = (error as? CocoaError)?.underlying as? POSIXError
+            guard system?.code != .ENOENT else { throw .noDirectory(path: directory) }
+            throw .unreadable(
+                path: directory, reason: system.map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)")
         }
         try self.init(files: files, directory: directory)
     }

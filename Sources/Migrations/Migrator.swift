@@ -6,7 +6,7 @@ package import LibPQ
 /// A migrator that gets the lock reads the history again and applies the next migration. So any number of migrators may run
 /// at the same time, also through a pooler in transaction mode.
 package struct Migrator: Sendable {
-    let connection: Connection
+    package let connection: Connection
     let set: MigrationSet
     let lockTimeout: Duration
 

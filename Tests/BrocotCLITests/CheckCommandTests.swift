@@ -163,6 +163,12 @@ import Testing
         #expect(unknown.errors.contains("public.cards is not an ordered table"))
     }
 
+    @Test("brocot check of the built-in table needs a list, and says so") func builtInTable() async throws {
+        let check = try await BrocotProcess.run("check", "--table", "items")
+        #expect(check.exitCode == 2)
+        #expect(check.errors.contains("For the built-in table give a list: brocot check LIST."), "\(check.errors)")
+    }
+
     @Test("brocot check exits with 3 if the schema is missing", .database(migrated: false))
     func saysThatTheSchemaIsMissing() async throws {
         let check = try await BrocotProcess.run("check", "groceries")

@@ -93,9 +93,9 @@ import Testing
     @Test(
         "A wrong value is refused with exit code 2 and the name of its source",
         arguments: [
-            (["--workers", "0"], [:], "--workers must be from 1 to 256, not 0"),
-            ([], ["BROCOT_WORKERS": "300"], "BROCOT_WORKERS must be from 1 to 256, not 300"),
-            ([], ["BROCOT_WORKERS": "many"], "BROCOT_WORKERS is not a whole number"),
+            (["--workers", "0"], [:], "--workers must be a whole number from 1 to 256, not 0"),
+            ([], ["BROCOT_WORKERS": "300"], "BROCOT_WORKERS must be a whole number from 1 to 256, not 300"),
+            ([], ["BROCOT_WORKERS": "many"], #"BROCOT_WORKERS must be a whole number from 1 to 256, not "many""#),
             (
                 [], ["BROCOT_LOG_LEVEL": "loud"],
                 #"BROCOT_LOG_LEVEL must be trace, debug, info, notice, warning, error or critical, not "loud""#
@@ -106,6 +106,10 @@ import Testing
             ),
             ([], ["BROCOT_ON_POISON": "=hold"], "BROCOT_ON_POISON must be skip or hold, or for one table"),
             ([], ["BROCOT_HTTP": "9187"], "BROCOT_HTTP must be an address such as 127.0.0.1:9187"),
+            (["--http", "9187"], [:], "--http must be an address such as 127.0.0.1:9187"),
+            (["--poll-interval", "-1"], [:], "--poll-interval must be 0, or a number of seconds from 0.1 to 86400"),
+            (["--log-retention", "-1"], [:], "--log-retention must be a whole number from 0 to 36500, not -1"),
+            ([], ["BROCOT_POLL_INTERVAL": "0.01"], "BROCOT_POLL_INTERVAL must be 0, or a number of seconds"),
         ] as [([String], [String: String], String)])
     func wrongValue(options: [String], environment: [String: String], complaint: String) async throws {
         let result = try await dump(options, environment)
@@ -116,11 +120,20 @@ import Testing
     @Test(
         "An invalid configuration file is refused with exit code 2 and the reason",
         arguments: [
-            (#"{"wokers": 3}"#, #"contains "wokers", which is not a setting"#),
-            (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "must be from 1 to 256, not 0"),
+            (#"{"wokers": 3}"#, #":1:2: "wokers" is not a setting"#),
+            (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "must be a whole number from 1 to 256, not 0"),
+            (#"{"workers": 1.5}"#, "must be a whole number from 1 to 256, not 1.5"),
+            (#"{"on_poison": 3}"#, "on_poison in "), (#"{"on_poison": "a\": 3"}"#, "must be skip or hold"),
+            (#"{"workers": null}"#, "is null; leave the key out for the default"),
+            ("{\n  \"workers\": 3,\n  \"workers\": 4\n}", ".json:3:3: workers is given a second time"),
+            ("{\n  \"workers\": 3\n  \"http\": 4\n}", ".json:3:3: expected , or }"),
+            ("{\"workers\": 3", ".json:1:14: the closing } is missing"),
+            (#"{"workers": maybe}"#, ".json:1:13: expected text"),
+            (#"{"on_poison": "a\"b": 3"}"#, ".json:1:21: expected , or }"),
+            (#"{"http": "x"} y"#, ".json:1:15: expected nothing"),
             (#"{"workers": [3]}"#, "workers in "), (#"{"workers": true}"#, "workers in "),
             (#"{"on_poison": "maybe"}"#, #", not "maybe""#),
-            ("[3]", "is not a JSON object"), ("{", "is not a JSON object"), ("", "is not a JSON object"),
+            ("[3]", "is not a JSON object"), ("{", "is not a JSON object"), (" \n", "is empty"),
         ])
     func wrongFile(text: String, complaint: String) async throws {
         try await withTemporaryFolder { folder in
@@ -144,11 +157,29 @@ import Testing
         #expect(!result.errors.contains("BROCOT_PORT") && !result.errors.contains("BROCOT_SERVICE"))
     }
 
-    @Test("A missing configuration file is refused with exit code 2")
-    func missingFile() async throws {
-        let result = try await dump(["--config", "/nowhere/brocot.json"], [:])
+    @Test(
+        "A configuration file that can't be read is refused with exit code 2 and the reason",
+        arguments: [("/nowhere/brocot.json", "No such file or directory"), ("/tmp", "Is a directory")])
+    func unreadableFile(path: String, reason: String) async throws {
+        let result = try await dump(["--config", path], [:])
         #expect(result.exitCode == 2)
-        #expect(result.errors.contains("/nowhere/brocot.json can't be read"))
+        #expect(result.errors.contains("\(path) can't be read: \(reason)"), "\(result.errors)")
+    }
+
+    @Test("The poll interval may have decimals, as an option, in the environment and in a file")
+    func decimals() async throws {
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/brocot.json"
+            try write(#"{"poll_interval": 1.25}"#, to: file)
+            for (options, environment, printed) in [
+                (["--poll-interval", "1.5"], [:], "1.5 s"), ([], ["BROCOT_POLL_INTERVAL": "0.5"], "0.5 s"),
+                (["--config", file], [:], "1.25 s"), (["--poll-interval", "3600"], [:], "3600 s"),
+            ] as [([String], [String: String], String)] {
+                let result = try await dump(options, environment)
+                #expect(result.exitCode == 0, "\(result.errors)")
+                #expect(result.output.contains("poll_interval  \(printed)  "), "\(result.output)")
+            }
+        }
     }
 
     @Test(

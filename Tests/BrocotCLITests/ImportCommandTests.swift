@@ -96,12 +96,32 @@ import Testing
         #expect(refused.errors.contains("line 2: '04' is not a bigint as PostgreSQL prints it"), "\(refused.errors)")
     }
 
-    @Test("brocot import refuses a table whose rows belong to the application, and gives advice")
+    @Test("brocot import of one line says 1 item") func oneItem() async throws {
+        #expect(try await BrocotProcess.run("import", "l", input: "a\n").errors == "Imported 1 item into list \"l\".\n")
+    }
+
+    @Test("brocot import exits with 2 for a list that the table can't have, or that is too long") func impossibleList()
+        async throws
+    {
+        try await TestDatabase.current.connect().execute(
+            script: "CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song))")
+        let attached = try await BrocotProcess.run(
+            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        let result = try await BrocotProcess.run("import", "x", "--table", "public.songs", input: "1\n")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.hasPrefix("brocot: Nothing was imported: "), "\(result.errors)")
+        let long = try await BrocotProcess.run("import", String(repeating: "l", count: 1025), input: "1\n")
+        #expect(long.exitCode == 2)
+        #expect(long.errors == "brocot: The list has 1,025 bytes; 1,024 are allowed. Nothing was imported.\n")
+    }
+
+    @Test("brocot import exits with 2 for a table whose rows belong to the application, and gives advice")
     func applicationsRows() async throws {
         try await TestDatabase.current.connect().execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
         #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
         let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
-        #expect(result.exitCode == 1)
+        #expect(result.exitCode == 2)
         #expect(result.errors.contains("COPY the rows into the table; the daemon places them"), "\(result.errors)")
     }
 

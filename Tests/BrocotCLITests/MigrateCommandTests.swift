@@ -133,7 +133,24 @@ import Testing
     @Test("brocot migrate up exits with 2 if the directory is missing") func refusesADirectoryThatIsNotThere()
         async throws
     {
-        #expect(try await BrocotProcess.run("migrate", "up", "--directory", "/nowhere").exitCode == 2)
+        let missing = try await BrocotProcess.run("migrate", "up", "--directory", "/nowhere")
+        #expect(missing.exitCode == 2)
+        #expect(missing.errors == "brocot: The directory /nowhere does not exist.\n")
+        let file = try await BrocotProcess.run("migrate", "up", "--directory", "/etc/passwd")
+        #expect(file.errors == "brocot: The migrations in /etc/passwd can't be read: Not a directory\n")
+    }
+
+    @Test("brocot migrate status without a right names the grant") func statusWithoutRight() async throws {
+        #expect(try await BrocotProcess.run("migrate", "up").exitCode == 0)
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with("reader", owner: owner) { roles in
+            let granted = try await BrocotProcess.run("migrate", "status", databaseURL: roles[0].url)
+            #expect(granted.exitCode == 0, "\(granted.errors)")
+            try await owner.execute("REVOKE USAGE ON SCHEMA brocot FROM \(identifier: roles[0].name)")
+            let refused = try await BrocotProcess.run("migrate", "status", databaseURL: roles[0].url)
+            #expect(refused.exitCode == 1)
+            #expect(refused.errors.contains("brocot grant reader \(roles[0].name)"), "\(refused.errors)")
+        }
     }
 
     /// Gives `body` the path of a directory with these texts by the names of their files.

@@ -2,6 +2,7 @@ import FaultHarness
 import FoundationEssentials
 import LibPQ
 import LocalPostgres
+import Logging
 import Subprocess
 import TestPostgres
 import Testing
@@ -52,6 +53,77 @@ import Testing
         }
         let installation = try await PostgresInstallation.locate(environment: ["BROCOT_POSTGRES_BIN": newest])
         return try await installation.majorVersion > PostgresInstallation.locate().majorVersion ? installation : nil
+    }
+
+    @Test("A data-only restore keeps attached tables, a row that has no place yet, and idempotency keys")
+    func dataOnly() async throws {
+        let original = TestDatabase.current
+        let source = try await original.connect()
+        try await Self.attachTables(in: original.url, by: source)
+        try await source.execute("INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 3) AS n")
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        try await source.execute("INSERT INTO tasks VALUES (4, 1)")
+        try await source.execute("INSERT INTO \"Q t\" VALUES (1)")
+        try await source.execute(
+            "SELECT brocot.move('l', n::text, last => true, idempotency_key => 'key ' || n) FROM generate_series(1, 3) AS n"
+        )
+        try await withDataOnlyCopy(of: original) { target, url in
+            let doctor = try await BrocotProcess.run("doctor", databaseURL: url)
+            #expect(doctor.exitCode == 0, "\(doctor.output)")
+            let duplicate = try await target.query(
+                "SELECT brocot.move('l', 'x', last => true, idempotency_key => 'key 2')")
+            let first = try await target.query("SELECT id FROM brocot.move_requests WHERE idempotency_key = 'key 2'")
+            #expect(try duplicate.single().decode(0, as: Int.self) == first.single().decode(0, as: Int.self))
+            #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: url).exitCode == 0)
+            let tasks = try await target.query("SELECT id FROM tasks WHERE rank IS NOT NULL ORDER BY rank")
+            #expect(try tasks.map { try $0.decode(0, as: Int.self) } == [1, 2, 3, 4])
+            #expect(try await target.query("SELECT FROM \"Q t\" WHERE rank IS NOT NULL").count == 1)
+            #expect(try await target.query("SELECT FROM brocot.items WHERE list = 'l'").count == 3)
+        }
+    }
+
+    private static func attachTables(in url: String, by connection: Connection) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+                CREATE TABLE "Q t" (id int PRIMARY KEY)
+                """)
+        for arguments in [["public.tasks", "--item", "id", "--list", "project_id"], ["public.Q t", "--item", "id"]] {
+            let attached = try await BrocotProcess.run(["attach"] + arguments, databaseURL: url)
+            #expect(attached.exitCode == 0, "\(attached.errors)")
+        }
+    }
+
+    /// Restores the data as docs/operations.md tells, and gives `body` a connection to the copy and its address.
+    private func withDataOnlyCopy(
+        of original: TestDatabase, _ body: (Connection, String) async throws -> Void
+    ) async throws {
+        let (cluster, name) = (original.cluster, "\(original.name)_data")
+        let (file, url) = ("\(cluster.directory)/\(name).dump", await cluster.url(database: name))
+        let administrator = try await original.connect()
+        try await ServerCommand.run(
+            cluster.installation.program("pg_dump"),
+            [
+                "--data-only", "--exclude-table=brocot.schema_migrations", "--format=custom", "--file=\(file)",
+                "--dbname=\(original.url)",
+            ])
+        try await administrator.execute("CREATE DATABASE \(identifier: name) TEMPLATE template0")
+        let result: Result<Void, any Error>
+        do {
+            #expect(try await BrocotProcess.run("migrate", "up", databaseURL: url).exitCode == 0)
+            let target = try await Connection.connect(
+                ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
+            try await Self.attachTables(in: url, by: target)
+            try await target.execute("DELETE FROM brocot.ordered_tables")
+            try await ServerCommand.run(
+                cluster.installation.program("pg_restore"),
+                ["--data-only", "--disable-triggers", "--exit-on-error", "--dbname=\(url)", file])
+            result = .success(try await body(target, url))
+        } catch {
+            result = .failure(error)
+        }
+        try await administrator.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+        try result.get()
     }
 
     private static func enqueue(on database: TestDatabase) async throws {

@@ -13,8 +13,10 @@ import Testing
     @Test("A setting comes from the option, else the environment, else the default")
     func precedence() throws {
         let environment = ["BROCOT_WORKERS": "3"]
-        let both = try reader(options: ["workers": ConfigValue(.int(4), isSecret: false)], environment: environment)
-            .integer("workers", in: 1...256, standard: 2)
+        let both = try reader(
+            options: ["workers": ConfigValue(.string("4"), isSecret: false)], environment: environment
+        )
+        .integer("workers", in: 1...256, standard: 2)
         #expect(both.value == 4 && both.source == .option("--workers"))
         let variable = try reader(environment: environment).integer("workers", in: 1...256, standard: 2)
         #expect(variable.value == 3 && variable.source == .environment("BROCOT_WORKERS"))

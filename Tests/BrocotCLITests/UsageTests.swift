@@ -25,6 +25,41 @@ import Testing
     }
 
     @Test(
+        "A number below the least possible one is refused with 2 and the reason",
+        arguments: [
+            (["show", "x", "--limit", "-1"], "--limit must be at least 1."),
+            (["status", "--limit", "-1"], "--limit can't be negative."),
+            (["migrate", "up", "--lock-timeout", "-1"], "--lock-timeout must be from 0 to 86400 seconds."),
+            (["retry", "0"], "Give ids of requests, which begin at 1."),
+            (["doctor", "--old-transaction", "-1"], "--old-transaction can't be negative."),
+            (["dev", "--workers", "-1"], "--workers must be from 1 to 256."),
+        ])
+    func negativeNumbers(arguments: [String], message: String) async throws {
+        let result = try await BrocotProcess.run(arguments, databaseURL: "")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains(message), "\(result.errors)")
+    }
+
+    @Test(
+        "The help of each command names its exit statuses",
+        arguments: [
+            "attach", "check", "daemon", "detach", "doctor", "grant", "import", "migrate up", "migrate status", "pause",
+            "release", "resume", "retry", "show", "status",
+        ])
+    func exitStatuses(command: String) async throws {
+        let arguments = command.split(separator: " ").map(String.init) + ["--help"]
+        let help = try await BrocotProcess.run(arguments, databaseURL: "")
+        #expect(help.output.contains("Exit status: 0"), "\(help.output)")
+    }
+
+    @Test("A database URL that is a name alone is refused, with the form for a name")
+    func nameAlone() async throws {
+        let result = try await BrocotProcess.run("status", databaseURL: "app")
+        #expect(result.exitCode == 2)
+        #expect(result.errors.contains("For a database name alone: dbname=NAME"), "\(result.errors)")
+    }
+
+    @Test(
         "An error about an unknown argument never repeats a password",
         arguments: [
             "postgresql://app:geheim@db/app", "host=db password=geheim", "host=db password = 'geheim'",

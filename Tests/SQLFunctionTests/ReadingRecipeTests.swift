@@ -27,7 +27,7 @@ struct ReadingRecipeTests {
         CREATE TABLE notes (id uuid PRIMARY KEY, text text);
         INSERT INTO notes SELECT md5(n::text)::uuid, 'note ' || n FROM generate_series(0, 59999) AS n;
         INSERT INTO brocot.items
-        SELECT CASE n / 60 WHEN 7 THEN 'groceries' ELSE 'list ' || n / 60 END, md5(n::text)::uuid::text, n % 60, 1, n % 60
+        SELECT CASE n / 60 WHEN 7 THEN 'notes' ELSE 'list ' || n / 60 END, md5(n::text)::uuid::text, n % 60, 1, n % 60
         FROM generate_series(0, 59999) AS n;
         ANALYZE tasks; ANALYZE notes; ANALYZE brocot.items;
         """
@@ -56,6 +56,6 @@ struct ReadingRecipeTests {
         }
         #expect(results == ["20", "20", "12", "1", "60", "1", "20", "1"])
         let request = try await connection.query("SELECT placement || ' ' || list FROM brocot.move_requests").single()
-        #expect(try request.decode(0, as: String.self) == "remove groceries")
+        #expect(try request.decode(0, as: String.self) == "remove notes")
     }
 }

@@ -9,49 +9,84 @@ struct ConfigurationFile {
     let path: String
     let values: [String: ConfigValue]
 
-    /// - Throws: ``CommandFailure`` `.usage` if the file can't be read, or contains an unknown key.
-    init(path: String, knownKeys: [String]) throws {
+    private static let example = #"a JSON object such as {"workers": 4, "log_level": "info"}"#
+
+    /// - Throws: ``CommandFailure`` `.usage` if the file can't be read, or contains an unknown key, a key twice, or a value of the
+    ///   wrong kind.
+    init(path: String, knownKeys: [String], textKeys: Set<String>) throws(CommandFailure) {
         self.path = path
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(filePath: path))
-        } catch {
-            throw CommandFailure(.usage, "The configuration file \(path) can't be read. See --config.")
+        let data = try Self.read(path)
+        let text = ConfigurationText(String(decoding: data, as: UTF8.self))
+        let scalars = try Self.scalars(in: data, text, path)
+        var known: Set<String> = []
+        for (key, position) in text.keys {
+            guard knownKeys.contains(key) else {
+                throw CommandFailure(
+                    .usage,
+                    "\(path):\(position): \(key.quoted) is not a setting. "
+                        + "The settings are \(knownKeys.joined(separator: ", ")).")
+            }
+            guard known.insert(key).inserted else {
+                throw CommandFailure(.usage, "\(path):\(position): \(key) is given a second time. Remove one of them.")
+            }
         }
-        let scalars: [String: Scalar]
+        var values: [String: ConfigValue] = [:]
+        for (key, scalar) in scalars.sorted(by: { $0.key < $1.key }) {
+            switch scalar {
+            case .text(let value) where textKeys.contains(key):
+                values[key] = ConfigValue(.string(value), isSecret: true)
+            case .number(let value) where !textKeys.contains(key):
+                values[key] = ConfigValue(.string(value), isSecret: false)
+            case .null:
+                throw CommandFailure(.usage, "\(key) in \(path) is null; leave the key out for the default.")
+            case .text, .number:
+                let kind = textKeys.contains(key) ? "text in quotation marks" : "a number"
+                throw CommandFailure(.usage, "\(key) in \(path) must be \(kind).")
+            }
+        }
+        self.values = values
+    }
+
+    private static func read(_ path: String) throws(CommandFailure) -> Data {
         do {
-            scalars = try JSONDecoder().decode([String: Scalar].self, from: data)
+            return try Data(contentsOf: URL(filePath: path))
+        } catch {
+            let reason = systemReason(of: error).map { ": \($0)" } ?? ""
+            throw CommandFailure(.usage, "The configuration file \(path) can't be read\(reason). See --config.")
+        }
+    }
+
+    private static func scalars(
+        in data: Data, _ text: ConfigurationText, _ path: String
+    ) throws(CommandFailure) -> [String: Scalar] {
+        do {
+            return try JSONDecoder().decode([String: Scalar].self, from: data)
         } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
             let key = context.codingPath.map(\.stringValue).joined(separator: ".")
-            throw CommandFailure(.usage, "\(key) in \(path) is neither text nor a whole number.")
+            throw CommandFailure(.usage, "\(key) in \(path) is neither text nor a number.")
         } catch {
-            throw CommandFailure(
-                .usage,
-                "The configuration file \(path) is not a JSON object such as {\"workers\": 4, \"log_level\": \"info\"}."
-            )
-        }
-        if let unknown = scalars.keys.sorted().first(where: { !knownKeys.contains($0) }) {
-            throw CommandFailure(
-                .usage,
-                "\(path) contains \(unknown.quoted), which is not a setting. The settings are \(knownKeys.joined(separator: ", "))."
-            )
-        }
-        values = scalars.mapValues { scalar in
-            switch scalar {
-            case .text(let text): ConfigValue(.string(text), isSecret: true)
-            case .number(let number): ConfigValue(.int(number), isSecret: false)
+            guard !text.isEmpty else {
+                throw CommandFailure(.usage, "The configuration file \(path) is empty. It must be \(example).")
             }
+            let place = text.fault.map { "\(path):\($0.position): \($0.reason). " } ?? ""
+            throw CommandFailure(.usage, "\(place)The configuration file \(path) is not \(example).")
         }
     }
 
     private enum Scalar: Decodable {
         case text(String)
-        case number(Int)
+        /// As text for people, so that a setting can refuse `1.5` and name it.
+        case number(String)
+        case null
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            if let number = try? container.decode(Int.self) {
-                self = .number(number)
+            if container.decodeNil() {
+                self = .null
+            } else if let number = try? container.decode(Int.self) {
+                self = .number("\(number)")
+            } else if let number = try? container.decode(Double.self) {
+                self = .number("\(number)")
             } else {
                 self = .text(try container.decode(String.self))
             }

@@ -20,6 +20,9 @@ struct DaemonSettings {
         "log_format", "log_level",
     ]
 
+    /// The keys whose values are texts. The values of all others are numbers.
+    static let textKeys: Set = ["database_url", "on_poison", "http", "log_format", "log_level"]
+
     /// Variables of the environment whose names begin like settings but are unknown, most likely because they are misspelt.
     static func unknownVariables(in environment: [String: String]) -> [String] {
         let prefix = "BROCOT_"
@@ -53,7 +56,9 @@ struct DaemonSettings {
         let idleTimeout = QueueConfiguration.defaultIdleTimeout.components.seconds
         self.idleTimeout = try reader.integer("idle_timeout", in: 1...Self.day, standard: Int(idleTimeout))
             .map { .seconds($0) }
-        pollInterval = try reader.integer("poll_interval", in: 0...Self.day).map { $0.map { .seconds($0) } }
+        pollInterval = try reader.text("poll_interval", wanted: "0, or a number of seconds from 0.1 to \(Self.day)") {
+            Double($0).flatMap { $0 == 0 || (0.1...Double(Self.day)).contains($0) ? .seconds($0) : nil }
+        }
         maxDelay = try reader.integer("max_delay", in: 0...1_000, standard: 0).map { .milliseconds($0) }
         onPoison = try reader.text("on_poison", wanted: PoisonSetting.wanted, as: { PoisonSetting($0) })
         let days = DaemonConfiguration.defaultLogRetentionDays
@@ -83,7 +88,10 @@ struct DaemonSettings {
         func row<Value>(_ setting: Setting<Value>, _ value: String) -> [String] {
             [setting.key, value, "\(setting.source)"]
         }
-        func seconds(_ duration: Duration) -> String { "\(duration.components.seconds) s" }
+        func seconds(_ duration: Duration) -> String {
+            let (whole, rest) = (duration.components.seconds, duration.milliseconds % 1_000)
+            return rest == 0 ? "\(whole) s" : "\(Double(duration.milliseconds) / 1_000) s"
+        }
         let days = logRetention.value.components.seconds / Int64(Self.day)
         return ColumnText(
             header: ["setting", "value", "from"], alignments: [.left, .left, .left],

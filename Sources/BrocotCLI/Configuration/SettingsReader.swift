@@ -49,13 +49,9 @@ struct SettingsReader {
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
     func integer(_ key: String, in range: ClosedRange<Int>) throws -> Setting<Int?> {
-        let value = reader.int(forKey: ConfigKey([key]))
-        let setting = Setting(key: key, value: value, source: try source(of: key, wanted: "a whole number"))
-        guard let value, !range.contains(value) else { return setting }
-        let bounds =
-            range.upperBound == .max
-            ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-        throw CommandFailure(.usage, "\(setting.place) must be \(bounds), not \(value). See --help.")
+        try text(key, wanted: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
     }
 
     /// A value that is made from a text; nil if no source has it.
@@ -68,7 +64,8 @@ struct SettingsReader {
         let setting = Setting<Value?>(
             key: key, value: text.flatMap(read), source: try source(of: key, wanted: wanted))
         if let text, setting.value == nil {
-            throw CommandFailure(.usage, "\(setting.place) must be \(wanted), not \(text.quoted). See --help.")
+            let given = Double(text) == nil ? text.quoted : text
+            throw CommandFailure(.usage, "\(setting.place) must be \(wanted), not \(given). See --help.")
         }
         return setting
     }

@@ -1,6 +1,16 @@
 import LibPQ
 import SternBrocot
 
+/// Why nothing was imported.
+package enum ImportRefusal: Error {
+    /// The table is not registered.
+    case unknownTable
+    /// The table takes no imports, or can't have the list; the reason is without a full stop.
+    case impossible(reason: String)
+    /// The database, or a line of the text, does not allow it now.
+    case refused(Rejection)
+}
+
 /// Inserts new items at the end of a list with COPY, in one transaction that has the list's lock.
 package struct ListImport: Sendable {
     private let list: ListIdentifier
@@ -23,12 +33,12 @@ package struct ListImport: Sendable {
     ///   - read: Returns the next piece of the text in UTF-8; empty at its end. It is called on the connection's thread, while
     ///     the list is locked.
     ///   - connection: A connection without an open transaction.
-    /// - Returns: The number of inserted items; or a rejection, which names the line that caused it, if one did.
+    /// - Returns: The number of inserted items; or a refusal, which names the line that caused it, if one did.
     /// - Throws: ``OrderingError``, or the error of `read`. Then nothing was inserted.
     package static func run(
         into list: ListIdentifier, reading read: @escaping @Sendable () throws -> [UInt8],
         on connection: isolated Connection
-    ) throws -> Result<Int, Rejection> {
+    ) throws -> Result<Int, ImportRefusal> {
         do {
             return .success(
                 try connection.transaction(settings: settings(list.orderedTable)) { connection in
@@ -39,8 +49,10 @@ package struct ListImport: Sendable {
                     let table = try table(of: list, on: connection)
                     return try ListImport(list: list, table: table).copy(read, on: connection)
                 })
+        } catch let refusal as ImportRefusal {
+            return .failure(refusal)
         } catch let rejection as Rejection {
-            return .failure(rejection)
+            return .failure(.refused(rejection))
         } catch let error as PostgresError {
             throw OrderingError.database(error)
         }
@@ -49,13 +61,17 @@ package struct ListImport: Sendable {
     private static func table(of list: ListIdentifier, on connection: isolated Connection) throws -> OrderedTable {
         let name = list.orderedTable
         guard let table = try OrderedTable.named(name, on: connection) else {
-            throw Rejection.unknownOrderedTable(name)
+            throw ImportRefusal.unknownTable
         }
-        if let rejection = table.rejection(ofList: list.list) { throw rejection }
+        if let rejection = table.rejection(ofList: list.list) {
+            throw ImportRefusal.impossible(reason: rejection.message)
+        }
         guard table.ownsRows else {
-            throw Rejection(
-                .failed,
-                "\(name) was attached without --owns-rows. COPY the rows into the table; the daemon places them in their order"
+            throw ImportRefusal.impossible(
+                reason: """
+                    \(name) was attached without --owns-rows. COPY the rows into the table; the daemon places them in their \
+                    order
+                    """
             )
         }
         return table
