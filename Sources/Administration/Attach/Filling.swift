@@ -36,7 +36,7 @@ package struct Filling: Sendable {
             var remaining = try await count()
             if remaining == 0 {
                 try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.callersReadCommitted, settings: [("statement_timeout", "0")]) {
+                    try connection.transaction(.readCommittedInSystemCatalog, settings: [("statement_timeout", "0")]) {
                         connection throws(PostgresError) in
                         _ = try connection.execute(statements.writeDown(orderedBy: order))
                     }

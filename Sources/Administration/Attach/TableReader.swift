@@ -169,9 +169,9 @@ package enum TableReader {
         let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         let (text, columns): (String, [String])
         do throws(PostgresError) {
-            (text, columns) = try connection.transaction { connection throws(PostgresError) in
+            (text, columns) = try connection.transaction(.readCommittedInSystemCatalog) {
+                connection throws(PostgresError) in
                 for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
-                try connection.execute(script: "SET LOCAL search_path = pg_catalog")
                 let row = try connection.query(CatalogStatements.probed).single()
                 let (text, columns) = (try row.decode(0, as: String.self), try row.decode(1, as: [String].self))
                 _ = try connection.query(CatalogStatements.tryCondition(text, of: names))
