@@ -106,7 +106,7 @@ package enum OverloadTraps {
             FOR found IN
                 SELECT DISTINCT proname, ARRAY(
                     SELECT CASE
-                        WHEN type.typname LIKE 'any%array' THEN element.name || '[]'
+                        WHEN type.typname IN ('anyarray', 'anycompatiblearray') THEN element.name || '[]'
                         WHEN type.typname LIKE 'any%' THEN element.name
                         ELSE format_type(type.oid, NULL) END
                     FROM unnest(proargtypes::oid[] || array_fill(provariadic, ARRAY[more])) WITH ORDINALITY AS given (type, number)

@@ -159,6 +159,9 @@ package enum TableReader {
 
     /// The condition in the form of the registry: as the server prints it if only `pg_catalog` is in the `search_path`.
     ///
+    /// Only `pg_catalog` is searched for the names in it, too. Otherwise an operator that another role has put into the `search_path` could
+    /// be preferred, and would run with the rights of the role that attaches the table.
+    ///
     /// A row stays visible or hidden when it moves. So the condition must not depend on the columns of the list and the rank.
     ///
     /// - Throws: ``AttachError/refused(_:)`` if it is not an immutable condition on the row's own columns, or if it uses the

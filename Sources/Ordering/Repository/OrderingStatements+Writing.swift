@@ -15,7 +15,9 @@ extension OrderingStatements {
     }
 
     /// The value of the column `rank` for a fraction. Every statement that writes a fraction writes this value too.
-    private func sortKey(of pair: SQL) -> SQL { "pg_catalog.trim_scale(\(pair).num::numeric(57, 38) / \(pair).den::numeric)" }
+    private func sortKey(of pair: SQL) -> SQL {
+        "pg_catalog.trim_scale(\(pair).num::numeric(57, 38) / \(pair).den::numeric)"
+    }
 
     /// The strength of row locks: that of the UPDATE which follows.
     enum RowLock: String {
