@@ -38,8 +38,7 @@ package enum SearchPath {
 
 extension Connection {
     /// Runs `body` while only `pg_catalog` and temporary objects are searched, in a transaction. Afterwards the transaction's
-    /// `search_path` is as before. If `body` throws, it is not set back: an error of the server has ended the transaction or
-    /// its savepoint, and the end of either sets it back too.
+    /// `search_path` is as before. If an error of the server ends the transaction or its savepoint, that end sets it back.
     ///
     /// For statements with an expression of a user, whose operators can't be qualified.
     package func inSystemCatalog<Value, Failure: Error>(
@@ -57,12 +56,16 @@ extension Connection {
         } catch {
             throw wrap(error)
         }
-        let value = try body(self)
-        do throws(PostgresError) {
-            _ = try query("SELECT pg_catalog.set_config('search_path', \(path), true)")
+        let setBack = "SELECT pg_catalog.set_config('search_path', \(quoteLiteral(path)), true)"
+        let value: Value
+        do throws(Failure) {
+            value = try body(self)
         } catch {
-            throw wrap(error)
+            // A statement that was not sent, for example because of a NUL character, leaves the transaction as it was.
+            if transactionStatus == .inTransaction { _ = try? execute(script: setBack, .mustRun) }
+            throw error
         }
+        do throws(PostgresError) { try execute(script: setBack) } catch { throw wrap(error) }
         return value
     }
 }

@@ -121,10 +121,16 @@ import Testing
                 let inside = try connection.inSystemCatalog(wrapping: { $0 }) { connection throws(PostgresError) in
                     try connection.query(path).single()
                 }
-                return [try before.decode(0), try inside.decode(0), try connection.query(path).single().decode(0)]
+                let after = try connection.query(path).single()
+                _ = try? connection.inSystemCatalog(wrapping: { $0 }) { connection throws(PostgresError) in
+                    try connection.query("SELECT \("not sent: \0")")
+                }
+                let last = try connection.query(path).single()
+                return [try before.decode(0), try inside.decode(0), try after.decode(0), try last.decode(0)]
             }
         }
-        #expect(paths == [#""$user", public, pg_temp"#, "pg_catalog, pg_temp", #""$user", public, pg_temp"#])
+        let sessions = #""$user", public, pg_temp"#
+        #expect(paths == [sessions, "pg_catalog, pg_temp", sessions, sessions])
     }
 
     @Test func `Objects are created in the first schema of the session's search path`() async throws {
