@@ -42,13 +42,18 @@ struct AttachCommand: AsyncParsableCommand {
             """)
     var list: [String] = []
 
-    @Option(help: "The order of the existing rows, as in ORDER BY. (default: by the item column)")
+    @Option(
+        help: """
+            The order of the existing rows, as in ORDER BY. Functions that aren't PostgreSQL's own are named with their \
+            schema. (default: by the item column)
+            """)
     var orderBy: String?
 
     @Option(
         help: """
             The condition of visible rows, such as 'deleted_at IS NULL'. All other rows keep their place, but positions don't \
-            count them. The condition must be immutable, and must not use the list columns or the rank.
+            count them. The condition must be immutable, and must not use the list columns or the rank. Functions that \
+            aren't PostgreSQL's own are named with their schema.
             """)
     var visible: String?
 

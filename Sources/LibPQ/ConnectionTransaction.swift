@@ -4,28 +4,30 @@ internal import CLibPQ
 /// differ.
 package struct TransactionMode: Sendable {
     fileprivate let clause: String
-    /// Whether ``SearchPath/putSystemCatalogFirst`` is sent together with BEGIN.
-    fileprivate let putsSystemCatalogFirst: Bool
+    /// A statement that changes the `search_path`, which is sent together with BEGIN.
+    fileprivate let searchPath: String?
 
-    private init(clause: String, putsSystemCatalogFirst: Bool = true) {
-        self.clause = clause
-        self.putsSystemCatalogFirst = putsSystemCatalogFirst
-    }
-
-    /// Every statement sees what was committed before it began; may write.
-    package static let readCommitted = TransactionMode(clause: "ISOLATION LEVEL READ COMMITTED READ WRITE")
-    /// All statements see the same moment; may not write.
-    package static let repeatableReadOnly = TransactionMode(clause: "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    /// Every statement sees what was committed before it began; may write. The schemas of the session's `search_path` stay in
+    /// it, because users' triggers may need them. So each operator and function must have exactly the types of its arguments,
+    /// or be qualified: see docs/decisions/pg-catalog-first.md.
+    package static let readCommitted = TransactionMode(
+        clause: "ISOLATION LEVEL READ COMMITTED READ WRITE",
+        searchPath: "SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text)")
+    /// The same, but only `pg_catalog` is searched. For statements that fire no trigger of a user.
+    package static let readCommittedInSystemCatalog = TransactionMode(
+        clause: readCommitted.clause, searchPath: SearchPath.setSystemCatalogOnly)
+    /// All statements see the same moment; may not write. Only `pg_catalog` is searched, because no trigger fires.
+    package static let repeatableReadOnly = TransactionMode(
+        clause: "ISOLATION LEVEL REPEATABLE READ READ ONLY", searchPath: SearchPath.setSystemCatalogOnly)
     /// For statements of the library's user: like ``readCommitted``, but the session's `search_path` stays unchanged and
     /// no snapshot is taken yet, so the first statement may still choose another isolation level.
-    package static let callersReadCommitted = TransactionMode(
-        clause: readCommitted.clause, putsSystemCatalogFirst: false)
+    package static let callersReadCommitted = TransactionMode(clause: readCommitted.clause, searchPath: nil)
 }
 
 extension Connection {
     /// Runs `body` in a transaction. The transaction is committed, or rolled back if `body` throws. The `settings` (names
     /// and values) are SET LOCAL in the same round trip as BEGIN. Names without a schema are looked up in `pg_catalog`
-    /// first, whatever the session's `search_path` is.
+    /// first or, in some modes, only there, whatever the session's `search_path` is.
     ///
     /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke during COMMIT; any other error means
     ///   that the transaction changed nothing. `protocolMisuse` if a transaction is already open (use ``savepoint(_:_:)``),
@@ -107,7 +109,7 @@ extension Connection {
             throw PostgresError(.protocolMisuse, "a transaction is under way; use a savepoint inside it")
         }
         var script = "BEGIN \(mode.clause)"
-        if mode.putsSystemCatalogFirst { script += "; SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text)" }
+        if let searchPath = mode.searchPath { script += "; \(searchPath)" }
         for (name, value) in settings {
             // The name of an extension's setting has two parts.
             let quotedName = name.split(separator: ".").map { quoteIdentifier(String($0)) }.joined(separator: ".")

@@ -13,7 +13,7 @@ extension QueueStatements {
         SELECT request.ordered_table, request.list
         FROM brocot.move_requests AS request
         WHERE request.id >= (
-            SELECT (first + (last::numeric - first) * (\(String(fraction))::text)::numeric)::bigint FROM extent)
+            SELECT (first::numeric + (last::numeric - first::numeric) * (\(String(fraction))::text)::numeric)::bigint FROM extent)
         ORDER BY request.id LIMIT 1
         """
     }
@@ -75,7 +75,7 @@ extension QueueStatements {
     static func areOpen(_ transactions: Set<Int64>) -> SQL {
         """
         SELECT NOT EXISTS (
-            SELECT FROM unnest(\(Array(transactions))) AS transaction (id)
+            SELECT FROM pg_catalog.unnest(\(Array(transactions))) AS transaction (id)
             WHERE pg_catalog.pg_visible_in_snapshot(transaction.id::text::xid8, pg_catalog.pg_current_snapshot()))
         """
     }

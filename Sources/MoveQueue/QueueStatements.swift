@@ -83,7 +83,7 @@ enum QueueStatements {
                 FROM candidate
             ), room AS MATERIALIZED (
                 SELECT count(*) <= \(total)::bigint
-                    AND coalesce(sum(estimated.most_bytes + estimated.name_bytes), 0) <= \(bytes)::bigint AS is_enough
+                    AND coalesce(sum(estimated.most_bytes + estimated.name_bytes), 0) <= \(bytes)::numeric AS is_enough
                 FROM estimated
             ), once AS (
                 SELECT DISTINCT ON (estimated.id) estimated.*,
@@ -105,7 +105,7 @@ enum QueueStatements {
             ), measured AS (
                 SELECT bounded.*,
                     sum(bounded.name_bytes + CASE
-                        WHEN bounded.number > 1 AND bounded.most_bytes_so_far > 64 * \(bytes)::bigint THEN bounded.most_bytes
+                        WHEN bounded.number > 1 AND bounded.most_bytes_so_far > 64::numeric * \(bytes)::numeric THEN bounded.most_bytes
                         WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL
                         THEN greatest(pg_catalog.pg_column_size(bounded.items), 100 * pg_catalog.cardinality(bounded.items))
                         ELSE greatest(
@@ -115,7 +115,7 @@ enum QueueStatements {
                 FROM bounded
             ), shared AS MATERIALIZED (
                 SELECT measured.*, measured.number = 1 OR (
-                    measured.number <= \(total)::bigint AND measured.bytes_so_far <= \(bytes)::bigint) AS fits
+                    measured.number <= \(total)::bigint AND measured.bytes_so_far <= \(bytes)::numeric) AS fits
                 FROM measured
             )
             """
@@ -131,7 +131,7 @@ enum QueueStatements {
 
     /// Whether these settings still have these values.
     static func areTransactionSettings(_ values: [String]) -> SQL {
-        "SELECT \(settings) = \(values)"
+        "SELECT \(settings) OPERATOR(pg_catalog.=) \(values)"
     }
 
     private static let settings: SQL = """

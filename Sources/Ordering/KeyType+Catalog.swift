@@ -29,7 +29,7 @@ extension KeyType {
             )
             SELECT type.oid, namespace.nspname::text AS schema_name, type.name::text AS name
             FROM type JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = type.schema
-            WHERE type.base = 0
+            WHERE type.base = 0::oid
         ) AS base ON true
         """
     }

@@ -70,7 +70,7 @@ package enum KeyType: Hashable, Sendable {
 
     /// The canonical text of a value, with any `DateStyle` of the session.
     package func text(of value: SQL) -> SQL {
-        self == .date ? "(pg_catalog.to_jsonb(\(value)) #>> '{}')" : "\(value)::text"
+        self == .date ? "(pg_catalog.to_jsonb(\(value)) OPERATOR(pg_catalog.#>>) '{}')" : "\(value)::text"
     }
 
     /// Whether `key` is the canonical text of a value of this type: the text that PostgreSQL prints for it.

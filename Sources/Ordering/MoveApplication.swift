@@ -73,12 +73,27 @@ package struct MoveApplication: Sendable {
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
         let leastSizes = sizes?.leastSizes(of: Set(moves.flatMap(\.lists))) ?? [:]
         var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading, leastSizes: leastSizes)
+        func readNeeds(on connection: isolated Connection) throws(OrderingError) {
+            try read(&batch, of: Array(tables.values), on: connection)
+        }
+        if tables.values.contains(where: { $0.visible != nil }) {
+            try connection.inSystemCatalog(wrapping: OrderingError.database, readNeeds)
+        } else {
+            try readNeeds(on: connection)
+        }
+        return (batch, tables.values.sorted { $0.name < $1.name }.map { ($0, batch.changes(in: $0)) })
+    }
+
+    /// Reads rows until the batch needs no more.
+    private func read(
+        _ batch: inout MoveBatch, of tables: [OrderedTable], on connection: isolated Connection
+    ) throws(OrderingError) {
         var needs = batch.advance()
         var rounds = 0
         while let first = needs.first {
             rounds += 1
             guard rounds <= Self.mostRounds else { throw .readingDoesNotSettle(list: first.list) }
-            for table in tables.values {
+            for table in tables {
                 let ofTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
                 for (need, finding) in try OrderedTableRepository(table, sizes: sizes).find(ofTable, on: connection) {
                     try batch.learn(finding, for: need)
@@ -86,7 +101,6 @@ package struct MoveApplication: Sendable {
             }
             needs = batch.advance()
         }
-        return (batch, tables.values.sorted { $0.name < $1.name }.map { ($0, batch.changes(in: $0)) })
     }
 
     /// Locks the rows of those tables where locked rows are refused.

@@ -99,14 +99,38 @@ import Testing
         let statement: SQL = """
             SELECT pg_catalog.current_setting('search_path'), (pg_catalog.current_schemas(true))[1]::pg_catalog.text
             """
-        for mode in [TransactionMode.readCommitted, .repeatableReadOnly] {
+        for (mode, expected) in [
+            (TransactionMode.readCommitted, expected + ", pg_temp"),
+            (.readCommittedInSystemCatalog, "pg_catalog, pg_temp"), (.repeatableReadOnly, "pg_catalog, pg_temp"),
+        ] {
             let inside = try await connection.run { connection in
                 try connection.transaction(mode) { connection in try connection.query(statement)[0] }
             }
-            #expect(try inside.decode(0) == expected + ", pg_temp")
+            #expect(try inside.decode(0) == expected)
             #expect(try inside.decode(1) == "pg_catalog")
         }
         #expect(try await connection.query(statement)[0].decode(0) == path)
+    }
+
+    @Test func `A part of a transaction searches only pg_catalog, and the rest what it searched before`() async throws {
+        let connection = try await connect()
+        let path: SQL = "SELECT pg_catalog.current_setting('search_path')"
+        let paths: [String] = try await connection.run { connection in
+            try connection.transaction { connection throws(PostgresError) in
+                let before = try connection.query(path).single()
+                let inside = try connection.inSystemCatalog(wrapping: { $0 }) { connection throws(PostgresError) in
+                    try connection.query(path).single()
+                }
+                let after = try connection.query(path).single()
+                _ = try? connection.inSystemCatalog(wrapping: { $0 }) { connection throws(PostgresError) in
+                    try connection.query("SELECT \("not sent: \0")")
+                }
+                let last = try connection.query(path).single()
+                return [try before.decode(0), try inside.decode(0), try after.decode(0), try last.decode(0)]
+            }
+        }
+        let sessions = #""$user", public, pg_temp"#
+        #expect(paths == [sessions, "pg_catalog, pg_temp", sessions, sessions])
     }
 
     @Test func `Objects are created in the first schema of the session's search path`() async throws {

@@ -27,7 +27,7 @@ package enum AccessGrants {
         _ role: AccessRole, to names: [String], on connection: isolated Connection
     ) throws -> [String] {
         do {
-            try connection.transaction { connection throws in
+            try connection.transaction(.readCommittedInSystemCatalog) { connection throws in
                 for statement in try statements(role, to: names, on: connection) {
                     try connection.execute(script: statement)
                 }

@@ -26,7 +26,8 @@ package struct Filling: Sendable {
     }
 
     /// - Parameters:
-    ///   - order: The text after ORDER BY; nil means by the item column. It is not used if a filling is continued.
+    ///   - order: The text after ORDER BY; nil means by the item column. It is not used if a filling is continued. Names without a
+    ///     schema are looked up in `pg_catalog` only, so that no object of another role is preferred.
     ///   - progress: Called with the number of placed rows and the number of all rows.
     /// - Throws: An error of the database. The rows that are placed stay placed, and the next run continues after them.
     package func run(
@@ -36,7 +37,7 @@ package struct Filling: Sendable {
             var remaining = try await count()
             if remaining == 0 {
                 try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.callersReadCommitted, settings: [("statement_timeout", "0")]) {
+                    try connection.transaction(.readCommittedInSystemCatalog, settings: [("statement_timeout", "0")]) {
                         connection throws(PostgresError) in
                         _ = try connection.execute(statements.writeDown(orderedBy: order))
                     }

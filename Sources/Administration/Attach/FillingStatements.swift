@@ -66,10 +66,10 @@ struct FillingStatements {
         let isSame =
             (lists.enumerated().map { position, column -> SQL in
                 """
-                stored.\(identifier: column.name) = \
+                stored.\(identifier: column.name) OPERATOR(pg_catalog.=) \
                 (waiting.list)[\(unsafeRaw: "\(position + 1)")]::\(column.keyType?.sql ?? "text")
                 """
-            } + ["stored.\(identifier: item.name) = waiting.item::\(item.keyType?.sql ?? "text")"])
+            } + ["stored.\(identifier: item.name) OPERATOR(pg_catalog.=) waiting.item::\(item.keyType?.sql ?? "text")"])
             .joined(separator: " AND ")
         let (rank, num, den): (SQL, SQL, SQL) = (
             "\(identifier: names.rank)", "\(identifier: names.numerator)", "\(identifier: names.denominator)"

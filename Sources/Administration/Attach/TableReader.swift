@@ -159,6 +159,9 @@ package enum TableReader {
 
     /// The condition in the form of the registry: as the server prints it if only `pg_catalog` is in the `search_path`.
     ///
+    /// Only `pg_catalog` is searched for the names in it, too. Otherwise an operator that another role has put into the `search_path` could
+    /// be preferred, and would run with the rights of the role that attaches the table.
+    ///
     /// A row stays visible or hidden when it moves. So the condition must not depend on the columns of the list and the rank.
     ///
     /// - Throws: ``AttachError/refused(_:)`` if it is not an immutable condition on the row's own columns, or if it uses the
@@ -169,9 +172,9 @@ package enum TableReader {
         let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         let (text, columns): (String, [String])
         do throws(PostgresError) {
-            (text, columns) = try connection.transaction { connection throws(PostgresError) in
+            (text, columns) = try connection.transaction(.readCommittedInSystemCatalog) {
+                connection throws(PostgresError) in
                 for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
-                try connection.execute(script: "SET LOCAL search_path = pg_catalog")
                 let row = try connection.query(CatalogStatements.probed).single()
                 let (text, columns) = (try row.decode(0, as: String.self), try row.decode(1, as: [String].self))
                 _ = try connection.query(CatalogStatements.tryCondition(text, of: names))

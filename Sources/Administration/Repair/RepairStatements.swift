@@ -38,7 +38,7 @@ struct RepairStatements {
         """
         CASE WHEN \(den) >= 1 AND \(den) < \(Self.termLimit)
             AND \(num) > -\(Self.termLimit) AND \(num) < \(Self.termLimit)
-        THEN gcd(\(num), \(den)) END
+        THEN pg_catalog.gcd(\(num), \(den)) END
         """
     }
 
@@ -57,7 +57,7 @@ struct RepairStatements {
         let isWanted: SQL =
             list.map { list in
                 zip(lists, list).map { column, key -> SQL in
-                    " AND stored.\(identifier: column.name) = \(key)::text::\(column.keyType?.sql ?? "text")"
+                    " AND stored.\(identifier: column.name) OPERATOR(pg_catalog.=) \(key)::text::\(column.keyType?.sql ?? "text")"
                 }.joined(separator: "")
             } ?? ""
         return """
@@ -68,7 +68,8 @@ struct RepairStatements {
                 SELECT \(listTexts) AS list, \(text(item)) AS item,
                     \(num) / divided.divisor AS num, \(den) / divided.divisor AS den,
                     coalesce(CASE WHEN divided.divisor = 1 THEN
-                        \(rank) = \(num)::numeric(57, 38) / \(den) AND scale(\(rank)) = min_scale(\(rank)) END, false
+                        \(rank) = \(num)::numeric(57, 38) / \(den)::numeric
+                            AND pg_catalog.scale(\(rank)) = pg_catalog.min_scale(\(rank)) END, false
                     ) AS is_right
                 FROM \(table) AS stored
                 CROSS JOIN LATERAL (SELECT \(divisor) AS divisor) AS divided
@@ -91,19 +92,19 @@ struct RepairStatements {
     var damagedLists: SQL {
         """
         SELECT DISTINCT damaged.list, brocot.list_key(VARIADIC damaged.list) FROM (\(damaged(nil))) AS damaged
-        WHERE array_position(damaged.list, NULL) IS NULL
+        WHERE pg_catalog.array_position(damaged.list, NULL) IS NULL
         """
     }
 
     static func lock(_ list: String, of orderedTable: String) -> SQL {
-        "SELECT pg_advisory_xact_lock(brocot.list_lock_key(\(orderedTable), \(list)))"
+        "SELECT pg_catalog.pg_advisory_xact_lock(brocot.list_lock_key(\(orderedTable), \(list)))"
     }
 
     /// Removes the ranks of a list's damaged rows, and then writes the corrected ranks: otherwise a corrected rank could be equal
     /// to one that is not corrected yet. Of several rows with equal ranks, the first keeps its rank.
     func repair(_ list: [String]) -> [SQL] {
         let isSame: SQL = """
-            \(text(item)) = damaged.item AND \(listTexts) = damaged.list
+            \(text(item)) = damaged.item AND \(listTexts) OPERATOR(pg_catalog.=) damaged.list
             """
         return [
             "CREATE TEMPORARY TABLE brocot_damaged ON COMMIT DROP AS \(damaged(list))",
@@ -115,7 +116,8 @@ struct RepairStatements {
             """
             UPDATE \(table) AS stored
             SET \(identifier: names.numerator) = damaged.num, \(identifier: names.denominator) = damaged.den,
-                \(identifier: names.rank) = trim_scale(damaged.num::numeric(57, 38) / damaged.den)
+                \(identifier: names.rank) =
+                    pg_catalog.trim_scale(damaged.num::numeric(57, 38) / damaged.den::numeric)
             FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.is_twin AND damaged.num IS NOT NULL
             """,
         ] + (definition.arrive == .none ? [] : [requestPlacesOfDamaged])
@@ -125,12 +127,13 @@ struct RepairStatements {
     private var requestPlacesOfDamaged: SQL {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
-        SELECT \(names.orderedTable), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
+        SELECT \(names.orderedTable), keyed.list, pg_catalog.array_agg(keyed.item ORDER BY keyed.number), 'arrive'
         FROM (
             SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item, row_number() OVER (ORDER BY damaged.item) AS number
             FROM pg_temp.brocot_damaged AS damaged WHERE damaged.is_twin OR damaged.num IS NULL
         ) AS keyed
-        WHERE octet_length(keyed.list) <= \(Self.longestKey) AND octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
+        WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey)
+            AND pg_catalog.octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
         GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
         ORDER BY min(keyed.number)
         """
@@ -152,14 +155,15 @@ struct RepairStatements {
     var requestArrivals: SQL {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
-        SELECT \(names.orderedTable), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
+        SELECT \(names.orderedTable), keyed.list, pg_catalog.array_agg(keyed.item ORDER BY keyed.number), 'arrive'
         FROM (
             SELECT brocot.list_key(VARIADIC \(listTexts)) AS list, \(text(item)) AS item,
                 row_number() OVER (ORDER BY stored.\(identifier: item.name)) AS number
             FROM \(table) AS stored
             WHERE \(isInList)\(rank) IS NULL
         ) AS keyed
-        WHERE octet_length(keyed.list) <= \(Self.longestKey) AND octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
+        WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey)
+            AND pg_catalog.octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
         GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
         ORDER BY min(keyed.number)
         """

@@ -78,7 +78,7 @@ package struct ListImport: Sendable {
     }
 
     private static func lock(_ list: ListIdentifier) -> SQL {
-        "SELECT pg_advisory_xact_lock(brocot.list_lock_key(\(list.orderedTable), \(list.list)))"
+        "SELECT pg_catalog.pg_advisory_xact_lock(brocot.list_lock_key(\(list.orderedTable), \(list.list)))"
     }
 
     private static func isBeingFilled(_ list: ListIdentifier) -> SQL {

@@ -1,5 +1,13 @@
 import LibPQ
 
+/// The server's operators for values of key columns. A column may have an enum or a domain as its type, or `varchar`. For these
+/// types `pg_catalog` has no operator with exactly the types of the operands, so another schema's would be preferred.
+enum Operators {
+    static let equal: SQL = "OPERATOR(pg_catalog.=)"
+    static let atLeast: SQL = "OPERATOR(pg_catalog.>=)"
+    static let atMost: SQL = "OPERATOR(pg_catalog.<=)"
+}
+
 /// The list columns in statements: one column for each part of the list's key, or none if the whole table is one list.
 ///
 /// Fragments that precede other columns end with a comma, so that they can be empty without list columns.
@@ -12,7 +20,8 @@ struct ListColumns {
     /// Whether there is one list column, and it has another type than this.
     func isOne(otherThan type: KeyType) -> Bool { columns.count == 1 && columns[0].type != type }
 
-    /// The arguments of `unnest`: an array for each column, with one element for each list. The keys must be valid.
+    /// The beginning of `ROWS FROM (…)`: the elements of an array for each column, with one element for each list. The keys must be
+    /// valid.
     func arrays(_ lists: [String]) -> SQL {
         var known: [ExactText: [String]] = [:]
         let values = lists.map { list in
@@ -22,7 +31,7 @@ struct ListColumns {
             return parts
         }
         return columns.enumerated().map { index, column in
-            "\(values.map { $0[index] })::text[]::\(column.type.sql)[], " as SQL
+            "pg_catalog.unnest(\(values.map { $0[index] })::text[]::\(column.type.sql)[]), " as SQL
         }.joined(separator: "")
     }
 
@@ -50,13 +59,19 @@ struct ListColumns {
     }
 
     /// The condition that a row is in the list of another relation's row.
-    func equal(
-        _ row: SQL, _ key: SQL, named prefix: String = "list", by comparison: SQL = "="
-    ) -> SQL {
-        conjunction(
-            columns.enumerated().map { index, column in
-                "\(row).\(column.identifier) \(comparison) \(key).\(name(index, prefix))"
-            })
+    func equal(_ row: SQL, _ key: SQL, named prefix: String = "list") -> SQL {
+        conjunction(comparisons(row, key, named: prefix))
+    }
+
+    /// The same condition, in a form that no index supports.
+    func equalWithoutIndex(_ row: SQL, _ key: SQL) -> SQL {
+        conjunction(comparisons(row, key).map { "(\($0)) IS TRUE" })
+    }
+
+    private func comparisons(_ row: SQL, _ key: SQL, named prefix: String = "list") -> [SQL] {
+        columns.enumerated().map { index, column in
+            "\(row).\(column.identifier) \(Operators.equal) \(key).\(name(index, prefix))"
+        }
     }
 
     /// The same as ``equal(_:_:named:by:)``, by two inequalities. So the planner does not treat the column as a constant, which it
@@ -65,7 +80,8 @@ struct ListColumns {
         conjunction(
             columns.enumerated().map { index, column in
                 """
-                \(row).\(column.identifier) >= \(key).\(name(index)) AND \(row).\(column.identifier) <= \(key).\(name(index))
+                \(row).\(column.identifier) \(Operators.atLeast) \(key).\(name(index)) \
+                AND \(row).\(column.identifier) \(Operators.atMost) \(key).\(name(index))
                 """
             })
     }
@@ -79,13 +95,13 @@ struct ListColumns {
     func isIn(_ list: String, _ row: SQL) -> SQL {
         conjunction(
             zip(columns, values(of: list)).map { column, value in
-                "\(row).\(column.identifier) = (\([value])::text[]::\(column.type.sql)[])[1]"
+                "\(row).\(column.identifier) \(Operators.equal) (\([value])::text[]::\(column.type.sql)[])[1]"
             })
     }
 
     /// The condition that a row is in one of these lists; for tables with one list column.
     func isAny(of lists: [String], _ row: SQL) -> SQL {
-        "\(row).\(columns[0].identifier) = ANY (\(lists)::text[]::\(columns[0].type.sql)[])"
+        "\(row).\(columns[0].identifier) \(Operators.equal) ANY (\(lists)::text[]::\(columns[0].type.sql)[])"
     }
 
     /// The list's key as text; for tables with one list column.

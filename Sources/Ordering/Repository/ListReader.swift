@@ -4,9 +4,12 @@ import LibPQ
 package struct ListReader: Sendable {
     private let list: String
     private let statements: OrderingStatements
+    /// Whether the table has a condition of visibility.
+    private let hasCondition: Bool
 
     private init(_ list: String, of table: OrderedTable) {
         self.list = list
+        hasCondition = table.visible != nil
         statements = OrderingStatements(table)
     }
 
@@ -38,7 +41,7 @@ package struct ListReader: Sendable {
         let statement = statements.items(of: list, after: nil, limit: limit, withFractions: true)
         do throws(PostgresError) {
             var items: [PlacedItem] = []
-            for row in try connection.query(statement) {
+            for row in try rows(statement, on: connection) {
                 items.append(
                     PlacedItem(
                         key: try row.decode(0), rank: try row.decode(1),
@@ -57,7 +60,7 @@ package struct ListReader: Sendable {
         let statement = statements.items(of: list, after: rank, limit: limit, withFractions: false)
         do throws(PostgresError) {
             var items: [(key: String, rank: PostgresNumeric)] = []
-            for row in try connection.query(statement) { items.append((try row.decode(0), try row.decode(1))) }
+            for row in try rows(statement, on: connection) { items.append((try row.decode(0), try row.decode(1))) }
             return items
         } catch {
             throw .database(error)
@@ -72,12 +75,18 @@ package struct ListReader: Sendable {
         let wanted = AscendingOffsets(offsets)
         do throws(PostgresError) {
             var items: [Int: String] = [:]
-            for row in try connection.query(statements.rows(of: list, at: wanted, count: 1)) {
+            for row in try rows(statements.rows(of: list, at: wanted, count: 1), on: connection) {
                 items[wanted.offsets[try row.decode(0, as: Int.self) - 1]] = try row.decode(1)
             }
             return items
         } catch {
             throw .database(error)
         }
+    }
+
+    private func rows(_ statement: SQL, on connection: isolated Connection) throws(PostgresError) -> Rows {
+        func query(on connection: isolated Connection) throws(PostgresError) -> Rows { try connection.query(statement) }
+        return hasCondition
+            ? try connection.inSystemCatalog(wrapping: { $0 }, query) : try query(on: connection)
     }
 }

@@ -9,13 +9,15 @@ extension OrderingStatements {
     func lock(_ changes: some Collection<RowChange>) -> SQL {
         """
         SELECT count(*)
-        FROM unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key)))) AS moved (\(listColumns.names())item)
+        FROM \(rows(of: changes.compactMap(\.storedList), changes.map(\.key))) AS moved (\(listColumns.names())item)
         CROSS JOIN LATERAL (\(lookUp("", of: "moved")) FOR NO KEY UPDATE) AS found
         """
     }
 
     /// The value of the column `rank` for a fraction. Every statement that writes a fraction writes this value too.
-    private func sortKey(of pair: SQL) -> SQL { "trim_scale(\(pair).num::numeric(57, 38) / \(pair).den)" }
+    private func sortKey(of pair: SQL) -> SQL {
+        "pg_catalog.trim_scale(\(pair).num::numeric(57, 38) / \(pair).den::numeric)"
+    }
 
     /// The strength of row locks: that of the UPDATE which follows.
     enum RowLock: String {
@@ -28,7 +30,7 @@ extension OrderingStatements {
     func lockFree(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
         """
         SELECT wanted.number
-        FROM unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))))
+        FROM \(rows(of: changes.compactMap(\.storedList), changes.map(\.key)))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, number)
         CROSS JOIN LATERAL (\(lookUp("", of: "wanted")) \(unsafeRaw: lock.rawValue) SKIP LOCKED) AS found
         """
@@ -57,7 +59,7 @@ extension OrderingStatements {
         countAsAsked(
             """
             DELETE FROM \(table) AS stored
-            USING unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key)))) AS gone (\(listColumns.names())item)
+            USING \(rows(of: changes.compactMap(\.storedList), changes.map(\.key))) AS gone (\(listColumns.names())item)
             \(place(of: "gone"))
             WHERE \(isFound(by: "gone"))
             """, "true")
@@ -68,10 +70,10 @@ extension OrderingStatements {
             """
             UPDATE \(table) AS stored
             SET \(num) = moved.num, \(den) = moved.den, \(rank) = \(sortKey(of: "moved"))
-            FROM unnest(
-                \(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))),
-                \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
-            ) AS moved (\(listColumns.names())item, num, den)
+            FROM \(rows(
+                of: changes.compactMap(\.storedList), changes.map(\.key),
+                "\(changes.map { $0.rank?.numerator })", "\(changes.map { $0.rank?.denominator })"
+            )) AS moved (\(listColumns.names())item, num, den)
             \(place(of: "moved"))
             WHERE \(isFound(by: "moved"))
             """, isAsAsked(list: "list"))
@@ -83,7 +85,7 @@ extension OrderingStatements {
             """
             UPDATE \(table) AS stored
             SET \(num) = NULL, \(den) = NULL, \(rank) = NULL
-            FROM unnest(\(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))))
+            FROM \(rows(of: changes.compactMap(\.storedList), changes.map(\.key)))
                 AS moved (\(listColumns.names())item)
             \(place(of: "moved"))
             WHERE \(isFound(by: "moved"))
@@ -98,10 +100,11 @@ extension OrderingStatements {
             UPDATE \(table) AS stored
             SET \(listColumns.assignments(from: "moved", "new_list"))\(num) = moved.num, \(den) = moved.den,
                 \(rank) = \(sortKey(of: "moved"))
-            FROM unnest(
-                \(listColumns.arrays(changes.compactMap(\.storedList)))\(items(changes.map(\.key))),
+            FROM ROWS FROM (
+                \(listColumns.arrays(changes.compactMap(\.storedList)))\(unnested(changes.map(\.key))),
                 \(listColumns.arrays(changes.compactMap(\.list)))
-                \(changes.map { $0.rank?.numerator }), \(changes.map { $0.rank?.denominator })
+                pg_catalog.unnest(\(changes.map { $0.rank?.numerator })),
+                pg_catalog.unnest(\(changes.map { $0.rank?.denominator }))
             ) AS moved (\(listColumns.names())item, \(listColumns.names("new_list"))num, den)
             \(place(of: "moved"))
             WHERE \(isFound(by: "moved"))
@@ -113,17 +116,17 @@ extension OrderingStatements {
     func insert(_ changes: some Collection<RowChange>) -> SQL {
         """
         WITH asked AS MATERIALIZED (
-            SELECT * FROM unnest(
-                \(listColumns.arrays(changes.compactMap(\.list)))\(items(changes.map(\.key))),
-                \(changes.compactMap { $0.rank?.numerator }), \(changes.compactMap { $0.rank?.denominator })
-            ) AS asked (\(listColumns.names())item, num, den)
+            SELECT * FROM \(rows(
+                of: changes.compactMap(\.list), changes.map(\.key),
+                "\(changes.compactMap { $0.rank?.numerator })", "\(changes.compactMap { $0.rank?.denominator })"
+            )) AS asked (\(listColumns.names())item, num, den)
         ), written AS (
             INSERT INTO \(table) (\(listColumns.columns())\(itemColumn), \(num), \(den), \(rank))
             SELECT asked.*, \(sortKey(of: "asked")) FROM asked
             RETURNING \(listColumns.columns(named: "list"))\(itemColumn) AS item, \(num) AS num, \(den) AS den
         )
         SELECT count(*) FILTER (
-            WHERE (\(listColumns.names(of: "written"))written.item, written.num, written.den) IN (
+            WHERE (\(listColumns.names(of: "written"))written.item, written.num, written.den) \(Operators.equal) ANY (
                 SELECT \(listColumns.names(of: "asked"))asked.item, asked.num, asked.den FROM asked))
         FROM written
         """

@@ -54,7 +54,18 @@ struct OrderingStatements {
     /// A further condition for WHERE: only visible rows.
     private var andIsVisible: SQL { visible.map { " AND \($0)" } ?? "" }
 
-    func items(_ keys: [String]) -> SQL { "\(keys)::text[]::\(itemType.sql)[]" }
+    /// A relation with the columns of each list's key, `item` and further columns: one row for each element of the arrays.
+    ///
+    /// `pg_catalog.unnest` takes one array. Without the schema's name it takes several, but a function of another schema would be
+    /// preferred to it if there is only one.
+    func rows(of lists: [String], _ keys: [String], _ others: SQL...) -> SQL {
+        let others = others.map { ", pg_catalog.unnest(\($0))" as SQL }.joined(separator: "")
+        return """
+            ROWS FROM (\(listColumns.arrays(lists))\(unnested(keys))\(others))
+            """
+    }
+
+    func unnested(_ keys: [String]) -> SQL { "pg_catalog.unnest(\(keys)::text[]::\(itemType.sql)[])" }
 
     /// Tells the triggers of this order, until the end of the transaction, that Brocot is writing. An empty name ends that.
     static func writing(_ name: String) -> SQL {
@@ -69,11 +80,11 @@ struct OrderingStatements {
             registered.rank_column, registered.arrive, registered.visible, wanted.name, \(lookUpColumns),
             \(KeyType.columns(of: "stored"))
         FROM brocot.ordered_tables AS registered
-        CROSS JOIN LATERAL pg_catalog.unnest(registered.list_columns || registered.item_column)
+        CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.array_append(registered.list_columns, registered.item_column))
             WITH ORDINALITY AS wanted (name, number)
         LEFT JOIN pg_catalog.pg_attribute AS stored
             ON stored.attrelid
-                = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+                = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))::oid
             AND stored.attname = wanted.name::name
         \(KeyType.source(of: "stored"))
         WHERE registered.name = ANY (\(names))
@@ -98,7 +109,8 @@ struct OrderingStatements {
                 AND one.indpred IS NULL AND key.number <= one.indnkeyatts
             GROUP BY one.indexrelid, one.indnkeyatts
             HAVING count(*) = one.indnkeyatts
-                AND pg_catalog.array_agg(part.attname::text) <@ (registered.list_columns || registered.item_column)
+                AND pg_catalog.array_agg(part.attname::text)
+                    OPERATOR(pg_catalog.<@) pg_catalog.array_append(registered.list_columns, registered.item_column)
                 AND registered.item_column = ANY (pg_catalog.array_agg(part.attname::text))
             ORDER BY count(*), one.indexrelid LIMIT 1
         ) END
@@ -115,7 +127,8 @@ struct OrderingStatements {
         let (condition, order): (SQL, SQL) =
             lookUpColumns.flatMap { $0.count > 1 ? lookUp(of: key, along: $0) : nil } ?? (
                 """
-                \(listColumns.equal("named", key)) AND named.\(itemColumn) >= \(key).item AND named.\(itemColumn) <= \(key).item
+                \(listColumns.equal("named", key)) AND named.\(itemColumn) \(Operators.atLeast) \(key).item \
+                AND named.\(itemColumn) \(Operators.atMost) \(key).item
                 """, "named.\(itemColumn)"
             )
         return "SELECT \(columns) FROM \(table) AS named WHERE \(condition) ORDER BY \(order) LIMIT 1"
@@ -136,14 +149,16 @@ struct OrderingStatements {
         if columns.count == 2, listColumns.isOne(otherThan: .varchar), itemType != .varchar {
             return (
                 """
-                \(names[0]) = ANY (ARRAY[\(values[0])]) AND \(names[1]) >= \(values[1]) AND \(names[1]) <= \(values[1])
+                \(names[0]) \(Operators.equal) ANY (ARRAY[\(values[0])]) \
+                AND \(names[1]) \(Operators.atLeast) \(values[1]) AND \(names[1]) \(Operators.atMost) \(values[1])
                 """, order
             )
         }
         let row = values.joined()
         return (
             """
-            (\(order)) >= (\(row)) AND (\(order)) <= (\(row)) AND \(listColumns.between("named", key))
+            ROW(\(order)) \(Operators.atLeast) ROW(\(row)) AND ROW(\(order)) \(Operators.atMost) ROW(\(row)) \
+            AND \(listColumns.between("named", key))
             """, order
         )
     }
@@ -155,12 +170,12 @@ struct OrderingStatements {
 
     /// Whether `stored` is the row that ``place(of:)`` found, and still has its key.
     ///
-    /// The key is compared by an operator that no index supports. So the planner can find the row only by its place.
+    /// No index supports IS TRUE. So the planner can find the row only by its place.
     func isFound(by key: SQL) -> SQL {
         """
         stored.ctid = found.place
-            AND \(listColumns.equal("stored", key, by: "IS NOT DISTINCT FROM"))
-            AND stored.\(itemColumn) IS NOT DISTINCT FROM \(key).item
+            AND \(listColumns.equalWithoutIndex("stored", key))
+            AND (stored.\(itemColumn) \(Operators.equal) \(key).item) IS TRUE
         """
     }
 
@@ -170,7 +185,7 @@ struct OrderingStatements {
     func rows(_ wanted: RowsWanted) -> SQL {
         """
         SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
-        FROM unnest(\(listColumns.arrays(wanted.lists))\(items(wanted.keys)), \(wanted.below), \(wanted.above))
+        FROM \(rows(of: wanted.lists, wanted.keys, "\(wanted.below)", "\(wanted.above)"))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, below, above, number)
         CROSS JOIN LATERAL (
             \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den\(isVisible)", of: "wanted"))
@@ -201,7 +216,7 @@ struct OrderingStatements {
             ORDER BY near.\(rank) \(order) LIMIT \(count))
             """
         }
-        let bound: SQL = "\(row).rank \(sign) \(count)"
+        let bound: SQL = "\(row).rank \(sign) \(count)::numeric"
         return """
             (SELECT \(side), neighbour.* FROM (
                 \(scan("near.\(rank) \(beyond) \(row).rank AND near.\(rank) \(within) \(bound)"))
@@ -216,14 +231,15 @@ struct OrderingStatements {
         let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
         return """
             SELECT wanted.number, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
-            FROM unnest(\(listColumns.arrays(wanted.lists))\(wanted.numerators), \(wanted.denominators), \(wanted.counts))
+            FROM ROWS FROM (\(listColumns.arrays(wanted.lists))pg_catalog.unnest(\(wanted.numerators)),
+                pg_catalog.unnest(\(wanted.denominators)), pg_catalog.unnest(\(wanted.counts)))
                 WITH ORDINALITY AS wanted (\(listColumns.names())num, den, count, number)
             CROSS JOIN LATERAL (
                 SELECT run.\(itemColumn) AS item, run.\(num) AS num, run.\(den) AS den\(isVisible)
                 FROM \(table) AS run
                 WHERE \(listColumns.equal("run", "wanted"))
                     AND run.\(rank) \(comparison) CASE
-                        WHEN wanted.den > 0 THEN wanted.num::numeric(57, 38) / wanted.den
+                        WHEN wanted.den > 0 THEN wanted.num::numeric(57, 38) / wanted.den::numeric
                         WHEN wanted.num > 0 THEN 'Infinity'::numeric
                         ELSE '-Infinity'::numeric END
                 ORDER BY run.\(rank) \(order)

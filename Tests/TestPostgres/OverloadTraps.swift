@@ -1,0 +1,156 @@
+import LibPQ
+
+/// A schema at the end of the `search_path` of every session of a test's database, with operators and functions that fit better
+/// than those of `pg_catalog`: PostgreSQL prefers exact types, wherever the schema is in the path.
+///
+/// There is an operator for each pair of types that `pg_catalog` lacks, and there are functions with concrete types beside the
+/// polymorphic ones, and with the types that would be coerced beside the others. Each raises an error, and notes that it was called.
+package enum OverloadTraps {
+    /// Sets the traps, for sessions that begin from now on. There are traps for the enums and domains that exist now, too.
+    package static func set() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await connection.execute(script: functions)
+        for statement in [operators, polymorphicFunctions, coercingFunctions] {
+            try await connection.execute(script: statement)
+        }
+        try await connection.execute(script: "GRANT USAGE ON SCHEMA traps TO PUBLIC")
+        try await connection.execute(
+            "ALTER DATABASE \(identifier: database.name) SET search_path = \"$user\", public, traps")
+        await connection.close()
+    }
+
+    /// Whether a trap was called, even if its transaction was rolled back. A trap that a read-only transaction calls only raises
+    /// an error.
+    package static func haveFired() async throws -> Bool {
+        try await TestDatabase.current.connect().query("SELECT is_called FROM traps.calls").single().decode(0)
+    }
+
+    private static let functions = """
+        CREATE SCHEMA traps;
+        CREATE SEQUENCE traps.calls;
+        SET search_path = pg_catalog;
+        SET check_function_bodies = off;
+        CREATE FUNCTION traps.call() RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+        BEGIN
+            IF current_setting('transaction_read_only') = 'off' THEN
+                PERFORM nextval('traps.calls');
+            END IF;
+            RAISE EXCEPTION 'a trap was called';
+        END
+        $$;
+        CREATE FUNCTION traps.make(name text, arguments text[]) RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            EXECUTE format(
+                'CREATE OR REPLACE FUNCTION traps.%I(%s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN RETURN traps.call(); END''',
+                name, array_to_string(arguments, ', '));
+        END
+        $$;
+        CREATE TABLE traps.types AS
+            SELECT type::regtype AS type, type::regtype::text AS name
+            FROM unnest(string_to_array(
+                'text varchar name "char" bool int2 int4 int8 numeric oid regclass regtype regnamespace regproc xid xid8 tid '
+                'timestamptz interval uuid date jsonb text[] varchar[] int8[] int4[] int2[] oid[] name[] int2vector', ' ')) AS type
+            UNION
+            SELECT oid, oid::regtype::text FROM pg_type
+            WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd');
+        CREATE TABLE traps.near (type regtype, other regtype);
+        INSERT INTO traps.near
+            SELECT type, type FROM traps.types
+            UNION VALUES ('text'::regtype, 'varchar'::regtype), ('text', 'name'), ('name', 'text'), ('name', 'varchar'),
+                ('regclass', 'oid'), ('regclass', 'text'), ('oid', 'regclass'), ('oid', 'int8'), ('int8', 'int4'), ('int8', 'int2'),
+                ('int4', 'int2'), ('numeric', 'int8'), ('numeric', 'int4'), ('timestamptz', 'date'), ('float8', 'int8'),
+                ('float8', 'numeric'), ('regtype', 'oid'), ('regnamespace', 'oid'), ('regproc', 'oid'), ('text[]', 'varchar[]');
+        """
+
+    private static let operators = """
+        DO $$
+        DECLARE
+            found record;
+        BEGIN
+            FOR found IN
+                SELECT lower.name AS lower, upper.name AS upper FROM traps.types AS lower CROSS JOIN traps.types AS upper
+            LOOP
+                PERFORM traps.make('operate', ARRAY[found.lower, found.upper]);
+            END LOOP;
+            FOR found IN
+                SELECT kind.name AS operator, lower.name AS lower, upper.name AS upper
+                FROM unnest(string_to_array('= <> < <= > >= || + - * / % ~ ~~ & | << >> @> <@ && -> ->> #> #>> ^', ' ')) AS kind (name)
+                CROSS JOIN traps.types AS lower
+                CROSS JOIN traps.types AS upper
+                WHERE NOT EXISTS (
+                        SELECT FROM pg_operator
+                        WHERE oprname = kind.name AND oprleft = lower.type AND oprright = upper.type)
+                    AND CASE
+                        WHEN kind.name IN ('=', '<>', '<', '<=', '>', '>=', '||') THEN true
+                        WHEN kind.name IN ('+', '-', '*', '/', '%', '^', '&', '|', '<<', '>>')
+                        THEN lower.name ~ 'int|big|num|date|time|oid|json' AND upper.name ~ 'int|big|num|date|time|oid|json|text'
+                        WHEN kind.name IN ('~', '~~') THEN lower.name ~ 'text|char|name' AND upper.name ~ 'text|char|name'
+                        WHEN kind.name IN ('@>', '<@', '&&') THEN lower.name ~ '\\[|json' AND upper.name ~ '\\[|json'
+                        ELSE lower.name = 'jsonb' END
+            LOOP
+                EXECUTE format(
+                    'CREATE OPERATOR traps.%s (FUNCTION = traps.operate, LEFTARG = %s, RIGHTARG = %s)',
+                    found.operator, found.lower, found.upper);
+            END LOOP;
+        END
+        $$
+        """
+
+    /// A variadic argument gets one, two or three values.
+    private static let polymorphicFunctions = """
+        DO $$
+        DECLARE
+            found record;
+        BEGIN
+            FOR found IN
+                SELECT DISTINCT proname, ARRAY(
+                    SELECT CASE
+                        WHEN type.typname IN ('anyarray', 'anycompatiblearray') THEN element.name || '[]'
+                        WHEN type.typname LIKE 'any%' THEN element.name
+                        ELSE format_type(type.oid, NULL) END
+                    FROM unnest(proargtypes::oid[] || array_fill(provariadic, ARRAY[more])) WITH ORDINALITY AS given (type, number)
+                    JOIN pg_type AS type ON type.oid = given.type ORDER BY given.number) AS arguments
+                FROM pg_proc
+                CROSS JOIN traps.types AS element
+                CROSS JOIN generate_series(0, 2) AS more
+                WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w')
+                    AND element.name NOT LIKE '%[]' AND element.name NOT LIKE '%vector'
+                    AND (more = 0 OR provariadic = '"any"'::regtype)
+                    AND EXISTS (
+                        SELECT FROM pg_type WHERE pg_type.oid = ANY (proargtypes) AND typname LIKE 'any%' AND typname NOT LIKE '%range%')
+                    AND NOT EXISTS (
+                        SELECT FROM pg_type
+                        WHERE pg_type.oid = ANY (proargtypes) AND typtype = 'p' AND (typname NOT LIKE 'any%' OR typname LIKE '%range%'))
+                    AND NOT EXISTS (SELECT FROM pg_operator WHERE oprcode = pg_proc.oid)
+            LOOP
+                PERFORM traps.make(found.proname, found.arguments);
+            END LOOP;
+        END
+        $$
+        """
+
+    private static let coercingFunctions = """
+        DO $$
+        DECLARE
+            found record;
+        BEGIN
+            FOR found IN
+                SELECT DISTINCT proname, CASE WHEN pronargs = 1 THEN ARRAY[first.other::text]
+                    ELSE ARRAY[first.other::text, second.other::text] END AS arguments
+                FROM pg_proc
+                JOIN traps.near AS first ON first.type = proargtypes[0]
+                JOIN traps.near AS second ON second.type = CASE WHEN pronargs = 1 THEN 'text'::regtype ELSE proargtypes[1] END
+                WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w') AND pronargs IN (1, 2)
+                    AND (pronargs = 1 AND second.other = 'text'::regtype AND first.type <> first.other
+                        OR pronargs = 2 AND (first.type <> first.other OR second.type <> second.other))
+                    AND NOT EXISTS (SELECT FROM pg_operator WHERE oprcode = pg_proc.oid)
+                    AND NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = pg_proc.oid)
+                    AND NOT EXISTS (SELECT FROM pg_amproc WHERE amproc = pg_proc.oid)
+            LOOP
+                PERFORM traps.make(found.proname, found.arguments);
+            END LOOP;
+        END
+        $$
+        """
+}
