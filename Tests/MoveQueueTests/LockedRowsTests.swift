@@ -1,8 +1,9 @@
 import LibPQ
-import MoveQueue
 import Ordering
 import TestPostgres
 import Testing
+
+@testable import MoveQueue
 
 @Suite("Rows that an application has locked", .database, .timeLimit(.minutes(30)))
 struct LockedRowsTests {
@@ -49,5 +50,72 @@ struct LockedRowsTests {
             _ = try await worker.runBatch(on: fixture.connection)
         }
         #expect(try await fixture.lists(of: relation)["l7"] == ["x", "y"])
+    }
+
+    /// A table whose trigger makes changes of list slow.
+    private func slowCards(_ fixture: QueueFixture) async throws {
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    list text, item text, rank_num bigint, rank_den bigint, rank numeric,
+                    PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                INSERT INTO cards SELECT 'a', n, n, 1, n FROM generate_series(1, 60) AS n;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{list}', 'item', false);
+                CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN IF NEW.list <> OLD.list THEN PERFORM pg_sleep(0.01); END IF; RETURN NEW; END $$;
+                CREATE TRIGGER slow BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION slow();
+                """)
+    }
+
+    @Test("A change of list that takes longer than a trial is also decided after another session had one of its lists")
+    func slowChangeOfList() async throws {
+        let fixture = try await QueueFixture()
+        try await slowCards(fixture)
+        let other = try await TestDatabase.current.connect()
+        try await other.execute("SELECT pg_advisory_lock(brocot.list_lock_key('public.cards', 'b'))")
+        let items = (1...60).map(String.init)
+        try await fixture.enqueue([
+            Move(list: ListIdentifier("b", of: "public.cards"), items: items, action: .place(.last, from: "a"))
+        ])
+        var worker = QueueWorker()
+        for _ in 1...4 { _ = try await worker.runBatch(on: fixture.connection) }
+        #expect(!worker.postponed.isEmpty)
+        await other.close()
+        try await eventually("the change of list is applied") {
+            _ = try await worker.runBatch(on: fixture.connection)
+            return try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty
+        }
+        #expect(try await fixture.lists(of: "cards") == ["b": items])
+    }
+
+    @Test("A transaction that waits for a list is decided when another session gives back the list's lock, or a row's", arguments: [true, false])
+    func waits(isLockOfList: Bool) async throws {
+        let fixture = try await QueueFixture()
+        try await slowCards(fixture)
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN")
+        try await other.execute(
+            isLockOfList
+                ? "SELECT pg_advisory_xact_lock(brocot.list_lock_key('public.cards', 'a'))"
+                : "UPDATE cards SET item = item WHERE item = '7'")
+        let list = ListIdentifier("a", of: "public.cards")
+        try await fixture.enqueue([Move(list: list, items: (1...60).reversed().map(String.init), action: .place(.first))])
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        func attempt() async throws -> BatchReport {
+            try await fixture.connection.run { connection throws(BatchFailure) in
+                try transaction.run(.waitingFor(list), ReadProgress(), on: connection)
+            }
+        }
+        let refused = try await attempt()
+        #expect(!refused.hasDecisions && refused.failures.isEmpty)
+        #expect(refused.obstructed.union(refused.unavailable) == [list])
+        let watcher = try await TestDatabase.current.connect()
+        async let report = attempt()
+        try await eventually("the transaction waits for a lock", pause: .milliseconds(1)) {
+            try await !watcher.query("SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()")
+                .isEmpty
+        }
+        try await other.execute(script: "COMMIT")
+        #expect(try await report.applied == 1)
     }
 }

@@ -36,6 +36,66 @@ struct ManyListsTests {
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == large)
     }
 
+    @Test("A healthy list does not wait for a chain of changes through a thousand other lists", arguments: [false, true])
+    func chainOfChanges(isShuffled: Bool) async throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let fixture = try await QueueFixture()
+        var names = (1..<1_000).map { "z\($0 + 10_000)" }
+        if isShuffled { names.shuffle(using: &generator) }
+        try await fixture.enqueue([Move(list: "a", items: ["x"], action: .place(.last, from: nil))])
+        try await fixture.drain()
+        try await fixture.enqueue(
+            zip(names, ["a"] + names).map { target, source in
+                Move(list: ListIdentifier(target), items: ["x"], action: .place(.last, from: source))
+            } + [Move(list: "healthy", items: ["y"], action: .place(.last, from: nil))])
+        var worker = QueueWorker()
+        var batches = 0
+        while try await fixture.connection.query("SELECT FROM brocot.items WHERE list = 'healthy'").isEmpty {
+            batches += 1
+            try #require(batches <= 40, "the healthy list is not decided after 40 batches")
+            _ = try await worker.runBatch(on: fixture.connection)
+        }
+        while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {
+            batches += 1
+            try #require(batches <= 200, "the chain is not decided after 200 batches")
+            _ = try await worker.runBatch(on: fixture.connection)
+        }
+        #expect(try await fixture.lists() == ["healthy": ["y"], try #require(names.last): ["x"]])
+    }
+
+    @Test("Requests that a trigger refuses, among lists that are connected by changes of list, don't stop the others", arguments: [1, 2])
+    func refusedAmongConnected(workers: Int) async throws {
+        let seed = UInt64.random(in: 0..<1_000_000)
+        print("seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.item = 'bad') EXECUTE FUNCTION refuse();
+                """)
+        let lists = (1...50).map { "l\($0)" }
+        var model = ListModel(ownsRows: true)
+        var moves = RandomMoves(
+            generator: SeededGenerator(seed: seed &+ 1), orderedTable: "items", lists: lists,
+            items: (1...30).map(String.init), longestBlock: 1)
+        var all = (0..<3_000).map { _ in moves.next() }
+        for index in [200, 1_400, 1_401, 2_900] {
+            all[index] = Move(
+                list: ListIdentifier(lists.randomElement(using: &generator) ?? ""), items: ["bad"],
+                action: .place(.last, from: nil))
+        }
+        for move in all where move.items != ["bad"] { _ = model.apply(move) }
+        try await fixture.enqueue(all)
+        try await fixture.drain(workers: workers)
+        let failed = try await fixture.connection.query("SELECT FROM brocot.move_log WHERE error_code = 'failed'")
+        #expect(failed.count == 4)
+        let expected = model.lists.mapValues(\.placed).filter { !$0.value.isEmpty }
+        #expect(try await fixture.lists() == expected)
+    }
+
     @Test("Random moves in many lists give the same order as plain arrays") func model() async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")

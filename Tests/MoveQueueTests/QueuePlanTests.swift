@@ -66,6 +66,16 @@ struct QueuePlanTests {
         }
     }
 
+    @Test("The statement that chooses the lists of the oldest requests uses the primary key")
+    func claimOldest() async throws {
+        try await expect(
+            ["move_requests_pkey"],
+            in: QueueStatements.claimOldest(lists: 10, partners: 4, locks: 256, postponed: [], ReadProgress()))
+        try await expect(
+            ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
+            in: QueueStatements.claimOldest(lists: 10, partners: 4, locks: 256, postponed: lists, progress))
+    }
+
     @Test("The statement that chooses lists at the beginning of a round also uses the primary key")
     func claimAtBeginning() async throws {
         for progress in [ReadProgress(), progress] {

@@ -86,6 +86,91 @@ import Testing
         #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: nil) == true)
     }
 
+    @Test("A worker's round goes on behind the last list for which there was a lock, if there was none for other lists that were found")
+    func listsWithoutLocks() throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        var report = decided(lists("z", "y"))
+        report.left = 200
+        #expect(round.note(report, at: now).end?.isDecided == true)
+        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: "y") == true)
+    }
+
+    /// What a batch reports that found few requests which don't wait for others.
+    private func entangled(_ lists: [ListIdentifier]) -> BatchReport {
+        var report = decided(lists)
+        (report.left, report.hasChangesOfList, report.heldBack) = (200, true, 500)
+        return report
+    }
+
+    @Test("If most requests wait for other lists, the round goes on without these, in turns with batches of the oldest requests")
+    func oldestRequests() throws {
+        var round = WorkerRound(QueueConfiguration())
+        for list in ["z", "y", "x"] {
+            let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+            #expect(batch.scope.isWithPartners == (list == "z"))
+            #expect(round.note(entangled(lists(list)), at: now).end?.isDecided == true)
+            let oldest = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+            #expect(oldest.scope.isOldest)
+            #expect(round.note(entangled(lists("a")), at: now).end?.isDecided == true)
+        }
+        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: "x") == true)
+    }
+
+    @Test("If a batch of the oldest requests decides nothing, the round goes on in the same turn")
+    func oldestRequestsInVain() throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.note(entangled(lists("z")), at: now)
+        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isOldest == true)
+        #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
+    }
+
+    @Test("A patient worker waits for a list that others had at each of many trials, at most once in a second")
+    func waitsForList() throws {
+        var postponed = PostponedLists()
+        for _ in 1...PostponedLists.trialsWithoutWaiting { postponed.noteTaken(lists("a", "b"), at: now) }
+        var configuration = QueueConfiguration()
+        for isPatient in [true, false] {
+            configuration.isPatient = isPatient
+            var round = WorkerRound(configuration, postponed: postponed)
+            let later = now + .seconds(10)
+            var awaited: [ContinuousClock.Instant] = []
+            for turn in 0..<40 {
+                let time = later + .milliseconds(40 * turn)
+                let batch = try #require(round.beginTurn(isReadingDue: false, at: time).batch)
+                if batch.scope.awaited != nil { awaited.append(time) }
+                _ = round.note(unavailable(lists("a", "b")), at: time)
+            }
+            #expect(awaited.count == (isPatient ? 2 : 0))
+            if isPatient { #expect(awaited[1] - awaited[0] >= .seconds(1)) }
+        }
+    }
+
+    @Test("If there was no time to find all refused requests, fewer requests are tried together next, and then more again")
+    func searchesInFewerRequests() throws {
+        var postponed = PostponedLists()
+        postponed.noteSuspicion(of: lists("a", "b", "c", "d"), at: now)
+        var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+        func sizeOfNextRetry() throws -> Int {
+            while true {
+                let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+                if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
+                _ = round.note(BatchReport(), at: now)
+            }
+        }
+        let usual = QueueConfiguration().requestsPerBatch
+        #expect(try sizeOfNextRetry() == usual)
+        var report = decided(lists("a", "b"))
+        (report.applied, report.untried) = (100, Set(lists("a", "b")))
+        _ = round.note(report, at: now)
+        #expect(try sizeOfNextRetry() == 200)
+        report.untried = []
+        report.failures = [BatchFailure(.settingsChanged, lists: lists("a", "b"))]
+        _ = round.note(report, at: now)
+        #expect(try sizeOfNextRetry() == 400)
+    }
+
     @Test("A worker's turn reads the same lists again if a transaction ended that was passed over")
     func lostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
@@ -417,6 +502,11 @@ extension QueueTransaction.Scope {
     /// The named lists; nil if the scope asks for the next lists.
     fileprivate var named: [ListIdentifier]? { if case .lists(let lists) = self { lists } else { nil } }
 
+    fileprivate var isOldest: Bool { if case .oldest = self { true } else { false } }
+
+    /// The list that the transaction waits for.
+    fileprivate var awaited: ListIdentifier? { if case .waitingFor(let list) = self { list } else { nil } }
+
     /// How many of the next lists the scope asks for.
     fileprivate var lists: Int? { if case .next(_, let lists, _, _) = self { lists } else { nil } }
 
@@ -427,7 +517,7 @@ extension QueueTransaction.Scope {
     /// Whether it asks for the next lists from this one on, or behind it; nil: from the beginning.
     fileprivate func isNext(from list: String?) -> Bool {
         switch self {
-        case .lists: false
+        case .lists, .oldest, .waitingFor: false
         case .next(.beginning, _, _, _): list == nil
         case .next(.at(let place), _, _, _), .next(.behind(let place), _, _, _): place.list == list
         }
