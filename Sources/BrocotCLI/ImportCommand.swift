@@ -43,6 +43,7 @@ struct ImportCommand: AsyncParsableCommand {
         let target = ListIdentifier(list, of: table)
         let input = StandardInput()
         let result = try await database.advisingGrant(.mover) {
+            try await database.requireTrusted(.order(table))
             do {
                 return try await database.run { connection throws in
                     try ListImport.run(into: target, reading: { try input.read() }, on: connection)

@@ -16,7 +16,7 @@ enum PlanText {
     static func script(_ steps: [AttachStep]) -> String {
         steps.map { step in
             let actor = step.actor == .tableOwner ? "the table's owner" : "the owner of schema brocot"
-            let statements = step.statements.map { $0 + ";" }.joined(separator: "\n")
+            let statements = step.statements.map { $0.printableSQL + ";" }.joined(separator: "\n")
             let comment = "-- \(step.purpose.printable), as \(actor): \(step.lock.rawValue)"
             guard step.isTransactional else { return "\(comment)\n\(statements)" }
             return """
