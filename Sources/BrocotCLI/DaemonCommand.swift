@@ -119,7 +119,7 @@ struct DaemonCommand: AsyncParsableCommand {
         if drain { configuration.queue.maxDelay = .zero }
         configuration.fitness = Self.fitness {
             try await $0.requireSchema()
-            try await $0.requireTrusted(.attached)
+            try await $0.requireTrusted(.all)
             try await $0.requireAllRows()
         }
         configuration.lastingFitness = Self.fitness {
@@ -186,7 +186,7 @@ struct DaemonCommand: AsyncParsableCommand {
         try await first.requireWritable()
         try await first.advisingGrant(.daemon) {
             try await first.requireSchema()
-            try await first.requireTrusted(.attached)
+            try await first.requireTrusted(.all)
         }
         // If the server goes away now, only this warning is lost.
         for table in (try? await first.unregistered(tables)) ?? [] {

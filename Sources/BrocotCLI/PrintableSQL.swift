@@ -57,21 +57,27 @@ extension String {
     }
 
     private static func literal(_ text: String, isEscaped: Bool, keepsLines: Bool) -> String {
-        func isKept(_ scalar: Unicode.Scalar) -> Bool {
-            keepsLines && scalar == "\n" || String(scalar).printable == String(scalar)
-        }
-        guard !text.unicodeScalars.allSatisfy(isKept) else { return (isEscaped ? "E" : "") + "'\(text)'" }
-        var escaped = ""
+        // Within the body of a function, names and literals have no line feeds either. A literal's marks are doubled there.
+        var (isInName, isInText, marks) = (false, false, 0)
+        var (escaped, isChanged) = ("", false)
         for scalar in text.unicodeScalars {
+            if scalar == "\"", !isInText { isInName.toggle() }
+            if scalar == "'", !isInName {
+                marks += 1
+                if marks.isMultiple(of: 2) { isInText.toggle() }
+            }
+            let isKept =
+                keepsLines && scalar == "\n" && !isInName && !isInText || String(scalar).printable == String(scalar)
+            isChanged = isChanged || !isKept
             if scalar == "\\", !isEscaped {
                 escaped += "\\\\"
-            } else if isKept(scalar) {
+            } else if isKept {
                 escaped.unicodeScalars.append(scalar)
             } else {
                 escaped += scalar.value > 0xFFFF ? "\\U\(hex(scalar, 8))" : "\\u\(hex(scalar, 4))"
             }
         }
-        return " E'\(escaped)'"
+        return isChanged ? " E'\(escaped)'" : (isEscaped ? "E" : "") + "'\(text)'"
     }
 
     private static func hex(_ scalar: Unicode.Scalar, _ length: Int) -> String {

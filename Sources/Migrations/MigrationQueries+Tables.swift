@@ -55,6 +55,7 @@ extension MigrationQueries {
             FROM relation JOIN pg_class AS target ON target.oid = relation.oid
             UNION ALL
             SELECT 'pg_type'::regclass, self.oid, self.typowner FROM type JOIN pg_type AS self ON self.oid = type.oid
+            WHERE NOT EXISTS (SELECT FROM pg_type AS element WHERE element.typarray = self.oid)
             UNION ALL
             SELECT 'pg_trigger'::regclass, trigger.oid, function.proowner
             FROM relation
@@ -76,9 +77,11 @@ extension MigrationQueries {
 
 /// The tables of users that a command uses.
 package enum UsedTables: Sendable {
+    /// All ordered tables, also the built-in one: writing it fires its triggers.
+    case all
     /// All attached tables.
     case attached
-    /// The table of the order with this name, if there is one.
+    /// The attached table of the order with this name, if there is one.
     case order(String)
     /// A table that need not be attached yet.
     case table(schema: String, name: String)
@@ -91,12 +94,16 @@ package enum UsedTables: Sendable {
     /// A query for their schemas and names.
     fileprivate var names: SQL {
         switch self {
+        case .all: "SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered"
         case .attached:
-            "SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered"
+            """
+            SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered
+            WHERE registered.schema_name <> 'brocot'
+            """
         case .order(let name):
             """
             SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered
-            WHERE registered.name = \(name)
+            WHERE registered.name = \(name) AND registered.schema_name <> 'brocot'
             """
         case .table(let schema, let name): "SELECT \(schema)::text, \(name)::text"
         }

@@ -90,7 +90,8 @@ import Testing
         #expect("\"a\u{1B}\\\"\"b\"".printableSQL == #"U&"a\001B\\""b""#)
         #expect("'a\u{1B}\\''b'".printableSQL == #" E'a\u001B\\''b'"#)
         #expect(" E'a\u{202E}\\\\'".printableSQL == #"  E'a\u202E\\'"#)
-        #expect("AS '\n\u{E0001}\n'".printableSQL == "AS  E'\n\\U000E0001\n'")
+        #expect("f AS '\n\u{E0001}\n'".printableSQL == "f AS  E'\n\\U000E0001\n'")
+        #expect("f AS '\n\"a\nb\"''c\nd'''".printableSQL == "f AS  E'\n\"a\\u000Ab\"''c\\u000Ad'''")
         #expect("NAME 'a\nb'".printableSQL == #"NAME  E'a\u000Ab'"#)
     }
 

@@ -42,8 +42,8 @@ import Testing
 
     @Test("brocot attach refuses a key whose type has a cast by a function", arguments: [
         "CREATE FUNCTION public.spy(public.mood) RETURNS text LANGUAGE sql RETURN 'x'; CREATE CAST (public.mood AS text) WITH FUNCTION public.spy",
-        "CREATE FUNCTION public.spy(text) RETURNS public.mood LANGUAGE sql RETURN NULL; CREATE CAST (text AS public.mood) WITH FUNCTION public.spy",
-        "CREATE FUNCTION public.spy(text[]) RETURNS public.mood[] LANGUAGE sql RETURN NULL; CREATE CAST (text[] AS public.mood[]) WITH FUNCTION public.spy",
+        "CREATE FUNCTION public.spy(text) RETURNS public.mood LANGUAGE sql RETURN NULL::public.mood; CREATE CAST (text AS public.mood) WITH FUNCTION public.spy",
+        "CREATE FUNCTION public.spy(text[]) RETURNS public.mood[] LANGUAGE sql RETURN NULL::public.mood[]; CREATE CAST (text[] AS public.mood[]) WITH FUNCTION public.spy",
     ]) func cast(script: String) async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(
