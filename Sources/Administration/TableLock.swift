@@ -20,7 +20,8 @@ package enum TableLock {
         return try isTrusted(names, on: connection)
     }
 
-    private static func isTrusted(_ names: OrderNames, on connection: isolated Connection) throws(PostgresError) -> Bool {
+    private static func isTrusted(_ names: OrderNames, on connection: isolated Connection) throws(PostgresError) -> Bool
+    {
         let path: String = try connection.query("SELECT pg_catalog.current_setting('search_path')").single().decode(0)
         try connection.execute("SELECT pg_catalog.set_config('search_path', 'pg_catalog', true)")
         let used = UsedTables.table(schema: names.schema, name: names.table)

@@ -11,9 +11,7 @@ struct OrderOptions: ParsableArguments {
     @Option(help: "The column of the sort key. Two more have _num and _den after this name.")
     var rank = OrderNames.usualRankColumn
 
-    /// The names of the order. The schema is the one in which the table is found.
-    ///
-    /// - Parameter reason: The error for the built-in table.
+    /// The names of the order. The schema is the one in which the table is found. `reason` is the error for the built-in table.
     func names(on connection: Connection, builtIn reason: String) async throws -> OrderNames {
         guard table != "brocot.items" else { throw CommandFailure(.usage, reason) }
         let parts = table.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

@@ -109,7 +109,10 @@ package struct AttachPlan: Sendable {
         let changed = objects.functionBodies.filter { table.functionBodies[$0.key] != $0.value }.keys.sorted()
         let missing =
             (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
-            + changed.map { "\(table.functionBodies[$0] == nil ? "" : "the present form of ")function brocot.\(quoteIdentifier($0))" }
+            + changed.map { name in
+                let form = table.functionBodies[name] == nil ? "" : "the present form of "
+                return "\(form)function brocot.\(quoteIdentifier(name))"
+            }
         if !changed.isEmpty {
             statements += objects.createFunctions
             if table.owner != table.schemaOwner {

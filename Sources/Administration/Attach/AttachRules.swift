@@ -51,7 +51,8 @@ struct AttachRules {
             guard let (first, _) = named.prefix(number).first(where: { $0.1 == column }) else { continue }
             throw refuse(
                 first == option
-                    ? "\(option) names column \"\(column)\" twice" : "\(first) and \(option) both name column \"\(column)\"")
+                    ? "\(option) names column \"\(column)\" twice"
+                    : "\(first) and \(option) both name column \"\(column)\"")
         }
     }
 

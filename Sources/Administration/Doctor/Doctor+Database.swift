@@ -25,7 +25,8 @@ extension Doctor {
                 Self.shortened(
                     incomplete.map { "\($0.role.rawValue) \($0.name) lacks \(Self.shortened($0.missing))" },
                     separator: "; "),
-                details: incomplete.flatMap { role in role.missing.map { "\(role.role.rawValue) \(role.name): \($0)" } },
+                details: incomplete.flatMap { role in role.missing.map { "\(role.role.rawValue) \(role.name): \($0)" }
+                },
                 advice: "As the tables' owner: "
                     + incomplete.map { $0.role.grantCommand(to: $0.name) }.joined(separator: "; "))
         }

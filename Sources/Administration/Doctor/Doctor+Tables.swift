@@ -44,7 +44,9 @@ extension Doctor {
             guard faults.isEmpty else {
                 return .failure(
                     "keys", faults.joined(separator: "; "),
-                    advice: "Give the column another type (ALTER TABLE … ALTER COLUMN … TYPE text, for instance), or mend the type."
+                    advice: """
+                        Give the column another type (ALTER TABLE … ALTER COLUMN … TYPE text, for instance), or mend the type.
+                        """
                 )
             }
             return .ok("keys", "every key column has a type that can be a key")
@@ -92,7 +94,9 @@ extension Doctor {
             guard lacks.isEmpty else {
                 return .warning(
                     "orders", lacks.joined(separator: "; "),
-                    advice: "As the owner of the table: brocot check --repair. Repair by hand what it reports as impossible.")
+                    advice: """
+                        As the owner of the table: brocot check --repair. Repair by hand what --repair reports as impossible.
+                        """)
             }
             return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
         }

@@ -26,9 +26,11 @@ struct ChangedKeys {
 
     /// The type for which ``OrderObjects/isChanged`` looks.
     private func type(of column: String, in body: String) -> String? {
-        let beginning = "stored.attname OPERATOR(pg_catalog.=) \(quoteLiteral(column)) AND stored.atttypid "
+        let beginning =
+            "stored.attname OPERATOR(pg_catalog.=) \(quoteLiteral(column)) AND stored.atttypid "
             + "OPERATOR(pg_catalog.=) pg_catalog.to_regtype('"
-        guard let start = body.firstRange(of: beginning)?.upperBound, let end = body[start...].firstRange(of: "')") else {
+        guard let start = body.firstRange(of: beginning)?.upperBound, let end = body[start...].firstRange(of: "')")
+        else {
             return nil
         }
         return String(body[start..<end.lowerBound])

@@ -44,7 +44,8 @@ package struct TableFindings: Hashable, Sendable {
         var lines = refusal.map { [$0] } ?? []
         if isBeingFilled {
             lines.append(
-                "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: brocot detach \(name)")
+                "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: brocot detach \(name)"
+            )
         }
         let names = missing.flatMap(\.missing)
         if !missing.isEmpty {

@@ -54,12 +54,16 @@ struct AttachRefusalTests {
             (AttachFixture.definition(lists: ["title", "title"]), "--list names column \"title\" twice"),
             (AttachFixture.definition(rank: "project_id"), "--list and --rank both name column \"project_id\""),
         ] {
-            let refusal = await refusal { () async throws(AttachError) in _ = try await fixture.attacher.plan(definition) }
+            let refusal = await refusal { () async throws(AttachError) in
+                _ = try await fixture.attacher.plan(definition)
+            }
             #expect(refusal == "public.tasks: \(reason)")
         }
     }
 
-    @Test("brocot attach of an attached table with other options says that it is attached") func otherOptions() async throws {
+    @Test("brocot attach of an attached table with other options says that it is attached") func otherOptions()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
         let refusal = await refusal { () async throws(AttachError) in
@@ -116,7 +120,9 @@ struct AttachRefusalTests {
         #expect(rows?.contains("row-level security hides rows from this role") == true)
     }
 
-    @Test("A lock that somebody else keeps ends the wait of brocot attach, and the session is named") func lock() async throws {
+    @Test("A lock that somebody else keeps ends the wait of brocot attach, and the session is named") func lock()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(

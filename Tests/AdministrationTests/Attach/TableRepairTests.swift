@@ -80,7 +80,10 @@ import Testing
         async throws
     {
         let (fixture, found) = try await repair(Self.unplacedRows)
-        #expect(found == ["all is right", "2 rows are in a list but have no place (new, removed from the order, or never placed)"])
+        #expect(
+            found == [
+                "all is right", "2 rows are in a list but have no place (new, removed from the order, or never placed)",
+            ])
         #expect(try await fixture.requests() == [])
     }
 
