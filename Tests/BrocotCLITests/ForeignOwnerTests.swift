@@ -67,7 +67,7 @@ struct ForeignOwnerTests {
         let refused = try await BrocotProcess.run(attach)
         #expect(refused.exitCode == 7)
         #expect(refused.errors.contains("table public.tasks, owned by \(role)"), "\(refused.errors)")
-        #expect(refused.errors.contains("GRANT \(role) TO postgres"), "\(refused.errors)")
+        #expect(refused.errors.contains(#"GRANT "\#(role)" TO "postgres""#), "\(refused.errors)")
         try await owner.execute(
             script: """
                 GRANT \(role) TO postgres; ALTER TABLE public.tasks DISABLE TRIGGER rise
