@@ -31,7 +31,7 @@ import Testing
     @Test("brocot doctor names rights that roles lack on a table that was registered after their grant", .database)
     func grants() async throws {
         let owner = try await TestDatabase.current.connect()
-        let names = [AccessRole.daemon, .requester, .reader].map {
+        let names = [AccessRole.daemon, .requester, .mover, .reader].map {
             ($0, "\($0.rawValue) o'f \(TestDatabase.current.name)")
         }
         for (kind, name) in names {
