@@ -23,11 +23,15 @@ struct AttachCommand: AsyncParsableCommand {
             0.2 s, and tries again. It needs the rights of two owners: that of the table and that of schema brocot. If it is \
             interrupted, run the same command again to continue.
 
-            Placing the existing rows fires the table's triggers. Afterwards, run brocot grant again for the roles that use \
-            the table.
+            Placing the existing rows fires the table's triggers, with the rights of the role that runs the command. So run it \
+            as the table's owner, and let the owner of schema brocot run its part of what --sql prints. A superuser is refused \
+            unless the table's owner was granted to it, or is a superuser too. Afterwards, run brocot grant again for the roles \
+            that use the table.
+
+            One command at a time attaches, detaches or repairs tables. Others wait for 60 s, and then name the session.
 
             Exit status: 0 attached · 1 failed · 2 the table can't be attached like this · 5 other sessions kept it locked: each \
-            step is tried 300 times, for about 2.5 minutes
+            step is tried 300 times, for about 2.5 minutes · 7 a superuser would run another role's code
             """)
 
     @OptionGroup var order: OrderOptions
@@ -101,9 +105,13 @@ struct AttachCommand: AsyncParsableCommand {
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireSchema()
         let attacher = Attacher(connection: database, logger: logger)
-        let definition = try await definition(on: database)
+        let names = try await order.names(
+            on: database, builtIn: "items is the built-in table. It can't be attached: it has an order already.")
+        try await database.requireTrusted(.table(schema: names.schema, name: names.table))
+        try await attacher.requireTable(names)
+        let definition = try await definition(names, on: database)
+        let plan = try await plan(definition, by: attacher, on: database, logger)
         if dryRun || sql {
-            let plan = try await attacher.plan(definition)
             return Stream.output.print(sql ? PlanText.script(plan.steps) : PlanText.description(plan))
         }
         try await attacher.exclusively { () async throws(AttachError) in
@@ -111,8 +119,7 @@ struct AttachCommand: AsyncParsableCommand {
         }
     }
 
-    private func definition(on database: Connection) async throws -> OrderDefinition {
-        let names = try await order.names(on: database)
+    private func definition(_ names: OrderNames, on database: Connection) async throws -> OrderDefinition {
         let canonical = try await database.run { [visible, list] connection throws(AttachError) in
             try visible.map { condition throws(AttachError) in
                 try TableReader.canonical(condition, of: names, listColumns: list, on: connection)
@@ -123,9 +130,25 @@ struct AttachCommand: AsyncParsableCommand {
             arriveNow: arriveNow)
     }
 
+    /// The plan, after everything that could keep the command from finishing was checked.
+    private func plan(
+        _ definition: OrderDefinition, by attacher: Attacher, on database: Connection, _ logger: Logger
+    ) async throws(AttachError) -> AttachPlan {
+        let names = definition.names
+        let table = try await attacher.describe(names, listColumns: definition.listColumns)
+        let plan = try AttachPlan(definition, on: table)
+        if !sql { try attacher.requireOwners(of: table, names, for: plan.steps, fills: plan.fills) }
+        if plan.fills { try attacher.requireAllRows(of: table, names) }
+        if plan.fills, let orderBy {
+            try await Filling(definition, on: table, connection: database, logger: logger).check(order: orderBy)
+        }
+        return plan
+    }
+
     private func attach(
         _ definition: OrderDefinition, by attacher: Attacher, on database: Connection, _ logger: Logger
     ) async throws(AttachError) {
+        // Another command may have changed the table before this one got the lock.
         let plan = try await attacher.plan(definition)
         for note in plan.notes { logger.warning("\(note)") }
         for step in plan.steps {

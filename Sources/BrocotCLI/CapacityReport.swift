@@ -99,7 +99,7 @@ struct CapacityReport: Encodable {
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
             Requests for this list wait until this is repaired. As the owner of the table, remove these ranks, and then place \
             the items again with brocot.move:
-            \(faults.map { "  " + $0.repair.printable }.joined(separator: "\n"))
+            \(faults.map { "  " + $0.repair.printableSQL }.joined(separator: "\n"))
             Only Brocot should write ranks.
             """
     }

@@ -17,8 +17,8 @@ struct CheckCommand: AsyncParsableCommand {
               brocot check --table public.tasks --repair --place-rows
 
             Without a list, it searches attached tables for missing columns, constraints, indexes and triggers, and for wrong \
-            ranks. --repair prints the faults and repairs them, with the rights of the tables' owners. The order of all other \
-            rows stays.
+            ranks. --repair prints the faults and repairs them. That fires the tables' triggers with the rights of the role that \
+            runs it, so run it as the tables' owner. The order of all other rows stays.
 
             A row without a place is not a fault: the row was removed from the order, the daemon has not placed it yet, or it \
             was written without triggers. --place-rows asks the daemon to place all such rows, the removed ones too.
@@ -28,7 +28,8 @@ struct CheckCommand: AsyncParsableCommand {
             needs no action, because rebalancing is automatic.
 
             Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right · 2 no such table or list · 3 \
-            migrations pending · 6 cannot connect · 7 something needs repair
+            migrations pending · 5 other sessions kept a table locked · 6 cannot connect · 7 something needs repair, or a \
+            superuser would run another role's code
             """)
 
     @Argument(help: "The list. Without it, attached tables are checked.")
@@ -66,11 +67,9 @@ struct CheckCommand: AsyncParsableCommand {
     private func check(_ list: String, of table: String) async throws {
         let connection = try await connection.connect()
         let finding = try await connection.advisingGrant(.requester) {
-            try await Migrator(connection: connection).refuseForeignObjectsAsSuperuser()
+            try await connection.requireTrusted(.order(table))
             let reader = CapacityReader(try await orderedTable(table, with: list, on: connection))
-            return try await connection.run { connection throws(PostgresError) in
-                try reader.read(list, on: connection)
-            }
+            return try await connection.run { connection throws in try reader.read(list, on: connection) }
         }
         let report = CapacityReport(list: list, table: table, finding)
         if json {
@@ -87,11 +86,12 @@ struct CheckCommand: AsyncParsableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireSchema()
+        try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
         let attacher = Attacher(connection: database, logger: logger)
         let tables = TableRepair(connection: database, logger: logger)
         let definitions = try await tables.definitions(named: table)
         if let table, definitions.isEmpty { throw Self.notAttached(table) }
-        var needsRepair = false
+        var (needsRepair, isRepairable) = (false, false)
         for definition in definitions {
             let findings = try await tables.findings(of: definition)
             let name = definition.names.orderedTable.printable
@@ -103,14 +103,17 @@ struct CheckCommand: AsyncParsableCommand {
                     try await tables.repair(definition, findings, placingRows: placeRows)
                 }
             }
-            needsRepair = needsRepair || !(repair ? findings.refusal == nil : findings.isEmpty)
+            needsRepair = needsRepair || (repair ? findings.needsPerson : !findings.isEmpty)
+            isRepairable = isRepairable || findings.isRepairable
         }
         guard !needsRepair else {
             throw CommandFailure(
                 .needsRepair,
                 repair
-                    ? "Some faults can't be repaired by a command."
-                    : "Repair them as the tables' owner: brocot check --repair")
+                    ? "Some faults can't be repaired by this command."
+                    : isRepairable
+                        ? "Repair them as the tables' owner: brocot check --repair"
+                        : "These faults can't be repaired by brocot check --repair.")
         }
     }
 

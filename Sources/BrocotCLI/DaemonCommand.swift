@@ -132,6 +132,7 @@ struct DaemonCommand: AsyncParsableCommand {
         if drain { configuration.queue.maxDelay = .zero }
         configuration.fitness = Self.fitness {
             try await $0.requireSchema()
+            try await $0.requireTrusted(.all)
             try await $0.requireAllRows()
         }
         configuration.lastingFitness = Self.fitness {
@@ -199,7 +200,10 @@ struct DaemonCommand: AsyncParsableCommand {
 
     private static func checkSchema(on first: Connection, naming tables: [String], logger: Logger) async throws {
         try await first.requireWritable()
-        try await first.advisingGrant(.daemon) { try await first.requireSchema() }
+        try await first.advisingGrant(.daemon) {
+            try await first.requireSchema()
+            try await first.requireTrusted(.all)
+        }
         // If the server goes away now, only this warning is lost.
         for table in (try? await first.unregistered(tables)) ?? [] {
             logger.warning("--on-poison names a table that is not registered", metadata: ["table": "\(table)"])

@@ -54,13 +54,10 @@ struct DoctorCommand: AsyncParsableCommand {
     private func text(of findings: [CheckResult]) -> String {
         findings.map { finding in
             let line =
-                "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(indented(finding.message))"
-            return finding.advice.map { "\(line)\n\("".padded(to: 18))→ \(indented($0))" } ?? line
+                "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(finding.message.printable)"
+            return finding.advice.map { "\(line)\n\("".padded(to: 18))→ \($0.printable)" } ?? line
         }.joined(separator: "\n")
     }
-
-    /// Indents the second and later lines of a text, such as an error of the server.
-    private func indented(_ text: String) -> String { text.replacing("\n", with: "\n" + "".padded(to: 20)) }
 }
 
 extension ExitStatus {

@@ -21,7 +21,7 @@ enum ExitStatus: Int32, Sendable {
     case lockTimeout = 5
     /// No server, no such database, wrong password, or only a standby.
     case cannotConnect = 6
-    /// Ranks or the queue need repair, schema `brocot` contains objects of another role, or only requests that wait are left.
+    /// Ranks or the queue need repair, a superuser would run code of another role, or only requests that wait are left.
     case needsRepair = 7
     /// The database's schema is newer than this program.
     case databaseNewer = 8
@@ -62,7 +62,7 @@ enum ExitStatus: Int32, Sendable {
         case .newer: .databaseNewer
         case .lockTimeout: .lockTimeout
         case .standby: .cannotConnect
-        case .foreignObjects: .needsRepair
+        case .foreignObjects, .foreignTables: .needsRepair
         case .cancelled: .failed
         }
     }
@@ -79,8 +79,8 @@ enum ExitStatus: Int32, Sendable {
     private static func status(of error: AttachError) -> ExitStatus {
         switch error {
         case .refused: .usage
-        case .lockTimeout: .lockTimeout
-        case .database(let error): status(of: error)
+        case .lockTimeout, .busy: .lockTimeout
+        case .database(let error), .unfinished(_, let error): status(of: error)
         case .cancelled: .failed
         }
     }

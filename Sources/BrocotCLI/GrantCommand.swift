@@ -60,7 +60,7 @@ struct GrantCommand: AsyncParsableCommand {
                 try AccessGrants.statements(kind, to: roles, on: connection)
             }
         }
-        Stream.output.print((["BEGIN"] + statements + ["COMMIT"]).map { $0 + ";" }.joined(separator: "\n"))
+        Stream.output.print((["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))
     }
 
     private func grant(on database: Connection) async throws {

@@ -50,6 +50,8 @@ struct ImportCommand: AsyncParsableCommand {
         let target = ListIdentifier(list, of: table)
         let input = StandardInput()
         let result = try await database.advisingGrant(.mover) {
+            try await database.requireTrusted(
+                table == "items" ? .table(schema: "brocot", name: table) : .order(table))
             do {
                 return try await database.run { connection throws in
                     try ListImport.run(into: target, reading: { try input.read() }, on: connection)

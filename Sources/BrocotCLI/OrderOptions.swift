@@ -11,14 +11,16 @@ struct OrderOptions: ParsableArguments {
     @Option(help: "The column of the sort key. Two more have _num and _den after this name.")
     var rank = OrderNames.usualRankColumn
 
-    /// The names of the order. The schema is the one in which the table is found.
-    func names(on connection: Connection) async throws -> OrderNames {
+    /// The names of the order. The schema is the one in which the table is found. `reason` is the error for the built-in table.
+    func names(on connection: Connection, builtIn reason: String) async throws -> OrderNames {
+        guard table != "brocot.items" else { throw CommandFailure(.usage, reason) }
         let parts = table.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         if parts.count == 2 { return OrderNames(schema: parts[0], table: parts[1], rank: rank) }
         let schema = try await connection.run { [table] connection throws(PostgresError) in
             try TableReader.schema(of: table, on: connection)
         }
         guard let schema else {
+            guard table != "items" else { throw CommandFailure(.usage, reason) }
             throw CommandFailure(
                 .usage,
                 "The search_path contains no table \(table.printable). Give its schema: schema.\(table.printable)")

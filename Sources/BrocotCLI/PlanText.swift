@@ -24,7 +24,7 @@ enum PlanText {
         guard !steps.isEmpty else { return "-- Nothing to do." }
         let parts = steps.map { step in
             let actor = step.actor == .tableOwner ? "the table's owner" : "the owner of schema brocot"
-            let statements = step.statements.map { $0 + ";" }.joined(separator: "\n")
+            let statements = step.statements.map { $0.printableSQL + ";" }.joined(separator: "\n")
             let comment = "-- \(step.purpose.printable), as \(actor): \(step.lock.rawValue)"
             guard step.isTransactional else { return "\(comment)\n\(statements)" }
             return """

@@ -1,3 +1,4 @@
+import Administration
 import LibPQ
 import Ordering
 
@@ -28,7 +29,12 @@ struct RankedItem: Encodable {
         do {
             let items = try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly) { connection throws in
-                    try ListReader.open(list, on: connection).get().items(limit: limit, on: connection)
+                    if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names,
+                        try !TableLock.hold(names, on: connection)
+                    {
+                        throw CommandFailure.notATable(names)
+                    }
+                    return try ListReader.open(list, on: connection).get().items(limit: limit, on: connection)
                 }
             }
             return items.enumerated().map { position, item in

@@ -1,6 +1,5 @@
 import ArgumentParser
 import FoundationEssentials
-import Migrations
 import Ordering
 
 struct ShowCommand: AsyncParsableCommand {
@@ -38,7 +37,7 @@ struct ShowCommand: AsyncParsableCommand {
     func run() async throws {
         let database = try await connection.connect()
         let items = try await database.advisingGrant(.reader) {
-            try await Migrator(connection: database).refuseForeignObjectsAsSuperuser()
+            try await database.requireTrusted(.order(table))
             return try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
         }
         if json {

@@ -11,7 +11,7 @@ struct StatusText {
     }
 
     var text: String {
-        [summary, lists, rejections, heldLists, paused].filter { !$0.isEmpty }
+        [summary, lists, rejections, beingAttached, heldLists, paused].filter { !$0.isEmpty }
             .map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
     }
 
@@ -62,6 +62,12 @@ struct StatusText {
             alignments: [.left, .left, .right, .left],
             rows: status.rejections.map { [$0.errorCode, Self.quoted($0.table), "\($0.rejected)", $0.lastRejectedAt] }
         ).lines
+    }
+
+    private var beingAttached: [String] {
+        status.tablesBeingAttached.map { table in
+            "brocot attach of \(Self.quoted(table)) is not finished, so its requests wait. Run the same brocot attach again."
+        }
     }
 
     private var heldLists: [String] {

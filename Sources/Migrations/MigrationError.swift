@@ -35,6 +35,8 @@ package enum MigrationError: Error, Sendable {
     /// Schema `brocot` has objects whose owners the current role does not trust. Before the first migration, every object
     /// in the schema counts.
     case foreignObjects([ForeignObject], isFirstRun: Bool)
+    /// Tables of users can run code of roles that the current role, a superuser, does not trust.
+    case foreignTables([ForeignObject], role: String)
     /// The server is a standby, which can't be written to.
     case standby
     /// Any other error of the server or the connection.
@@ -74,6 +76,7 @@ extension MigrationError: CustomStringConvertible {
             """
         case .lockTimeout(let waited, let holders): Self.describeLockTimeout(waited, holders)
         case .foreignObjects(let objects, let isFirstRun): Self.describe(objects, isFirstRun: isFirstRun)
+        case .foreignTables(let objects, let role): Self.describe(objects, role: role)
         case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
         case .standby: "This server is a standby, which can't be written to. Connect to its primary."
         case .database(let error): "\(error)"
@@ -112,9 +115,6 @@ extension MigrationError: CustomStringConvertible {
     }
 
     private static func describe(_ objects: [ForeignObject], isFirstRun: Bool) -> String {
-        let list =
-            objects.prefix(20).map { "  \($0.name), owned by \($0.owner)" }
-            + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])
         let (reason, advice) =
             isFirstRun
             ? (
@@ -128,7 +128,24 @@ extension MigrationError: CustomStringConvertible {
                 the owner, log in as that role, or grant it to the present one.
                 """
             )
-        return "\(reason)\n\(list.joined(separator: "\n"))\n\(advice) Nothing was changed."
+        return "\(reason)\n\(list(of: objects))\n\(advice) Nothing was changed."
+    }
+
+    private static func describe(_ objects: [ForeignObject], role: String) -> String {
+        var owners: [String] = []
+        for object in objects where !owners.contains(object.owner) { owners.append(object.owner) }
+        return """
+            The superuser \(role) would run code of roles that it is not a member of:
+            \(list(of: objects))
+            Triggers, views, types and casts of these owners would have its rights. Run the command as the owner of the table or of \
+            schema brocot. If you trust the owners: GRANT \(owners.map(quoteIdentifier).joined(separator: ", ")) \
+            TO \(quoteIdentifier(role)). Nothing was changed.
+            """
+    }
+
+    private static func list(of objects: [ForeignObject]) -> String {
+        (objects.prefix(20).map { "  \($0.name), owned by \($0.owner)" }
+            + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])).joined(separator: "\n")
     }
 
     private static func describeLockTimeout(_ waited: Duration, _ holders: [Int]) -> String {

@@ -16,21 +16,11 @@ extension MigrationQueries {
     /// The objects whose owners the current role does not trust, with their owners.
     ///
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
-    /// the current role, a role that it is a member of, or a superuser. `pg_has_role` can't check that, because it is always
-    /// true for a superuser. A trigger belongs to the owner of its function. Before the first migration the
-    /// schema must be empty; its own owner does not matter then.
+    /// the current role, a role that it is a member of, or a superuser. A trigger belongs to the owner of its function.
+    /// Before the first migration the schema must be empty; its own owner does not matter then.
     static func foreignObjects(trusting trust: Trust = .nobody, isFirstRun: Bool) -> String {
         """
-        WITH RECURSIVE granted AS (
-            SELECT role.oid FROM pg_roles AS role WHERE role.rolname = current_user
-            UNION
-            SELECT membership.roleid
-            FROM granted
-            JOIN pg_auth_members AS membership ON membership.member = granted.oid
-            -- Since PostgreSQL 16, the creator of a role may have only the right to administer it. That does not count.
-            WHERE coalesce((to_jsonb(membership) ->> 'inherit_option')::boolean
-                OR (to_jsonb(membership) ->> 'set_option')::boolean, true)
-        ), object AS (
+        WITH RECURSIVE \(granted), object AS (
             SELECT 'pg_namespace'::regclass AS catalog, oid, nspowner AS owner, oid AS schema FROM pg_namespace
             UNION ALL
             SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class WHERE relkind NOT IN ('i', 'I')

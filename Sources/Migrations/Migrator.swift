@@ -32,20 +32,40 @@ package struct Migrator: Sendable {
         try await status(trusting: .triggers)
     }
 
-    /// Makes sure that a superuser's connection runs no code of other roles with its rights, when it reads the schema.
+    /// Makes sure that a superuser's connection runs no code of the owners of these tables with its rights, and none of objects
+    /// in schema `brocot`. Without the schema there are no attached tables.
     ///
-    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
-    package func refuseForeignObjectsAsSuperuser() async throws(MigrationError) {
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``; ``MigrationError/foreignTables(_:role:)``;
+    ///   ``MigrationError/database(_:)``.
+    package func refuseForeignTablesAsSuperuser(_ tables: UsedTables) async throws(MigrationError) {
         do {
             try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly, settings: [("search_path", "pg_catalog")]) {
                     connection throws in
                     try Self.refuseForeignObjects(trusting: .ownersUnlessSuperuser, on: connection)
+                    let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
+                    let (isSuperuser, hasRegistry): (Bool, Bool) = (try row.decode(0), try row.decode(1))
+                    guard isSuperuser, hasRegistry || !tables.isRegistered else { return }
+                    let (objects, role) = try Self.foreignTables(tables, on: connection)
+                    if !objects.isEmpty { throw MigrationError.foreignTables(objects, role: role) }
                 }
             }
         } catch {
             throw MigrationError(caught: error)
         }
+    }
+
+    /// The objects of these tables whose code a superuser does not trust, and the superuser's name. Nothing for another role. The
+    /// `search_path` must find the names of `pg_catalog` first.
+    package static func foreignTables(
+        _ tables: UsedTables, on connection: isolated Connection
+    ) throws(PostgresError) -> (objects: [ForeignObject], role: String) {
+        var (objects, role): ([ForeignObject], String) = ([], "")
+        for row in try connection.query(MigrationQueries.foreignTables(tables)) {
+            objects.append(ForeignObject(name: try row.decode(0), owner: try row.decode(1)))
+            role = try row.decode(2)
+        }
+        return (objects, role)
     }
 
     private func status(

@@ -33,7 +33,7 @@ package enum KeyType: Hashable, Sendable {
         "text, varchar, smallint, integer, bigint, uuid, boolean, date, enum types, and domains over these"
 
     /// The type with this name in `pg_catalog`; nil if it can't be a key.
-    init?(systemName: String) {
+    package init?(systemName: String) {
         switch systemName {
         case "text": self = .text
         case "varchar": self = .varchar

@@ -42,7 +42,7 @@ extension OrderingError: CustomStringConvertible {
             "column \(column) of \(table) has type \(type); keys are \(KeyType.names)"
         case .missingColumn(let table, let relation, let column):
             "ordered table \(table) is registered, but there is no table \(relation) with a column "
-                + "\(column); restore it, or correct the row in brocot.ordered_tables"
+                + "\(column) (a view is no table); restore it, or run brocot detach"
         }
     }
 }

@@ -90,7 +90,7 @@ import Testing
         let items = OrderedTable(
             name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
             itemColumn: KeyColumn("item", .text), ownsRows: true)
-        let finding = try await connection.run { connection throws(PostgresError) in
+        let finding = try await connection.run { connection throws in
             try CapacityReader(items, pageSize: pageSize).read("l", on: connection)
         }
         #expect(finding.capacity.itemCount == 15)

@@ -58,6 +58,36 @@ import Testing
         #expect(again.exitCode == 0 && again.output == "-- Nothing to do.\n", "\(again.output)")
     }
 
+    @Test(
+        "brocot attach changes nothing if --order-by is wrong, and says so", arguments: [[], ["--dry-run"], ["--sql"]])
+    func wrongOrder(options: [String]) async throws {
+        let connection = try await database()
+        let result = try await BrocotProcess.run(Self.arguments + ["--order-by", "nope"] + options)
+        #expect(result.exitCode == 2)
+        #expect(
+            result.errors.contains("--order-by is not valid: column \"nope\" does not exist. Nothing was changed."),
+            "\(result.errors)")
+        #expect(try await connection.query("SELECT FROM brocot.ordered_tables").count == 1)
+    }
+
+    @Test("brocot attach says that requests wait if placing the rows fails") func failingRows() async throws {
+        let connection = try await database()
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+        let result = try await BrocotProcess.run(Self.arguments)
+        #expect(result.exitCode == 1)
+        #expect(
+            result.errors.contains(
+                "The steps above stay, and requests for public.tasks wait until you run the same brocot attach again."),
+            "\(result.errors)")
+        let check = try await BrocotProcess.run("check")
+        #expect(check.exitCode == 7)
+        #expect(!check.errors.contains("Repair them"), "\(check.errors)")
+    }
+
     @Test("brocot attach refuses a wrong table or column with exit code 2 and the reason") func refuse() async throws {
         _ = try await database()
         let missing = try await BrocotProcess.run("attach", "public.nowhere", "--item", "id")

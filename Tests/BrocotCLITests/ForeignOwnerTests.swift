@@ -49,6 +49,63 @@ struct ForeignOwnerTests {
         try await owner.execute("DROP ROLE \(identifier: role)")
     }
 
+    @Test("A superuser uses no table of a role that was not granted to it: no trigger and no view runs", .database)
+    func foreignTable() async throws {
+        let role = "foreign_owner_of_\(TestDatabase.current.name)"
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
+        try await owner.execute(
+            script: """
+                GRANT CREATE ON SCHEMA public TO \(role); SET ROLE \(role);
+                CREATE TABLE public.tasks (id int PRIMARY KEY, project int); INSERT INTO public.tasks VALUES (1, 1);
+                CREATE FUNCTION public.rise() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
+                CREATE TRIGGER rise BEFORE UPDATE ON public.tasks FOR EACH ROW EXECUTE FUNCTION public.rise();
+                RESET ROLE;
+                """)
+        let attach = ["attach", "public.tasks", "--item", "id", "--list", "project"]
+        let refused = try await BrocotProcess.run(attach)
+        #expect(refused.exitCode == 7)
+        #expect(refused.errors.contains("table public.tasks, owned by \(role)"), "\(refused.errors)")
+        #expect(refused.errors.contains(#"GRANT "\#(role)" TO "postgres""#), "\(refused.errors)")
+        try await owner.execute(
+            script: """
+                GRANT \(role) TO postgres; ALTER TABLE public.tasks DISABLE TRIGGER rise
+                """)
+        #expect(try await BrocotProcess.run(attach).exitCode == 0)
+        try await owner.execute(
+            script: "REVOKE \(role) FROM postgres; ALTER TABLE public.tasks ENABLE TRIGGER rise")
+        for command in [
+            ["check", "--repair"], ["check"], ["check", "1", "--table", "public.tasks"], ["doctor"],
+            ["daemon", "--drain"],
+            ["show", "1", "--table", "public.tasks"], ["import", "1", "--table", "public.tasks"], attach,
+        ] {
+            let result = try await BrocotProcess.run(command)
+            #expect(result.exitCode == 7, "\(command): \(result.errors)")
+            #expect((result.errors + result.output).contains("owned by \(role)"), "\(command): \(result.errors)")
+        }
+        for command in [["show", "l"], ["check", "l"], ["status"], ["grant", "reader", role]] {
+            let result = try await BrocotProcess.run(command)
+            #expect(result.exitCode == 0, "\(command): \(result.errors)")
+        }
+        let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
+        #expect(try !isSuperuser.decode(0, as: Bool.self))
+        let detached = try await BrocotProcess.run("detach", "public.tasks")
+        #expect(detached.exitCode == 0)
+        #expect(!detached.errors.contains("skipping"), "\(detached.errors)")
+        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
+        try await owner.execute("DROP ROLE \(identifier: role)")
+    }
+
+    @Test(
+        "The built-in table can neither be attached nor be detached", .database, arguments: ["items", "brocot.items"])
+    func builtIn(name: String) async throws {
+        let detached = try await BrocotProcess.run("detach", name)
+        #expect(detached.exitCode == 2)
+        #expect(detached.errors.contains("items is the built-in table. It can't be detached."))
+        #expect(try await BrocotProcess.run("attach", name, "--item", "item").exitCode == 2)
+    }
+
     @Test("A superuser runs commands in a schema whose owner was granted to it")
     func granted() async throws {
         let database = TestDatabase.current

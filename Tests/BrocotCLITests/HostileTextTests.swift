@@ -1,5 +1,6 @@
 import Foundation
 import LibPQ
+import Subprocess
 import TestPostgres
 import Testing
 
@@ -81,6 +82,54 @@ import Testing
         #expect(result.exitCode == 7)
         expectHarmless(result.errors, "brocot daemon")
         #expect(result.errors.contains(Self.escaped))
+    }
+
+    @Test("Text of SQL scripts keeps its meaning when characters that act on a terminal are escaped")
+    func printableSQL() {
+        #expect("SELECT \"a\", 'b\\', \"ü\"".printableSQL == "SELECT \"a\", 'b\\', \"ü\"")
+        #expect("\"a\u{1B}\\\"\"b\"".printableSQL == #"U&"a\001B\\""b""#)
+        #expect("'a\u{1B}\\''b'".printableSQL == #" E'a\u001B\\''b'"#)
+        #expect(" E'a\u{202E}\\\\'".printableSQL == #"  E'a\u202E\\'"#)
+        #expect("f AS '\n\u{E0001}\n'".printableSQL == "f AS  E'\n\\U000E0001\n'")
+        #expect("f AS '\n\"a\nb\"''c\nd'''".printableSQL == "f AS  E'\n\"a\\u000Ab\"''c\\u000Ad'''")
+        #expect("NAME 'a\nb'".printableSQL == #"NAME  E'a\u000Ab'"#)
+    }
+
+    @Test("psql runs the scripts of brocot attach, detach and grant for a table with a hostile name", .database)
+    func scripts() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let (table, column) = (String(Self.hostile.dropLast(4)) + "t'\"\\", "c" + Self.hostile)
+        let role = "r\u{1B}\u{202E}\n\(TestDatabase.current.name)"
+        try await connection.execute(
+            "CREATE TABLE public.\(identifier: table) (id int PRIMARY KEY, \(identifier: column) int)")
+        try await connection.execute("CREATE ROLE \(identifier: role)")
+        let name = "public.\(table)"
+        try await run(script: ["attach", name, "--item", "id", "--list", column, "--sql"])
+        // The functions are the same as those of brocot attach, so nothing is to do but placing rows.
+        let attached = try await BrocotProcess.run("attach", name, "--item", "id", "--list", column)
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        #expect(attached.errors.split(separator: "\n").count == 1, "\(attached.errors)")
+        try await connection.execute("INSERT INTO public.\(identifier: table) VALUES (1, 1)")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
+        try await run(script: ["grant", "daemon", role, "--dry-run"])
+        let granted = try await connection.query(
+            "SELECT has_column_privilege(\(role), \("public." + quoteIdentifier(table))::regclass, 'rank', 'UPDATE')")
+        #expect(try granted.single().decode(0, as: Bool.self))
+        try await run(script: ["detach", name, "--drop-columns", "--dry-run"])
+        #expect(try await connection.query("SELECT FROM brocot.ordered_tables").count == 1)
+        try await connection.execute("DROP OWNED BY \(identifier: role)")
+        try await connection.execute("DROP ROLE \(identifier: role)")
+    }
+
+    /// Has psql run what a command prints.
+    private func run(script arguments: [String]) async throws {
+        let printed = try await BrocotProcess.run(arguments)
+        #expect(printed.exitCode == 0, "\(printed.errors)")
+        expectHarmless(printed.output, "brocot \(arguments[0])")
+        let psql = try await Subprocess.run(
+            .name("psql"), arguments: ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", TestDatabase.current.url],
+            input: .string(printed.output), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+        #expect(psql.terminationStatus.isSuccess, "\(psql.standardError)\n\(printed.output)")
     }
 
     private func expectHarmless(_ text: String, _ source: Comment) {

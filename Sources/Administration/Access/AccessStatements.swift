@@ -22,34 +22,44 @@ enum AccessStatements {
         ORDER BY registered.name
         """
 
-    /// The roles with the characteristic right of a kind, each with its strongest kind: a role that may delete requests is a
-    /// daemon, a role that may insert them is a requester, and a role that may only read items is a reader.
+    /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests is a daemon. Without
+    /// this right, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
+    /// both. A role that may only read items is a reader.
     static let grantees: SQL = """
         WITH given AS (
             SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner
             FROM pg_catalog.pg_class AS relation
             CROSS JOIN LATERAL pg_catalog.aclexplode(relation.relacl) AS acl
             WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
-                AND relation.relname IN ('move_requests', 'items')
+                AND relation.relname IN ('move_requests', 'move_log', 'items')
             UNION ALL
             SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner
             FROM pg_catalog.pg_attribute AS attribute
             JOIN pg_catalog.pg_class AS relation ON relation.oid = attribute.attrelid
             CROSS JOIN LATERAL pg_catalog.aclexplode(attribute.attacl) AS acl
             WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
-                AND relation.relname = 'move_requests' AND acl.privilege_type = 'INSERT'
+                AND relation.relname IN ('move_requests', 'move_log') AND acl.privilege_type = 'INSERT'
+        ), judged AS (
+            SELECT role.rolname,
+                bool_or(given.relname = 'move_requests' AND given.privilege_type = 'DELETE') AS is_daemon,
+                bool_or(given.relname = 'move_requests' AND given.privilege_type = 'INSERT') AS is_requester,
+                bool_or(given.relname = 'move_log' AND given.privilege_type = 'INSERT') AS is_mover
+            FROM given
+            JOIN pg_catalog.pg_roles AS role ON role.oid = given.grantee
+            WHERE given.grantee <> given.relowner AND NOT role.rolsuper
+                AND (given.relname = 'move_requests' OR given.privilege_type = 'SELECT' AND given.relname = 'items'
+                    OR given.privilege_type = 'INSERT' AND given.relname = 'move_log')
+            GROUP BY role.rolname
         )
-        SELECT CASE
-                WHEN bool_or(given.relname = 'move_requests' AND given.privilege_type = 'DELETE') THEN 'daemon'
-                WHEN bool_or(given.relname = 'move_requests' AND given.privilege_type = 'INSERT') THEN 'requester'
-                ELSE 'reader'
-            END, role.rolname
-        FROM given
-        JOIN pg_catalog.pg_roles AS role ON role.oid = given.grantee
-        WHERE given.grantee <> given.relowner AND NOT role.rolsuper
-            AND (given.relname = 'move_requests' OR given.privilege_type = 'SELECT')
-        GROUP BY role.rolname
-        ORDER BY role.rolname
+        SELECT kind.name, judged.rolname
+        FROM judged
+        CROSS JOIN LATERAL (VALUES
+            ('daemon', judged.is_daemon), ('requester', judged.is_requester AND NOT judged.is_daemon),
+            ('mover', judged.is_mover AND NOT judged.is_daemon),
+            ('reader', NOT (judged.is_daemon OR judged.is_requester OR judged.is_mover))
+        ) AS kind (name, is_kind)
+        WHERE kind.is_kind
+        ORDER BY judged.rolname, kind.name
         LIMIT 100
         """
 

@@ -13,8 +13,8 @@ package enum RowSecurity {
     }
 
     package static let advice = """
-        Give the daemon's role BYPASSRLS (ALTER ROLE … BYPASSRLS), or membership in the role that owns the tables. \
-        See "Row-level security" in docs/operations.md.
+        Give the daemon's role BYPASSRLS (ALTER ROLE … BYPASSRLS), or run ALTER TABLE … NO FORCE ROW LEVEL SECURITY if the role \
+        owns the table. See "Row-level security" in docs/operations.md.
         """
 
     /// The tables, as `schema.table`, whose policies apply to the current role.

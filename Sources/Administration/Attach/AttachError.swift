@@ -6,6 +6,10 @@ package enum AttachError: Error, Sendable {
     case refused(String)
     /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
+    /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
+    case busy(holders: [String], waited: Duration)
+    /// The database failed while rows were placed. The finished steps stay, and requests wait.
+    case unfinished(orderedTable: String, PostgresError)
     /// The database failed, or refused a statement.
     case database(PostgresError)
     case cancelled
@@ -19,6 +23,17 @@ extension AttachError: CustomStringConvertible {
             """
             Could not \(step): other sessions kept the table locked. See pg_stat_activity for long transactions. The \
             finished steps stay. Run the same command again to continue.
+            """
+        case .busy(let holders, let waited):
+            """
+            \(holders.isEmpty ? "Another session" : holders.joined(separator: ", ")) had the lock of brocot attach, detach and \
+            check --repair for \(waited.components.seconds) s. Wait until that command has ended. If it is none of these commands, end \
+            the session: see pg_stat_activity. Nothing was changed.
+            """
+        case .unfinished(let orderedTable, let error):
+            """
+            \(error)
+            The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again.
             """
         case .database(let error): "\(error)"
         case .cancelled: "Interrupted. The finished steps stay. Run the same command again to continue."

@@ -37,9 +37,9 @@ package struct AttachPlan: Sendable {
 
     private static func columns(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let names = objects.definition.names
-        let missing = zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes)
+        let absent = zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
-            .map { "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)" }
+        let missing = absent.map { "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)" }
         var steps: [AttachStep] = []
         let constraint = table.constraint == .missing ? ["ADD \(objects.constraint) NOT VALID"] : []
         if !(missing + constraint).isEmpty {
@@ -47,6 +47,8 @@ package struct AttachPlan: Sendable {
                 AttachStep(
                     "add the rank columns and their constraint",
                     ["ALTER TABLE \(objects.table) \((missing + constraint).joined(separator: ", "))"],
+                    missing: absent.map { "column \($0.0)" }
+                        + (constraint.isEmpty ? [] : ["constraint \(names.constraint)"]),
                     lock: .accessExclusive, by: .tableOwner))
         }
         if table.constraint != .valid {
@@ -54,6 +56,7 @@ package struct AttachPlan: Sendable {
                 AttachStep(
                     "validate the constraint",
                     ["ALTER TABLE \(objects.table) VALIDATE CONSTRAINT \(quoteIdentifier(names.constraint))"],
+                    missing: table.constraint == .notValid ? ["validation of constraint \(names.constraint)"] : [],
                     lock: .shareUpdateExclusive, by: .tableOwner))
         }
         return steps
@@ -78,6 +81,7 @@ package struct AttachPlan: Sendable {
                 steps.append(
                     AttachStep(
                         "index lists and ranks of \(relation.name)", [objects.index(on: relation)],
+                        missing: ["index \(names.index(on: relation.name))"],
                         lock: relation.isPartitioned ? .share : .shareUpdateExclusive, by: .tableOwner,
                         isTransactional: relation.isPartitioned))
             }
@@ -90,6 +94,8 @@ package struct AttachPlan: Sendable {
                 AttachStep(
                     "attach the index of partition \(relation.name)",
                     ["ALTER INDEX \(index(of: parent)) ATTACH PARTITION \(index(of: relation))"],
+                    missing: relation.index == .valid(isAttached: false)
+                        ? ["index \(names.index(on: relation.name)) as a part of the table's index"] : [],
                     lock: .accessExclusive,
                     by: .tableOwner))
         }
@@ -100,7 +106,14 @@ package struct AttachPlan: Sendable {
     /// exists.
     private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         var statements = table.registered == nil ? [RegistryStatements.register(objects.definition)] : []
-        if objects.functionBodies.contains(where: { table.functionBodies[$0.key] != $0.value }) {
+        let changed = objects.functionBodies.filter { table.functionBodies[$0.key] != $0.value }.keys.sorted()
+        let missing =
+            (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
+            + changed.map { name in
+                let form = table.functionBodies[name] == nil ? "" : "the present form of "
+                return "\(form)function brocot.\(quoteIdentifier(name))"
+            }
+        if !changed.isEmpty {
             statements += objects.createFunctions
             if table.owner != table.schemaOwner {
                 let owner = quoteIdentifier(table.owner)
@@ -111,14 +124,16 @@ package struct AttachPlan: Sendable {
             }
         }
         guard !statements.isEmpty else { return [] }
-        return [AttachStep("register the order", statements, lock: .none, by: .schemaOwner)]
+        return [AttachStep("register the order", statements, missing: missing, lock: .none, by: .schemaOwner)]
     }
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let missing = objects.triggers.filter { !table.triggers.contains($0.key) }.sorted { $0.key < $1.key }
         guard !missing.isEmpty else { return [] }
         return [
-            AttachStep("make the triggers", missing.map(\.value), lock: .share, by: .tableOwner)
+            AttachStep(
+                "make the triggers", missing.map(\.value), missing: missing.map { "trigger \($0.key)" }, lock: .share,
+                by: .tableOwner)
         ]
     }
 }

@@ -1,3 +1,4 @@
+import LibPQ
 import Ordering
 
 /// The conditions for a table that can be ordered.
@@ -23,8 +24,8 @@ struct AttachRules {
         try checkOwnedRows()
         try checkCondition()
         try checkRankColumns()
-        try checkIndexes()
         try checkRegistration()
+        try checkIndexes()
         return keys
     }
 
@@ -39,12 +40,27 @@ struct AttachRules {
             throw refuse("the rank column's name is too long: with _num and _den it has more than 63 bytes")
         }
         guard names.orderedTable.utf8.count <= 200 else { throw refuse("the order's name has more than 200 bytes") }
-        let columns = definition.listColumns + [definition.itemColumn, names.rank, names.numerator, names.denominator]
-        guard Set(columns).count == columns.count else { throw refuse("a column is named twice") }
+        try checkThatColumnsDiffer()
+    }
+
+    private func checkThatColumnsDiffer() throws(AttachError) {
+        let named =
+            [("--item", definition.itemColumn)] + definition.listColumns.map { ("--list", $0) }
+            + [names.rank, names.numerator, names.denominator].map { ("--rank", $0) }
+        for (number, (option, column)) in named.enumerated() {
+            guard let (first, _) = named.prefix(number).first(where: { $0.1 == column }) else { continue }
+            throw refuse(
+                first == option
+                    ? "\(option) names column \"\(column)\" twice"
+                    : "\(first) and \(option) both name column \"\(column)\"")
+        }
     }
 
     private func checkKind() throws(AttachError) {
-        if case .other(let kind) = table.kind { throw refuse("this is \(kind), and only tables can be ordered") }
+        switch table.kind {
+        case .other(let reason), .unsuitable(let reason): throw refuse(reason)
+        case .table, .partitionedTable: break
+        }
     }
 
     private func key(_ name: String) throws(AttachError) -> TableDescription.Column {
@@ -57,11 +73,42 @@ struct AttachRules {
         guard column.keyType != nil else {
             throw refuse(
                 """
-                column \"\(name)\" is of type \(column.displayedType), which can't be a key, because the text of a value may \
-                differ between sessions. Keys are \(KeyType.names)
+                column \"\(name)\" is of type \(column.displayedType), which can't be a key\(Self.reason(against: column)). \
+                Keys are \(KeyType.names)
                 """)
         }
+        if let fault = Self.faultOfType(of: column, owner: table.owner) { throw refuse(fault) }
         return column
+    }
+
+    /// Why values of the column's type can't be keys; empty for a type that is just not supported.
+    private static func reason(against column: TableDescription.Column) -> String {
+        switch column.baseType {
+        case "numeric": ": one value may be written in several ways, such as 1.0 and 1.00"
+        case "bpchar": ": spaces at the end don't count, so one value may be written in several ways"
+        case "float4", "float8", "timestamp", "timestamptz", "timetz", "interval", "money":
+            ": the text of a value depends on the session's settings"
+        case "text", "varchar": ": texts that are not the same count as equal, so a list could have several names"
+        default: ""
+        }
+    }
+
+    /// Whoever owns a type can make a cast for it, and add a CHECK to a domain. That code would run with the daemon's rights.
+    static func faultOfType(of column: TableDescription.Column, owner tableOwner: String) -> String? {
+        let begin = "column \"\(column.name)\" is of type \(column.displayedType), "
+        if let owner = column.foreignTypeOwner {
+            return """
+                \(begin)which belongs to \(owner), and not to the table's owner. So \(owner) could run code with the daemon's rights, \
+                by a cast or a CHECK. Let \(tableOwner) own the type: ALTER TYPE \(column.type) \
+                OWNER TO \(quoteIdentifier(tableOwner))
+                """
+        }
+        return column.cast.map { cast in
+            """
+            \(begin)for which there is a cast by a function. It would run with the daemon's rights, and could change keys. Drop it: \
+            DROP CAST \(cast)
+            """
+        }
     }
 
     private func checkItem(_ item: TableDescription.Column) throws(AttachError) {
@@ -123,10 +170,13 @@ struct AttachRules {
         for (name, type) in zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes) {
             guard let column = table.column(name) else { continue }
             guard column.displayedType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
+                let rules =
+                    (column.isNotNull ? " NOT NULL" : "") + (column.isGenerated ? ", generated" : "")
+                    + (column.hasDefault ? " with a default" : "")
                 throw refuse(
                     """
-                    it already has a column \"\(name)\", which is not a nullable \(type) without a default. Choose another \
-                    name with --rank, or rename that column
+                    its column "\(name)" is \(column.displayedType)\(rules); Brocot needs \(type), nullable, without default. \
+                    Choose another name with --rank, or rename that column
                     """)
             }
         }

@@ -19,13 +19,19 @@ package struct AttachStep: Hashable, Sendable {
     /// The purpose, as a phrase that fits after "could not".
     package let purpose: String
     package let statements: [String]
+    /// The names of the objects that are missing as long as the step is not done, such as `index brocot_tasks_rank`.
+    package let missing: [String]
     package let lock: Lock
     package let actor: Actor
     /// Whether the statements run in one transaction. If not, there is a single statement that can't run in a transaction.
     package let isTransactional: Bool
 
-    init(_ purpose: String, _ statements: [String], lock: Lock, by actor: Actor, isTransactional: Bool = true) {
+    init(
+        _ purpose: String, _ statements: [String], missing: [String] = [], lock: Lock, by actor: Actor,
+        isTransactional: Bool = true
+    ) {
         self.purpose = purpose
+        self.missing = missing
         self.statements = statements
         self.lock = lock
         self.actor = actor

@@ -11,10 +11,14 @@ package struct Attacher: Sendable {
     private let lockTimeout: Duration
     /// How often such a statement is tried.
     private let attempts: Int
+    /// How long other commands that attach or detach a table are waited for.
+    private let patience: Duration
 
     package init(
-        connection: Connection, logger: Logger, lockTimeout: Duration = .milliseconds(200), attempts: Int = 300
+        connection: Connection, logger: Logger, lockTimeout: Duration = .milliseconds(200), attempts: Int = 300,
+        patience: Duration = .seconds(60)
     ) {
+        self.patience = patience
         self.connection = connection
         self.logger = logger
         self.lockTimeout = lockTimeout
@@ -29,6 +33,20 @@ package struct Attacher: Sendable {
 
     private static let tryLock: SQL = "SELECT pg_catalog.pg_try_advisory_lock(\(lockKey))"
     private static let unlock: SQL = "SELECT pg_catalog.pg_advisory_unlock(\(lockKey))"
+
+    /// The sessions that have the lock, for people. A prepared transaction can't have it for long: it belongs to no session.
+    private static let lockHolders: SQL = """
+        SELECT coalesce(pg_catalog.format('Process %s', holder.pid), 'A prepared transaction')
+            || coalesce(pg_catalog.format(' (%s)', nullif(pg_catalog.concat_ws(', ',
+                'user ' || session.usename::text, nullif(session.application_name, '')), '')), '')
+        FROM pg_catalog.pg_locks AS holder
+        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
+        WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
+            AND holder.classid::bigint = \(lockKey >> 32) AND holder.objid::bigint = \(lockKey & 0xFFFF_FFFF)
+            AND holder.database = (
+                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+        ORDER BY holder.pid
+        """
 
     /// The plan to attach a table, with the condition of visibility as the registry has it.
     package func plan(_ definition: OrderDefinition) async throws(AttachError) -> AttachPlan {
@@ -57,15 +75,77 @@ package struct Attacher: Sendable {
     package func describe(
         _ names: OrderNames, listColumns: [String]
     ) async throws(AttachError) -> TableDescription {
-        let table = try await databaseErrors {
+        guard let table = try await find(names, listColumns: listColumns) else {
+            throw .refused(try await reasonForNoTable(names))
+        }
+        return table
+    }
+
+    /// The same; nil if there is no such table.
+    func find(_ names: OrderNames, listColumns: [String]) async throws(AttachError) -> TableDescription? {
+        try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                     try TableReader.describe(names, listColumns: listColumns, on: connection)
                 }
             }
         }
-        guard let table else { throw .refused("there is no table \(names.schema).\(names.table)") }
-        return table
+    }
+
+    /// Makes sure that the name belongs to a table. Looking at anything else would run its owner's code.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``.
+    package func requireTable(_ names: OrderNames) async throws(AttachError) {
+        let table = try await describe(names, listColumns: [])
+        if case .other(let reason) = table.kind { throw .refused("\(names.schema).\(names.table): \(reason)") }
+    }
+
+    private func reasonForNoTable(_ names: OrderNames) async throws(AttachError) -> String {
+        let hasSchema: Bool = try await databaseErrors {
+            try await connection.query(
+                """
+                SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace AS namespace
+                    WHERE namespace.nspname OPERATOR(pg_catalog.=) \(names.schema)::pg_catalog.text::pg_catalog.name)
+                """
+            ).single().decode(0)
+        }
+        let name = "\(names.schema).\(names.table)"
+        let unquoted = name.replacing("\"", with: "")
+        let reason = hasSchema ? "there is no table \(name)" : "there is no schema \(names.schema)"
+        return unquoted == name ? reason : "\(reason). Write names without quotes: \(unquoted)"
+    }
+
+    /// Makes sure that the current role may run these steps.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``, with the role that may.
+    package func requireOwners(
+        of table: TableDescription, _ names: OrderNames, for steps: [AttachStep], fills: Bool = false
+    ) throws(AttachError) {
+        let name = "\(names.schema).\(names.table)"
+        if !table.actsAsOwner, steps.contains(where: { $0.actor == .tableOwner }) {
+            throw .refused(
+                """
+                \(name) belongs to \(table.owner). Run this as a member of \(table.owner), or let the owner run its part of \
+                brocot attach --sql. Nothing was changed.
+                """)
+        }
+        if !table.actsAsSchemaOwner, fills || steps.contains(where: { $0.actor == .schemaOwner }) {
+            throw .refused(
+                """
+                schema brocot belongs to \(table.schemaOwner). Run this as a member of \(table.schemaOwner) and of \(table.owner). \
+                Nothing was changed.
+                """)
+        }
+    }
+
+    /// Makes sure that no policy hides rows from the current role: they would get no place.
+    package func requireAllRows(of table: TableDescription, _ names: OrderNames) throws(AttachError) {
+        guard table.hidesRows else { return }
+        throw .refused(
+            """
+            \(names.schema).\(names.table): row-level security hides rows from this role. Attach as a role with BYPASSRLS, or run \
+            ALTER TABLE … NO FORCE ROW LEVEL SECURITY first. Nothing was changed.
+            """)
     }
 
     /// Runs `body` while no other command attaches or detaches a table. The lock is tried in a loop: a session that waited for
@@ -84,11 +164,19 @@ package struct Attacher: Sendable {
     private func lock() async throws(AttachError) {
         try await databaseErrors {
             try await connection.execute(script: "SET statement_timeout = 0; SET lock_timeout = 0")
+            let start = ContinuousClock.now
             var isWaiting = false
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
-                if !isWaiting { logger.notice("waiting for another brocot attach or detach to end") }
+                let isTooLate = ContinuousClock.now - start >= patience
+                if !isWaiting || isTooLate {
+                    let holders: [String] = try await connection.query(Self.lockHolders).map { try $0.decode(0) }
+                    guard !isTooLate else { throw AttachError.busy(holders: holders, waited: patience) }
+                    logger.notice(
+                        "waiting for another brocot attach or detach to end",
+                        metadata: ["holder": "\(holders.joined(separator: ", "))"])
+                }
                 isWaiting = true
-                try await Task.sleep(for: .milliseconds(500))
+                try await Task.sleep(for: min(.milliseconds(500), patience))
             }
         }
     }
@@ -127,7 +215,8 @@ package struct Attacher: Sendable {
             step.lock == .shareUpdateExclusive
             ? "0"
             : "\(lockTimeout.milliseconds)"
-        try connection.transaction(settings: TableReader.settings + [("lock_timeout", limit)]) {
+        let settings = TableReader.settings + [("lock_timeout", limit), ("client_min_messages", "warning")]
+        try connection.transaction(settings: settings) {
             connection throws(PostgresError) in
             if step.actor == .schemaOwner { try connection.execute(script: Self.becomeSchemaOwner) }
             for statement in step.statements { try connection.execute(SQL(unsafeRaw: statement)) }

@@ -19,23 +19,33 @@ enum CatalogStatements {
         SELECT relation.oid::bigint, pg_get_userbyid(relation.relowner)::text,
             (SELECT pg_get_userbyid(registry.relowner)::text FROM pg_class AS registry
             WHERE registry.oid = 'brocot.ordered_tables'::regclass),
+            CASE relation.relkind
+                WHEN 'r' THEN NULL WHEN 'p' THEN NULL
+                WHEN 'v' THEN 'this is a view. Only tables can be attached'
+                WHEN 'm' THEN 'this is a materialized view. Only tables can be attached'
+                WHEN 'f' THEN 'this is a foreign table. Only tables of this database can be attached'
+                ELSE 'this is not a table'
+            END,
             CASE
-                WHEN relation.relispartition THEN 'a partition; attach the table that it belongs to'
-                WHEN relation.relpersistence = 't' THEN 'a temporary table'
-                WHEN relation.relkind = 'v' THEN 'a view'
-                WHEN relation.relkind = 'm' THEN 'a materialized view'
-                WHEN relation.relkind = 'f' THEN 'a foreign table'
-                WHEN relation.relkind NOT IN ('r', 'p') THEN 'no table'
-                WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'a table of Brocot''s own'
+                WHEN relation.relispartition THEN (
+                    SELECT format('this is a partition of %s.%s. Attach %s.%s', root_schema.nspname, root.relname,
+                        root_schema.nspname, root.relname)
+                    FROM pg_class AS root JOIN pg_namespace AS root_schema ON root_schema.oid = root.relnamespace
+                    WHERE root.oid = pg_partition_root(relation.oid))
+                WHEN relation.relpersistence = 't' THEN 'this is a temporary table. Only permanent tables can be attached'
+                WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'this table belongs to Brocot and can''t be attached'
                 WHEN relation.relkind = 'r' AND EXISTS (
                     SELECT FROM pg_inherits AS heir WHERE heir.inhparent = relation.oid
-                ) THEN 'a table that others inherit from, whose ranks no index can keep apart'
+                ) THEN 'other tables inherit from this table, so no index can make sure that ranks differ. It can''t be attached'
                 WHEN relation.relkind = 'p' AND EXISTS (
                     SELECT FROM pg_partition_tree(relation.oid) AS part JOIN pg_class AS leaf ON leaf.oid = part.relid
                     WHERE leaf.relkind = 'f'
-                ) THEN 'a table with a foreign partition'
+                ) THEN 'one of its partitions is a foreign table, so no index can make sure that ranks differ. It can''t be attached'
             END,
-            relation.relkind = 'p'
+            relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
+            (SELECT pg_has_role(registry.relowner, 'MEMBER') FROM pg_class AS registry
+            WHERE registry.oid = 'brocot.ordered_tables'::regclass),
+            row_security_active(relation.oid)
         FROM pg_class AS relation
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
         WHERE namespace.nspname = \(names.schema)::text::name AND relation.relname = \(names.table)::text::name
@@ -46,8 +56,9 @@ enum CatalogStatements {
         """
         SELECT stored.attname::text, format('%I.%I', namespace.nspname, type.typname),
             stored.attnotnull, stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
-            \(KeyType.columns(of: "stored"))
+            \(KeyType.columns(of: "stored")), \(foreignTypeOwner), \(castByFunction)
         FROM pg_attribute AS stored
+        JOIN pg_class AS relation ON relation.oid = stored.attrelid
         JOIN pg_type AS type ON type.oid = stored.atttypid
         JOIN pg_namespace AS namespace ON namespace.oid = type.typnamespace
         \(KeyType.source(of: "stored"))
@@ -55,6 +66,40 @@ enum CatalogStatements {
         ORDER BY stored.attnum
         """
     }
+
+    /// The owner of the column's type, or of a type that this domain is over, who is neither the table's owner nor a superuser.
+    private static let foreignTypeOwner: SQL = """
+        (
+            WITH RECURSIVE chain (oid) AS (
+                SELECT stored.atttypid
+                UNION
+                SELECT self.typbasetype FROM chain JOIN pg_type AS self ON self.oid = chain.oid WHERE self.typbasetype <> 0
+            )
+            SELECT owner.rolname::text
+            FROM chain
+            JOIN pg_type AS self ON self.oid = chain.oid
+            JOIN pg_roles AS owner ON owner.oid = self.typowner
+            WHERE self.typowner <> relation.relowner AND NOT owner.rolsuper
+            LIMIT 1
+        )
+        """
+
+    /// A cast by a function between the column's enum type, or arrays of it, and a type through which Brocot gets the text of a key.
+    /// Casts WITH INOUT use the type's own text.
+    private static let castByFunction: SQL = """
+        (
+            SELECT format('(%s AS %s)', cast_of_user.castsource::regtype, cast_of_user.casttarget::regtype)
+            FROM pg_type AS self
+            CROSS JOIN LATERAL (VALUES (self.oid), (self.typarray)) AS own (oid)
+            JOIN pg_cast AS cast_of_user ON own.oid IN (cast_of_user.castsource, cast_of_user.casttarget)
+            JOIN pg_type AS other
+                ON other.oid IN (cast_of_user.castsource, cast_of_user.casttarget) AND other.oid <> own.oid
+            WHERE self.oid = base.oid AND self.typtype = 'e' AND cast_of_user.castmethod = 'f'
+                AND other.oid = ANY ('{text,varchar,bpchar,name,"char",json,jsonb,text[],varchar[],bpchar[],name[]}'::regtype[])
+            ORDER BY 1
+            LIMIT 1
+        )
+        """
 
     /// The columns of each unique index that is neither deferrable nor partial.
     static func uniqueKeys(of relation: Int64) -> SQL {

@@ -10,6 +10,8 @@ package struct DetachPlan: Sendable {
     ///   - table: The table as the catalog describes it; nil if it doesn't exist any more.
     ///   - dropsColumns: Whether the three rank columns are dropped too.
     package init(_ names: OrderNames, on table: TableDescription?, dropsColumns: Bool) {
+        // A view that has the name of a dropped table is left alone.
+        let table = table.flatMap { $0.isTable ? $0 : nil }
         let quoted = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         var steps: [AttachStep] = []
         if let table {

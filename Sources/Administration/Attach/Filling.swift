@@ -33,11 +33,45 @@ package struct Filling: Sendable {
     package func run(
         orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
     ) async throws(AttachError) {
+        do throws(AttachError) {
+            try await place(orderedBy: order, progress)
+        } catch {
+            guard case .database(let error) = error else { throw error }
+            throw .unfinished(orderedTable: definition.names.orderedTable, error)
+        }
+    }
+
+    /// Makes sure that the server understands the text after ORDER BY, before anything is changed.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``, with the server's reason.
+    package func check(order: String) async throws(AttachError) {
+        do {
+            try await databaseErrors {
+                try await connection.run { [statements] connection throws(PostgresError) in
+                    try connection.transaction(.callersReadCommitted, settings: Self.settings) {
+                        connection throws(PostgresError) in
+                        _ = try connection.query(statements.tryOrder(order))
+                    }
+                }
+            }
+        } catch {
+            guard case .database(let refusal) = error, let state = refusal.sqlState, state != .insufficientPrivilege,
+                ["22", "42"].contains(state.classCode)
+            else { throw error }
+            throw .refused("--order-by is not valid: \(refusal.message). Nothing was changed.")
+        }
+    }
+
+    private static let settings = [("statement_timeout", "0"), ("row_security", "off")]
+
+    private func place(
+        orderedBy order: String?, _ progress: @Sendable (Int, Int) -> Void
+    ) async throws(AttachError) {
         try await databaseErrors {
             var remaining = try await count()
             if remaining == 0 {
                 try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.readCommittedInSystemCatalog, settings: [("statement_timeout", "0")]) {
+                    try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
                         connection throws(PostgresError) in
                         _ = try connection.execute(statements.writeDown(orderedBy: order))
                     }

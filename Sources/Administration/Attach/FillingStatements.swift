@@ -18,7 +18,8 @@ struct FillingStatements {
     /// With these settings, rows are found by their keys with any statistics.
     var settings: [(String, String)] {
         [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("enable_hashjoin", "off"),
+            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("row_security", "off"),
+            ("enable_hashjoin", "off"),
             ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }
@@ -57,6 +58,16 @@ struct FillingStatements {
                 WHERE true\(isInList)
             ) AS found
             WHERE found.is_unplaced
+            """
+    }
+
+    /// Plans the order of the rows, so that an invalid one fails. The rank columns may be missing.
+    func tryOrder(_ order: String) -> SQL {
+        let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }
+        let partition: SQL = columns.isEmpty ? "" : "PARTITION BY \(columns.joined()) "
+        return """
+            EXPLAIN SELECT pg_catalog.row_number() OVER (\(partition)ORDER BY \(unsafeRaw: order), \(table).\(identifier: item.name))
+            FROM \(table)
             """
     }
 

@@ -6,8 +6,10 @@ package struct TableDescription: Hashable, Sendable {
         package let name: String
         /// The type of the column's keys; nil if the column can't contain keys.
         package let keyType: KeyType?
-        /// The type's name for people, with the reason why it can't be a key.
+        /// The type's name for people.
         package let displayedType: String
+        /// The name of the type, or of a domain's base type, in `pg_catalog`.
+        package let baseType: String
         /// The type's qualified name in SQL.
         package let type: String
         package let isNotNull: Bool
@@ -15,11 +17,17 @@ package struct TableDescription: Hashable, Sendable {
         package let hasDefault: Bool
         /// Whether an INSERT can't give a value.
         package let isIdentityAlways: Bool
+        /// The role that could change what a key of this type does, and is neither the table's owner nor a superuser.
+        package let foreignTypeOwner: String?
+        /// A cast of the type by a function, such as `(mood AS text)`.
+        package let cast: String?
     }
 
     package enum Kind: Hashable, Sendable {
         case table, partitionedTable
-        /// An object that can't be ordered, and its kind as text.
+        /// A table that can't be attached, and the reason as text.
+        case unsuitable(String)
+        /// Something that is no table, such as a view, and the reason as text. It is not read: that would run its owner's code.
         case other(String)
     }
 
@@ -49,6 +57,8 @@ package struct TableDescription: Hashable, Sendable {
     package enum ConstraintState: Hashable, Sendable { case missing, notValid, valid }
 
     package let owner: String
+    /// Whether the current role has the rights of the owner.
+    package let actsAsOwner: Bool
     package let kind: Kind
     package let columns: [Column]
     /// The columns of each unique index that can identify a row.
@@ -70,10 +80,20 @@ package struct TableDescription: Hashable, Sendable {
     package let faultOfCondition: String?
     /// The owner of schema `brocot`.
     package let schemaOwner: String
+    /// Whether the current role may become the owner of schema `brocot`.
+    package let actsAsSchemaOwner: Bool
+    /// Whether a policy hides rows of the table from the current role.
+    package let hidesRows: Bool
 
     package struct Registered: Hashable, Sendable {
         package let definition: OrderDefinition
         package let isBeingFilled: Bool
+    }
+
+    /// Whether it is a table, which can be read without running its owner's code.
+    package var isTable: Bool {
+        if case .other = kind { return false }
+        return true
     }
 
     func column(_ name: String) -> Column? { columns.first { $0.name == name } }

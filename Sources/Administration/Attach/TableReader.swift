@@ -3,8 +3,9 @@ import Ordering
 
 /// Reads the description of a table from the catalog.
 package enum TableReader {
-    /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched.
-    static let settings = [("search_path", "pg_catalog"), ("statement_timeout", "0")]
+    /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
+    /// statements from which a policy would hide rows.
+    static let settings = [("search_path", "pg_catalog"), ("statement_timeout", "0"), ("row_security", "off")]
 
     /// The schema of a table that is named without one: the first in the `search_path` that has such a table.
     package static func schema(of table: String, on connection: isolated Connection) throws(PostgresError) -> String? {
@@ -17,8 +18,8 @@ package enum TableReader {
     ) throws(PostgresError) -> TableDescription? {
         guard let relation = try connection.query(CatalogStatements.relation(names)).first else { return nil }
         let oid = try relation.decode(0, as: Int64.self)
-        let obstacle = try relation.decode(3, as: String?.self)
-        let isPartitioned = try relation.decode(4, as: Bool.self)
+        let (otherKind, obstacle) = (try relation.decode(3, as: String?.self), try relation.decode(4, as: String?.self))
+        let isPartitioned = try relation.decode(5, as: Bool.self)
         var uniqueKeys: [Set<String>] = []
         for row in try connection.query(CatalogStatements.uniqueKeys(of: oid)) {
             uniqueKeys.append(Set(try row.decode(0, as: [String].self)))
@@ -28,8 +29,9 @@ package enum TableReader {
             partitionKey.append(try row.decode(0))
         }
         return TableDescription(
-            owner: try relation.decode(1),
-            kind: obstacle.map { .other($0) } ?? (isPartitioned ? .partitionedTable : .table),
+            owner: try relation.decode(1), actsAsOwner: try relation.decode(6),
+            kind: otherKind.map { .other($0) } ?? obstacle.map { .unsuitable($0) }
+                ?? (isPartitioned ? .partitionedTable : .table),
             columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys, partitionKey: partitionKey,
             relations: try relations(of: oid, names, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
@@ -42,7 +44,8 @@ package enum TableReader {
             functionBodies: try functionBodies(names, on: connection),
             registered: try registered(names.orderedTable, on: connection),
             faultOfCondition: try faultOfCondition(of: names, on: connection),
-            schemaOwner: try relation.decode(2))
+            schemaOwner: try relation.decode(2), actsAsSchemaOwner: try relation.decode(7),
+            hidesRows: try relation.decode(8))
     }
 
     private static func texts(_ statement: SQL, on connection: isolated Connection) throws(PostgresError) -> Set<String>
@@ -58,12 +61,15 @@ package enum TableReader {
         var columns: [TableDescription.Column] = []
         for row in try connection.query(CatalogStatements.columns(of: relation)) {
             let (keyType, displayedType) = try KeyType.read(row, from: 6)
+            let baseType = try row.decode(7, as: String?.self)
             columns.append(
                 TableDescription.Column(
                     name: try row.decode(0), keyType: keyType, displayedType: displayedType ?? "",
+                    baseType: baseType ?? "",
                     type: try row.decode(1),
                     isNotNull: try row.decode(2), isGenerated: try row.decode(3), hasDefault: try row.decode(4),
-                    isIdentityAlways: try row.decode(5)))
+                    isIdentityAlways: try row.decode(5), foreignTypeOwner: try row.decode(11),
+                    cast: try row.decode(12)))
         }
         return columns
     }
@@ -120,7 +126,9 @@ package enum TableReader {
     private static func faultOfCondition(
         of names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
-        guard let condition = try registered(names.orderedTable, on: connection)?.definition.visible else { return nil }
+        guard let condition = try registered(names.orderedTable, on: connection)?.definition.visible,
+            try TableLock.hold(names, on: connection)
+        else { return nil }
         do throws(PostgresError) {
             try connection.savepoint("condition") { connection throws(PostgresError) in
                 _ = try connection.query(CatalogStatements.tryCondition(condition, of: names))

@@ -40,10 +40,13 @@ package struct CapacityReader: Sendable {
     ///   - list: The list's key, in its canonical text.
     ///   - connection: A connection that is not in a transaction.
     /// - Returns: What was read; without items if there is no such list.
-    /// - Throws: An error of the server or the connection.
-    package func read(_ list: String, on connection: isolated Connection) throws(PostgresError) -> MeasuredList {
+    /// - Throws: ``AttachError/refused(_:)`` if the table's name belongs to something else; otherwise `PostgresError`.
+    package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
         try connection.transaction(.repeatableReadOnly, settings: MoveApplication.plannerSettings) {
-            connection throws(PostgresError) in
+            connection throws in
+            guard try TableLock.hold(table.names, on: connection) else {
+                throw AttachError.refused("\(table.schema).\(table.table) is not a table any more, so it was not read")
+            }
             let statements = CapacityStatements(table, list: list)
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)

@@ -17,16 +17,22 @@ package struct CheckResult: Sendable, Encodable {
     package let level: Level
     /// What was found.
     package let message: String
+    /// All of what was found, if the message contains only a part. Only JSON contains them.
+    package let details: [String]?
     /// What to do; nil if nothing needs to be done.
     package let advice: String?
     /// The kind of failure; nil unless the level is `fail`.
     package let failureKind: FailureKind?
 
     private enum CodingKeys: String, CodingKey {
-        case check, level, message, advice
+        case check, level, message, details, advice
     }
 
-    private init(_ check: String, _ level: Level, _ message: String, advice: String?, failureKind: FailureKind?) {
+    private init(
+        _ check: String, _ level: Level, _ message: String, details: [String]? = nil, advice: String?,
+        failureKind: FailureKind?
+    ) {
+        self.details = details
         self.check = check
         self.level = level
         self.message = message
@@ -38,13 +44,16 @@ package struct CheckResult: Sendable, Encodable {
         CheckResult(check, .ok, message, advice: nil, failureKind: nil)
     }
 
-    package static func warning(_ check: String, _ message: String, advice: String) -> CheckResult {
-        CheckResult(check, .warn, message, advice: advice, failureKind: nil)
+    package static func warning(
+        _ check: String, _ message: String, details: [String]? = nil, advice: String
+    ) -> CheckResult {
+        CheckResult(check, .warn, message, details: details, advice: advice, failureKind: nil)
     }
 
     package static func failure(
-        _ check: String, _ message: String, advice: String, _ failureKind: FailureKind = .needsRepair
+        _ check: String, _ message: String, details: [String]? = nil, advice: String,
+        _ failureKind: FailureKind = .needsRepair
     ) -> CheckResult {
-        CheckResult(check, .fail, message, advice: advice, failureKind: failureKind)
+        CheckResult(check, .fail, message, details: details, advice: advice, failureKind: failureKind)
     }
 }

@@ -7,7 +7,7 @@ extension Doctor {
             let missing = try AccessGrants.missing(role, for: nil, on: connection)
             guard !missing.isEmpty else { return .ok("privileges", "this role has all rights of a \(role.rawValue)") }
             return .failure(
-                "privileges", "a \(role.rawValue) also needs \(missing.joined(separator: ", "))",
+                "privileges", "a \(role.rawValue) also needs \(Self.shortened(missing))", details: missing,
                 advice: """
                     As the owner: \(role.grantCommand(to: try connection.query(DoctorStatements.user).single().decode(0))). \
                     Or check another role with --role.
@@ -22,11 +22,21 @@ extension Doctor {
             guard !incomplete.isEmpty else { return .ok("grants", "every role with rights has all rights of its kind") }
             return .warning(
                 "grants",
-                incomplete.map { "\($0.role.rawValue) \($0.name) lacks \($0.missing.joined(separator: ", "))" }
-                    .joined(separator: "; "),
+                Self.shortened(
+                    incomplete.map { "\($0.role.rawValue) \($0.name) lacks \(Self.shortened($0.missing))" },
+                    separator: "; "),
+                details: incomplete.flatMap { role in role.missing.map { "\(role.role.rawValue) \(role.name): \($0)" }
+                },
                 advice: "As the tables' owner: "
                     + incomplete.map { $0.role.grantCommand(to: $0.name) }.joined(separator: "; "))
         }
+    }
+
+    /// The first items, and how many more there are.
+    private static func shortened(_ items: [String], separator: String = ", ") -> String {
+        let most = 5
+        let more = items.count > most ? " (\(items.count - most) more)" : ""
+        return items.prefix(most).joined(separator: separator) + more
     }
 
     func rowSecurity(_ connection: Connection) async -> CheckResult {
@@ -106,7 +116,9 @@ extension Doctor {
             guard .seconds(age) > Self.longWait else { return .ok("queue", "\(pending) requests pending") }
             return .warning(
                 "queue", "\(pending) requests pending, the oldest for \(age) s",
-                advice: "Is a daemon running? Its log says what is missing; brocot status shows which lists wait.")
+                advice: try LiveDaemon.all(on: connection).isEmpty
+                    ? "Is a daemon running? Its log says what is missing; brocot status shows which lists wait."
+                    : "A daemon is connected. See its log, and brocot status for the lists that wait.")
         }
     }
 

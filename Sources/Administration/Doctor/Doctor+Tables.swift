@@ -9,8 +9,11 @@ extension Doctor {
             for row in try connection.query(DoctorStatements.missingTables) { missing.append(try row.decode(0)) }
             guard missing.isEmpty else {
                 return .failure(
-                    "tables", "registered, but missing: \(missing.joined(separator: ", "))",
-                    advice: "Restore the table or the column, or correct the table's row in brocot.ordered_tables.")
+                    "tables", missing.joined(separator: "; "),
+                    advice: """
+                        Restore the table or the column, or run brocot detach with the table's name. Something else of this name is \
+                        not read, because that would run its owner's code.
+                        """)
             }
             return .ok("tables", "every registered table exists, with its columns")
         }
@@ -28,10 +31,22 @@ extension Doctor {
                     faults.append("\(error)")
                 }
             }
+            for definition in try TableReader.attached(on: connection) {
+                guard
+                    let table = try TableReader.describe(
+                        definition.names, listColumns: definition.listColumns, on: connection), table.isTable
+                else { continue }
+                for column in (definition.listColumns + [definition.itemColumn]).compactMap(table.column) {
+                    guard let fault = AttachRules.faultOfType(of: column, owner: table.owner) else { continue }
+                    faults.append("\(definition.names.orderedTable): \(fault)")
+                }
+            }
             guard faults.isEmpty else {
                 return .failure(
                     "keys", faults.joined(separator: "; "),
-                    advice: "Give the column one of these types (ALTER TABLE … ALTER COLUMN … TYPE text, for instance)."
+                    advice: """
+                        Give the column another type (ALTER TABLE … ALTER COLUMN … TYPE text, for instance), or mend the type.
+                        """
                 )
             }
             return .ok("keys", "every key column has a type that can be a key")
@@ -49,14 +64,17 @@ extension Doctor {
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.
     func orders(_ connection: Connection) async -> CheckResult {
         await attempt("orders", connection) { connection throws(PostgresError) in
-            var (faults, lacks): ([String], [String]) = ([], [])
+            var (faults, unfinished, lacks): ([String], [String], [String]) = ([], [], [])
             for definition in try TableReader.attached(on: connection) {
                 let table = try TableReader.describe(
                     definition.names, listColumns: definition.listColumns, on: connection)
-                guard let table else { continue }
+                guard let table, table.isTable else { continue }
                 let name = definition.names.orderedTable
+                if table.registered?.isBeingFilled == true { unfinished.append(name) }
                 do throws(AttachError) {
-                    lacks += try AttachPlan(definition, on: table).steps.map { "to \($0.purpose) of \(name)" }
+                    if let fault = ChangedKeys(definition, on: table).fault { throw .refused("\(name): \(fault)") }
+                    let missing = try AttachPlan(definition, on: table).steps.flatMap(\.missing)
+                    if !missing.isEmpty { lacks.append("missing in \(name): \(missing.joined(separator: ", "))") }
                 } catch {
                     lacks.append("\(error)")
                 }
@@ -67,11 +85,18 @@ extension Doctor {
                     "orders", "the condition of visibility fails: \(faults.joined(separator: "; "))",
                     advice: "Restore what it names, or detach and attach the table with another --visible.")
             }
+            guard unfinished.isEmpty else {
+                let names = unfinished.joined(separator: ", ")
+                return .failure(
+                    "orders", "brocot attach of \(names) is not finished, so its requests wait",
+                    advice: "Run the same brocot attach again, or brocot detach \(unfinished[0]).")
+            }
             guard lacks.isEmpty else {
                 return .warning(
-                    "orders", "still to do: \(lacks.joined(separator: "; "))",
-                    advice:
-                        "As the owner of the table: brocot check --repair. A person must repair what it can't repair.")
+                    "orders", lacks.joined(separator: "; "),
+                    advice: """
+                        As the owner of the table: brocot check --repair. Repair by hand what --repair reports as impossible.
+                        """)
             }
             return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
         }
@@ -83,6 +108,7 @@ extension Doctor {
             var (found, possible): ([String], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.tablesWithoutUniqueKey) {
                 let table = try DoctorStatements.KeyedTable(row)
+                guard try TableLock.hold(table.names, on: connection) else { continue }
                 if let item = try repeatedItem(of: table, on: connection) {
                     found.append("\(table.name) (item \(item.debugDescription))")
                 } else {
@@ -126,6 +152,7 @@ extension Doctor {
             var wrong: [String] = []
             for row in try connection.query(DoctorStatements.keyedTables) {
                 let table = try DoctorStatements.KeyedTable(row)
+                guard try TableLock.hold(table.names, on: connection) else { continue }
                 let count = try connection.query(DoctorStatements.wrongRanks(in: table)).single().decode(
                     0, as: Int.self)
                 if count > 0 { wrong.append("\(table.name) (\(count) rows)") }

@@ -143,18 +143,35 @@ package struct Doctor: Sendable {
 
     private func schema(_ connection: Connection) async -> CheckResult {
         do throws(MigrationError) {
-            return Self.finding(of: try await Migrator(connection: connection).status())
+            let migrator = Migrator(connection: connection)
+            let finding = Self.finding(of: try await migrator.status())
+            if finding.level == .ok { try await migrator.refuseForeignTablesAsSuperuser(.attached) }
+            return finding
         } catch {
-            if case .foreignObjects = error {
-                return .failure(
-                    "schema", "\(error)",
-                    advice: "Run brocot doctor as the owner of schema brocot, or as the daemon's role.")
+            switch error {
+            case .foreignObjects(let objects, _):
+                return Self.foreign(objects, "schema brocot has objects of a role that this role is not a member of")
+            case .foreignTables(let objects, let role):
+                return Self.foreign(objects, "the superuser \(role) would run code of roles that it is not a member of")
+            default: break
             }
             let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
             return .failure(
                 "schema", "could not be checked: \(error)",
                 advice: "As the owner of schema brocot: \(role.grantCommand(to: user))")
         }
+    }
+
+    private static func foreign(_ objects: [ForeignObject], _ reason: String) -> CheckResult {
+        let names = objects.prefix(5).map { "\($0.name), owned by \($0.owner)" }.joined(separator: "; ")
+        let more = objects.count > 5 ? "; and \(objects.count - 5) more" : ""
+        let owner = quoteIdentifier(objects.first?.owner ?? "owner")
+        return .failure(
+            "schema", "\(reason): \(names)\(more)",
+            advice: """
+                Run brocot doctor as the owner of schema brocot, or as the daemon's role. If you trust the owners, make this role a \
+                member: GRANT \(owner) TO CURRENT_USER.
+                """)
     }
 
     private static func finding(of status: MigrationStatus) -> CheckResult {

@@ -1,4 +1,5 @@
 import LibPQ
+import Ordering
 
 /// The SQL statements of `brocot doctor`.
 enum DoctorStatements {
@@ -84,14 +85,21 @@ enum DoctorStatements {
             registered.rank_column]) AS wanted (name)
         """
 
-    /// Registered tables that don't exist, and `table.column` for registered columns that don't exist.
+    /// What is wrong with registered tables that can't be read: the table does not exist, its name belongs to something else, or a
+    /// registered column does not exist.
     static let missingTables: SQL = """
-        SELECT registered.name || coalesce('.' || missing.name, '')
+        SELECT registered.name || CASE
+                WHEN found.relation IS NULL THEN ' is gone'
+                WHEN found.kind = 'v' THEN ' is a view, not a table'
+                WHEN found.kind NOT IN ('r', 'p') THEN ' is not a table'
+                ELSE pg_catalog.format(' has no column "%s"', missing.name) END
         FROM brocot.ordered_tables AS registered
-        CROSS JOIN LATERAL (
-            SELECT pg_catalog.to_regclass(
-                pg_catalog.format('%I.%I', registered.schema_name, registered.table_name)) AS relation
-        ) AS found
+        LEFT JOIN LATERAL (
+            SELECT target.oid AS relation, target.relkind AS kind
+            FROM pg_catalog.pg_class AS target
+            WHERE target.oid = pg_catalog.to_regclass(
+                pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+        ) AS found ON true
         LEFT JOIN LATERAL (
             SELECT wanted.name
             FROM \(wantedColumns)
@@ -99,13 +107,14 @@ enum DoctorStatements {
                 SELECT FROM pg_catalog.pg_attribute AS present
                 WHERE present.attrelid = found.relation AND present.attname = wanted.name AND NOT present.attisdropped)
         ) AS missing ON true
-        WHERE found.relation IS NULL OR missing.name IS NOT NULL
+        WHERE found.relation IS NULL OR found.kind NOT IN ('r', 'p') OR missing.name IS NOT NULL
         ORDER BY 1
         """
 
     /// A registered table with its key columns.
     struct KeyedTable {
         let name: String
+        let names: OrderNames
         let table: SQL
         /// The list columns and the item column.
         let keyColumns: [SQL]
@@ -114,13 +123,14 @@ enum DoctorStatements {
         /// Reads the columns of ``DoctorStatements/keyedTables``.
         init(_ row: Row) throws(PostgresError) {
             name = try row.decode(0)
-            table = "\(identifier: try row.decode(1)).\(identifier: try row.decode(2))"
+            names = OrderNames(schema: try row.decode(1), table: try row.decode(2), rank: try row.decode(5))
+            table = "\(identifier: names.schema).\(identifier: names.table)"
             keyColumns = (try row.decode(3, as: [String].self) + [try row.decode(4)]).map { "\(identifier: $0)" }
             rankColumn = try row.decode(5)
         }
     }
 
-    /// Registered tables that exist and have all their columns.
+    /// Registered tables that exist and have all their columns. Before one is read, see ``TableLock``.
     static let keyedTables: SQL = """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.list_columns,
             registered.item_column, registered.rank_column
@@ -129,6 +139,7 @@ enum DoctorStatements {
             SELECT FROM \(wantedColumns)
             WHERE NOT EXISTS (
                 SELECT FROM pg_catalog.pg_attribute AS present
+                JOIN pg_catalog.pg_class AS target ON target.oid = present.attrelid AND target.relkind IN ('r', 'p')
                 WHERE present.attrelid = pg_catalog.to_regclass(
                         pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
                     AND present.attname = wanted.name AND NOT present.attisdropped))

@@ -24,7 +24,9 @@ struct RepairStatements {
         den = "stored.\(identifier: names.denominator)"
     }
 
-    var settings: [(String, String)] { [("brocot.writing", names.orderedTable), ("statement_timeout", "0")] }
+    var settings: [(String, String)] {
+        [("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("row_security", "off")]
+    }
 
     /// The bound of a fraction's terms.
     private static let termLimit = SQL(unsafeRaw: "\(Rank.limit)")

@@ -12,25 +12,51 @@ package struct TableFindings: Hashable, Sendable {
     /// The number of rows that are in a list but have no place. That is not a fault: they were removed, are not placed yet, or were
     /// written without triggers.
     package let unplacedRows: Int
+    /// Whether `brocot attach` has not placed all rows yet, so that requests wait.
+    package let isBeingFilled: Bool
+    private let name: String
 
-    init(refusal: String? = nil, missing: [AttachStep] = [], damagedRows: Int = 0, unplacedRows: Int = 0) {
-        self.refusal = refusal
+    init(
+        _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], damagedRows: Int = 0,
+        unplacedRows: Int = 0, isBeingFilled: Bool = false
+    ) {
+        name = "\(names.schema).\(names.table)"
+        // The name of the order stands before each line anyway.
+        let prefix = "\(name): "
+        self.refusal = refusal.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
         self.missing = missing
         self.damagedRows = damagedRows
         self.unplacedRows = unplacedRows
+        self.isBeingFilled = isBeingFilled
     }
 
     /// Whether nothing has to be repaired.
-    package var isEmpty: Bool { refusal == nil && missing.isEmpty && damagedRows == 0 }
+    package var isEmpty: Bool { refusal == nil && missing.isEmpty && damagedRows == 0 && !isBeingFilled }
+
+    /// Whether `brocot check --repair` can repair something.
+    package var isRepairable: Bool { refusal == nil && (!missing.isEmpty || damagedRows > 0) }
+
+    /// Whether something would be left after the repair.
+    package var needsPerson: Bool { refusal != nil || isBeingFilled }
 
     /// One line for each finding.
     package var lines: [String] {
         var lines = refusal.map { [$0] } ?? []
-        lines += missing.map { "missing: \($0.purpose)" }
+        if isBeingFilled {
+            lines.append(
+                "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: brocot detach \(name)"
+            )
+        }
+        let names = missing.flatMap(\.missing)
+        if !missing.isEmpty {
+            lines.append("missing: \((names.isEmpty ? missing.map(\.purpose) : names).joined(separator: ", "))")
+        }
         if damagedRows > 0 { lines.append("rows with a wrong rank, or with the rank of another row: \(damagedRows)") }
         if isEmpty { lines.append("all is right") }
         if unplacedRows > 0 {
-            lines.append("rows of lists without a place (new, removed, or never placed): \(unplacedRows)")
+            lines.append(
+                "\(unplacedRows == 1 ? "1 row is in a list but has" : "\(unplacedRows) rows are in a list but have") no place (new, "
+                    + "removed from the order, or never placed)")
         }
         return lines
     }

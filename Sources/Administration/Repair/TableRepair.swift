@@ -23,27 +23,46 @@ package struct TableRepair: Sendable {
     }
 
     package func findings(of definition: OrderDefinition) async throws(AttachError) -> TableFindings {
+        let names = definition.names
+        guard let table = try await attacher.find(names, listColumns: definition.listColumns) else {
+            return TableFindings(
+                names, refusal: "the table is gone. Restore it, or run: brocot detach \(names.schema).\(names.table)")
+        }
         do throws(AttachError) {
-            let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+            if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
             let plan = try AttachPlan(definition, on: table)
-            guard !plan.isMissingColumns else { return TableFindings(missing: plan.steps) }
+            guard !table.hidesRows else {
+                throw .refused("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
+            }
+            guard !plan.isMissingColumns else {
+                return TableFindings(names, missing: plan.steps, isBeingFilled: plan.fills)
+            }
             let statements = RepairStatements(definition, on: table)
             return TableFindings(
-                missing: plan.steps, damagedRows: try await count(statements.countOfDamaged),
-                unplacedRows: plan.fills ? 0 : try await count(statements.countOfUnplaced))
+                names, missing: plan.steps, damagedRows: try await count(statements.countOfDamaged, in: names),
+                unplacedRows: plan.fills ? 0 : try await count(statements.countOfUnplaced, in: names),
+                isBeingFilled: plan.fills)
         } catch {
             guard case .refused(let reason) = error else { throw error }
-            return TableFindings(refusal: reason)
+            return TableFindings(names, refusal: reason)
         }
     }
 
-    private func count(_ statement: SQL) async throws(AttachError) -> Int {
+    private func count(_ statement: SQL, in names: OrderNames) async throws(AttachError) -> Int {
         try await databaseErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                    try connection.query(statement).single().decode(0)
+            try await connection.run { connection throws in
+                try connection.transaction(settings: TableReader.settings) { connection throws in
+                    try Self.hold(names, on: connection)
+                    return try connection.query(statement).single().decode(0)
                 }
             }
+        }
+    }
+
+    /// Makes sure that the name is that of a table until the transaction ends.
+    private static func hold(_ names: OrderNames, on connection: isolated Connection) throws {
+        guard try TableLock.hold(names, on: connection) else {
+            throw AttachError.refused("it is not a table any more, so it was not read")
         }
     }
 
@@ -53,20 +72,25 @@ package struct TableRepair: Sendable {
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
         if findings.refusal != nil { return }
+        let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+        try attacher.requireOwners(of: found, definition.names, for: findings.missing)
         if findings.damagedRows > 0 { try await correctRanks(definition) }
         for step in findings.missing { try await attacher.run(step) }
         guard placingRows, definition.arrive != .none else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         guard table.registered?.isBeingFilled == false else { return }
-        try await write([RepairStatements(definition, on: table).requestArrivals], settings: TableReader.settings)
+        try await write(
+            [RepairStatements(definition, on: table).requestArrivals], in: definition.names,
+            settings: TableReader.settings)
     }
 
     private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         let statements = RepairStatements(definition, on: table)
         let lists = try await databaseErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+            try await connection.run { connection throws in
+                try connection.transaction(settings: TableReader.settings) { connection throws in
+                    try Self.hold(definition.names, on: connection)
                     var lists: [(texts: [String], key: String)] = []
                     for row in try connection.query(statements.damagedLists) {
                         lists.append((try row.decode(0), try row.decode(1)))
@@ -78,15 +102,18 @@ package struct TableRepair: Sendable {
         for list in lists {
             try await write(
                 [RepairStatements.lock(list.key, of: definition.names.orderedTable)] + statements.repair(list.texts),
-                settings: statements.settings)
+                in: definition.names, settings: statements.settings)
         }
-        try await write([statements.forgetRanksOutsideLists], settings: statements.settings)
+        try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
     }
 
-    private func write(_ statements: [SQL], settings: [(String, String)]) async throws(AttachError) {
+    private func write(
+        _ statements: [SQL], in names: OrderNames, settings: [(String, String)]
+    ) async throws(AttachError) {
         try await databaseErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: settings) { connection throws(PostgresError) in
+            try await connection.run { connection throws in
+                try connection.transaction(settings: settings) { connection throws in
+                    try Self.hold(names, on: connection)
                     for statement in statements { _ = try connection.execute(statement) }
                 }
             }

@@ -68,6 +68,8 @@ package struct QueueStatus: Sendable, Encodable {
     package let listsAreIncomplete: Bool
     package let throughput: [Throughput]
     package let rejections: [Rejections]
+    /// The ordered tables whose rows `brocot attach` has not placed yet, so that their requests wait.
+    package let tablesBeingAttached: [String]
     package let heldLists: [Hold]
     package let paused: [Pause]
 }
@@ -92,6 +94,9 @@ extension QueueStatus {
                 lists: lists.prefix(mostLists).sorted { $0.oldestAgeSeconds > $1.oldestAgeSeconds },
                 listsAreIncomplete: lists.count > mostLists,
                 throughput: try readThroughput(on: connection), rejections: try readRejections(on: connection),
+                tablesBeingAttached: try connection.query(StatusStatements.beingAttached).map {
+                    row throws(PostgresError) in try row.decode(0)
+                },
                 heldLists: try readHeldLists(on: connection), paused: try Pauses.all(on: connection))
         }
     }

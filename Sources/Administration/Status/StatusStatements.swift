@@ -43,6 +43,10 @@ enum StatusStatements {
         """
     }
 
+    static let beingAttached: SQL = """
+        SELECT registered.name FROM brocot.ordered_tables AS registered WHERE registered.being_filled ORDER BY registered.name
+        """
+
     /// Paused tables, whose list is NULL, and paused lists.
     static func paused(limit: Int) -> SQL {
         """

@@ -73,7 +73,7 @@ struct OrderingStatements {
     }
 
     /// The key columns of the registered tables with these names, the item column last. The type of a column that does not exist
-    /// is NULL.
+    /// is NULL. A view that has a table's name is not the table: reading it would run its owner's code.
     static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
         SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
@@ -83,8 +83,11 @@ struct OrderingStatements {
         CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.array_append(registered.list_columns, registered.item_column))
             WITH ORDINALITY AS wanted (name, number)
         LEFT JOIN pg_catalog.pg_attribute AS stored
-            ON stored.attrelid
-                = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))::oid
+            ON stored.attrelid = (
+                SELECT target.oid FROM pg_catalog.pg_class AS target
+                WHERE target.oid
+                        = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))::oid
+                    AND target.relkind IN ('r', 'p'))
             AND stored.attname = wanted.name::name
         \(KeyType.source(of: "stored"))
         WHERE registered.name = ANY (\(names))

@@ -134,7 +134,7 @@ import Testing
                 "CREATE TABLE tasks (id int PRIMARY KEY, n int, project_id int GENERATED ALWAYS AS (n) STORED)",
                 "is generated"
             ),
-            ("CREATE TABLE tasks (id int PRIMARY KEY, project_id int, rank int)", "has a column \"rank\""),
+            ("CREATE TABLE tasks (id int PRIMARY KEY, project_id int, rank int)", "its column \"rank\" is integer"),
             ("CREATE TABLE tasks (id int PRIMARY KEY, board_id int)", "no column \"project_id\""),
             (
                 "CREATE TABLE tasks (id int PRIMARY KEY, project_id int); CREATE TABLE more () INHERITS (tasks)",

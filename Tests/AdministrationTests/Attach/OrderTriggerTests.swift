@@ -177,12 +177,15 @@ import Testing
         let fixture = try await AttachFixture(
             """
             CREATE TYPE mood AS ENUM ('fine');
-            CREATE FUNCTION steal(mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'stolen by %', current_user; END $$;
-            CREATE CAST (mood AS text) WITH FUNCTION steal(mood);
             CREATE TABLE tasks (id int PRIMARY KEY, project_id mood);
             """)
         try await fixture.attach()
-        try await fixture.connection.execute(script: "INSERT INTO tasks VALUES (1, 'fine')")
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION steal(mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'stolen by %', current_user; END $$;
+                CREATE CAST (mood AS text) WITH FUNCTION steal(mood);
+                INSERT INTO tasks VALUES (1, 'fine');
+                """)
         #expect(try await fixture.requests() == ["public.tasks fine {1} arrive"])
     }
 

@@ -33,15 +33,18 @@ import Testing
     @Test(
         "brocot check --repair makes a missing constraint, index, trigger or function again",
         arguments: [
-            ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "add the rank columns and their constraint"),
-            ("DROP INDEX brocot_tasks_rank", "index lists and ranks of tasks"),
-            ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "make the triggers"),
-            ("ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep", "make the triggers"),
-            ("DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE", "register the order"),
-        ]) func structure(damage: String, purpose: String) async throws
+            ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "constraint brocot_rank_is_valid"),
+            ("DROP INDEX brocot_tasks_rank", "index brocot_tasks_rank"),
+            ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "trigger zzz_brocot_rank_arrive"),
+            ("ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep", "trigger zzz_brocot_rank_keep"),
+            (
+                "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
+                "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep"
+            ),
+        ]) func structure(damage: String, missing: String) async throws
     {
         let (fixture, found) = try await repair(damage)
-        #expect(found.contains("missing: \(purpose)"))
+        #expect(found.contains("missing: \(missing)"))
         #expect(try await order(fixture) == ["1", "2", "3", "4", "5"])
         #expect(try await fixture.requests() == [])
     }
@@ -77,7 +80,10 @@ import Testing
         async throws
     {
         let (fixture, found) = try await repair(Self.unplacedRows)
-        #expect(found == ["all is right", "rows of lists without a place (new, removed, or never placed): 2"])
+        #expect(
+            found == [
+                "all is right", "2 rows are in a list but have no place (new, removed from the order, or never placed)",
+            ])
         #expect(try await fixture.requests() == [])
     }
 
@@ -96,6 +102,36 @@ import Testing
             script: "ALTER TABLE tasks \(change) \(change.hasPrefix("DROP") ? "CASCADE" : "")")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let findings = try await repair.findings(of: AttachFixture.definition())
-        #expect(findings.refusal?.contains("there is no column \"project_id\"") == true)
+        #expect(findings.refusal?.hasPrefix("there is no column \"project_id\"") == true)
+        #expect(!findings.isRepairable)
+    }
+
+    @Test("brocot check says what to do about a dropped table, and about a key column whose type changed")
+    func changedTable() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE integer")
+        let changed = try await repair.findings(of: AttachFixture.definition())
+        #expect(
+            changed.lines == ["column \"id\" is now integer; it was bigint. Detach and attach the table"])
+        try await fixture.connection.execute(script: "DROP TABLE tasks")
+        let dropped = try await repair.findings(of: AttachFixture.definition())
+        #expect(dropped.lines == ["the table is gone. Restore it, or run: brocot detach public.tasks"])
+        #expect(!dropped.isRepairable)
+    }
+
+    @Test("brocot check, doctor and status report an attach that is not finished") func unfinished() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        _ = try await fixture.prepare(AttachFixture.definition())
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let findings = try await repair.findings(of: AttachFixture.definition())
+        #expect(findings.lines.first?.hasPrefix("brocot attach is not finished, so requests wait") == true)
+        #expect(!findings.isEmpty && !findings.isRepairable && findings.needsPerson)
+        let orders = try #require(try await examination().first { $0.check == "orders" })
+        #expect(orders.message == "brocot attach of public.tasks is not finished, so its requests wait")
+        #expect(orders.level == .fail)
+        let status = try await fixture.connection.run { connection throws in try QueueStatus.read(on: connection) }
+        #expect(status.tablesBeingAttached == ["public.tasks"])
     }
 }

@@ -1,0 +1,44 @@
+import LibPQ
+import Ordering
+
+/// Finds key columns whose type changed after the table was attached. The functions of the order contain the types that the columns
+/// had.
+struct ChangedKeys {
+    private let definition: OrderDefinition
+    private let table: TableDescription
+
+    init(_ definition: OrderDefinition, on table: TableDescription) {
+        self.definition = definition
+        self.table = table
+    }
+
+    /// What to tell about the first such column; nil if there is none.
+    var fault: String? {
+        guard let body = table.functionBodies[definition.names.keepFunction] else { return nil }
+        for column in (definition.listColumns + [definition.itemColumn]).compactMap(table.column) {
+            guard let former = type(of: column.name, in: body), former != column.type else { continue }
+            return """
+                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). Detach and attach the table
+                """
+        }
+        return nil
+    }
+
+    /// The type for which ``OrderObjects/isChanged`` looks.
+    private func type(of column: String, in body: String) -> String? {
+        let beginning =
+            "stored.attname OPERATOR(pg_catalog.=) \(quoteLiteral(column)) AND stored.atttypid "
+            + "OPERATOR(pg_catalog.=) pg_catalog.to_regtype('"
+        guard let start = body.firstRange(of: beginning)?.upperBound, let end = body[start...].firstRange(of: "')")
+        else {
+            return nil
+        }
+        return String(body[start..<end.lowerBound])
+    }
+
+    private static func displayed(_ type: String) -> String {
+        guard type.hasPrefix("pg_catalog.") else { return type }
+        let name = String(type.dropFirst("pg_catalog.".count))
+        return KeyType(systemName: name)?.name ?? name
+    }
+}

@@ -1,0 +1,111 @@
+internal import LibPQ
+
+extension MigrationQueries {
+    /// The roles that the current role is a member of, and itself, as the recursive table `granted` of a WITH RECURSIVE.
+    ///
+    /// `pg_has_role` can't tell them, because it is always true for a superuser.
+    static let granted = """
+        granted AS (
+            SELECT role.oid FROM pg_roles AS role WHERE role.rolname = current_user
+            UNION
+            SELECT membership.roleid
+            FROM granted
+            JOIN pg_auth_members AS membership ON membership.member = granted.oid
+            -- Since PostgreSQL 16, the creator of a role may have only the right to administer it. That does not count.
+            WHERE coalesce((to_jsonb(membership) ->> 'inherit_option')::boolean
+                OR (to_jsonb(membership) ->> 'set_option')::boolean, true)
+        )
+        """
+
+    /// Whether the current role is a superuser, and whether the table of the orders exists.
+    static let isSuperuserWithRegistry: SQL = """
+        SELECT (SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user), EXISTS (
+            SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'brocot' AND c.relname = 'ordered_tables' AND c.relkind = 'r')
+        """
+
+    /// What in these tables can run code of a role that a superuser does not trust, with the role, and the superuser's name: the
+    /// tables with their partitions, the types of their columns, and the functions of their triggers. There are no rows unless
+    /// the current role is a superuser.
+    ///
+    /// The query reads the system catalogs and `brocot.ordered_tables` only, so no code of the checked objects runs. A relation that
+    /// took the name of a dropped table counts, whatever it is.
+    static func foreignTables(_ tables: UsedTables) -> SQL {
+        """
+        WITH RECURSIVE \(unsafeRaw: granted), relation AS (
+            SELECT target.oid
+            FROM (\(tables.names)) AS wanted (schema_name, table_name)
+            JOIN pg_namespace AS namespace ON namespace.nspname = wanted.schema_name::name
+            JOIN pg_class AS target
+                ON target.relnamespace = namespace.oid AND target.relname = wanted.table_name::name
+            UNION
+            SELECT part.inhrelid FROM relation JOIN pg_inherits AS part ON part.inhparent = relation.oid
+        ), type AS (
+            SELECT stored.atttypid AS oid
+            FROM relation
+            JOIN pg_attribute AS stored ON stored.attrelid = relation.oid AND stored.attnum > 0 AND NOT stored.attisdropped
+            UNION
+            SELECT inner_type.oid
+            FROM type
+            JOIN pg_type AS self ON self.oid = type.oid
+            CROSS JOIN LATERAL (VALUES (self.typbasetype), (self.typelem)) AS inner_type (oid)
+            WHERE inner_type.oid <> 0
+        ), object AS (
+            SELECT 'pg_class'::regclass AS catalog, target.oid, target.relowner AS owner
+            FROM relation JOIN pg_class AS target ON target.oid = relation.oid
+            UNION ALL
+            SELECT 'pg_type'::regclass, self.oid, self.typowner FROM type JOIN pg_type AS self ON self.oid = type.oid
+            WHERE NOT EXISTS (SELECT FROM pg_type AS element WHERE element.typarray = self.oid)
+            UNION ALL
+            SELECT 'pg_trigger'::regclass, trigger.oid, function.proowner
+            FROM relation
+            JOIN pg_trigger AS trigger ON trigger.tgrelid = relation.oid AND NOT trigger.tgisinternal
+            JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        )
+        -- A hostile role may have chosen these names. A line feed in a name would forge a line of the message.
+        SELECT regexp_replace(identified.type || ' ' || identified.identity, '[[:cntrl:]]', '?', 'g') AS name,
+            regexp_replace(owner.rolname::text, '[[:cntrl:]]', '?', 'g') AS owner, current_user::text
+        FROM object
+        JOIN pg_roles AS owner ON owner.oid = object.owner
+        CROSS JOIN LATERAL pg_identify_object(object.catalog, object.oid, 0) AS identified
+        WHERE NOT owner.rolsuper AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid)
+            AND (SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user)
+        ORDER BY object.catalog <> 'pg_class'::regclass, name
+        """
+    }
+}
+
+/// The tables of users that a command uses.
+package enum UsedTables: Sendable {
+    /// All ordered tables, also the built-in one: writing it fires its triggers.
+    case all
+    /// All attached tables.
+    case attached
+    /// The attached table of the order with this name, if there is one.
+    case order(String)
+    /// A table that need not be attached yet.
+    case table(schema: String, name: String)
+
+    var isRegistered: Bool {
+        if case .table = self { return false }
+        return true
+    }
+
+    /// A query for their schemas and names.
+    fileprivate var names: SQL {
+        switch self {
+        case .all: "SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered"
+        case .attached:
+            """
+            SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered
+            WHERE registered.schema_name <> 'brocot'
+            """
+        case .order(let name):
+            """
+            SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered
+            WHERE registered.name = \(name) AND registered.schema_name <> 'brocot'
+            """
+        case .table(let schema, let name): "SELECT \(schema)::text, \(name)::text"
+        }
+    }
+}

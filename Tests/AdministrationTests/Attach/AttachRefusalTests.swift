@@ -1,0 +1,141 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("What brocot attach refuses before it changes anything", .database, .timeLimit(.minutes(30)))
+struct AttachRefusalTests {
+    private func refusal(_ body: () async throws(AttachError) -> Void) async -> String? {
+        do throws(AttachError) {
+            try await body()
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(
+        "brocot attach says why an object can't be attached",
+        arguments: [
+            ("CREATE VIEW tasks AS SELECT 1 AS id", "this is a view. Only tables can be attached"),
+            (
+                "CREATE TABLE all_tasks (id int NOT NULL) PARTITION BY LIST (id); CREATE TABLE tasks PARTITION OF all_tasks DEFAULT",
+                "this is a partition of public.all_tasks. Attach public.all_tasks"
+            ),
+            (
+                "CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE heir () INHERITS (tasks)",
+                "other tables inherit from this table, so no index can make sure that ranks differ. It can't be attached"
+            ),
+            (
+                "CREATE TABLE tasks (id numeric PRIMARY KEY)",
+                "one value may be written in several ways, such as 1.0 and 1.00"
+            ),
+            ("CREATE TABLE tasks (id char(3) PRIMARY KEY)", "spaces at the end don't count"),
+            ("CREATE TABLE tasks (id oid PRIMARY KEY)", "is of type oid, which can't be a key. Keys are text"),
+            (
+                "CREATE TABLE tasks (id int PRIMARY KEY, rank text NOT NULL)",
+                "its column \"rank\" is text NOT NULL; Brocot needs numeric, nullable, without default"
+            ),
+        ]) func unsuitable(script: String, reason: String) async throws
+    {
+        let fixture = try await AttachFixture(script)
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []))
+        }
+        #expect(refusal?.contains(reason) == true, "\(refusal ?? "")")
+    }
+
+    @Test("brocot attach names the options that name the same column") func sameColumn() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        for (definition, reason) in [
+            (AttachFixture.definition(lists: ["id"]), "--item and --list both name column \"id\""),
+            (AttachFixture.definition(lists: ["title", "title"]), "--list names column \"title\" twice"),
+            (AttachFixture.definition(rank: "project_id"), "--list and --rank both name column \"project_id\""),
+        ] {
+            let refusal = await refusal { () async throws(AttachError) in
+                _ = try await fixture.attacher.plan(definition)
+            }
+            #expect(refusal == "public.tasks: \(reason)")
+        }
+    }
+
+    @Test("brocot attach of an attached table with other options says that it is attached") func otherOptions()
+        async throws
+    {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []))
+        }
+        #expect(refusal?.contains("it is already attached, with other columns or settings") == true, "\(refusal ?? "")")
+    }
+
+    @Test("brocot attach says which name is wrong") func names() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        for (schema, table, reason) in [
+            ("public", "\"tasks\"", "there is no table public.\"tasks\". Write names without quotes: public.tasks"),
+            ("nosch", "tasks", "there is no schema nosch"), ("public", "nowhere", "there is no table public.nowhere"),
+        ] {
+            let refusal = await refusal { () async throws(AttachError) in
+                _ = try await fixture.attacher.describe(OrderNames(schema: schema, table: table), listColumns: [])
+            }
+            #expect(refusal == reason)
+        }
+    }
+
+    @Test("An order of the existing rows that the server does not understand is refused") func orderBy() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let definition = AttachFixture.definition()
+        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let filling = Filling(
+            definition, on: table, connection: fixture.connection, logger: AttachFixture.logger)
+        try await filling.check(order: "title COLLATE \"C\" DESC NULLS LAST, project_id")
+        let refusal = await refusal { () async throws(AttachError) in try await filling.check(order: "nope") }
+        #expect(refusal == "--order-by is not valid: column \"nope\" does not exist. Nothing was changed.")
+    }
+
+    @Test("A role that may not change the table, or sees only a part of its rows, is told so") func otherRole()
+        async throws
+    {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let role = "other_of_\(TestDatabase.current.name)"
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY; CREATE ROLE \(role);
+                GRANT USAGE ON SCHEMA brocot TO \(role); GRANT SELECT ON brocot.ordered_tables TO \(role); SET ROLE \(role)
+                """)
+        let definition = AttachFixture.definition()
+        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let plan = try AttachPlan(definition, on: table)
+        try await fixture.connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+        let owner = await refusal { () async throws(AttachError) in
+            try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps)
+        }
+        #expect(owner?.hasPrefix("public.tasks belongs to postgres. Run this as a member of postgres") == true)
+        let rows = await refusal { () async throws(AttachError) in
+            try fixture.attacher.requireAllRows(of: table, definition.names)
+        }
+        #expect(rows?.contains("row-level security hides rows from this role") == true)
+    }
+
+    @Test("A lock that somebody else keeps ends the wait of brocot attach, and the session is named") func lock()
+        async throws
+    {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(
+            "SELECT set_config('application_name', 'squatter', false), pg_advisory_lock(\(Attacher.lockKey))")
+        let attacher = Attacher(
+            connection: fixture.connection, logger: AttachFixture.logger, patience: .milliseconds(200))
+        let error = await #expect(throws: AttachError.self) {
+            try await attacher.exclusively { () async throws(AttachError) in Issue.record("it ran") }
+        }
+        guard case .busy(let holders, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(holders == ["Process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
+    }
+}

@@ -1,0 +1,93 @@
+import LibPQ
+import Logging
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+/// Who owns the type of a key column can make casts and CHECKs, whose functions would run with the rights of the daemon.
+@Suite("The owner of a key's type", .database, .timeLimit(.minutes(30))) struct KeyTypeOwnerTests {
+    private static let logger = Logger(label: "KeyTypeOwnerTests") { _ in SwiftLogNoOpLogHandler() }
+    private static let definition = OrderDefinition(
+        names: OrderNames(schema: "public", table: "moods"), listColumns: ["mood"], itemColumn: "id")
+
+    private func refusal(_ connection: Connection) async throws -> String {
+        do {
+            _ = try await Attacher(connection: connection, logger: Self.logger).plan(Self.definition)
+            return ""
+        } catch {
+            guard case .refused(let reason) = error else { throw error }
+            return reason
+        }
+    }
+
+    /// Whether brocot check and brocot doctor report the table, which is registered as if it were attached.
+    private func expectReports(_ text: String, _ owner: Connection) async throws {
+        try await owner.execute(
+            script: """
+                ALTER TABLE public.moods ADD COLUMN rank numeric, ADD COLUMN rank_num bigint, ADD COLUMN rank_den bigint;
+                INSERT INTO brocot.ordered_tables VALUES ('public.moods', 'public', 'moods', '{mood}', 'id', false);
+                """)
+        let repair = TableRepair(connection: owner, logger: Self.logger)
+        let definition = try #require(try await repair.definitions(named: nil).first)
+        #expect(try await repair.findings(of: definition).refusal?.contains(text) == true)
+        let results = await Doctor(
+            parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
+            oldTransaction: .seconds(900), logger: Self.logger
+        ).examine()
+        let failure = results.first { $0.level == .fail && $0.message.contains(text) }
+        #expect(failure != nil, "\(results.filter { $0.level != .ok }.map(\.message))")
+    }
+
+    @Test(
+        "brocot attach refuses a key whose type has a cast by a function",
+        arguments: [
+            ("public.mood", "text"), ("text", "public.mood"), ("text[]", "public.mood[]"), ("public.mood", "jsonb"),
+        ]) func cast(source: String, target: String) async throws
+    {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE TYPE public.mood AS ENUM ('good', 'bad');
+                CREATE TABLE public.moods (id int PRIMARY KEY, mood public.mood);
+                """)
+        #expect(try await refusal(owner) == "")
+        try await owner.execute(script: "CREATE CAST (varchar AS public.mood) WITH INOUT AS IMPLICIT")
+        #expect(try await refusal(owner) == "")
+        try await owner.execute(
+            script: """
+                CREATE FUNCTION public.spy(\(source)) RETURNS \(target) LANGUAGE sql RETURN NULL::\(target);
+                CREATE CAST (\(source) AS \(target)) WITH FUNCTION public.spy;
+                """)
+        #expect(try await refusal(owner).contains("there is a cast by a function"))
+        try await expectReports("there is a cast by a function", owner)
+    }
+
+    @Test(
+        "brocot attach refuses a key whose type belongs neither to the table's owner nor to a superuser",
+        arguments: [
+            "CREATE TYPE public.mood AS ENUM ('good')", "CREATE DOMAIN public.mood AS text",
+            "CREATE TYPE public.mood_type AS ENUM ('good'); CREATE DOMAIN public.mood AS public.mood_type",
+        ]) func owner(type: String) async throws
+    {
+        let owner = try await TestDatabase.current.connect()
+        let (app, mallory) = ("app_of_\(TestDatabase.current.name)", "mallory_of_\(TestDatabase.current.name)")
+        try await owner.execute(script: "CREATE ROLE \(app); CREATE ROLE \(mallory)")
+        do {
+            try await owner.execute(
+                script: """
+                    GRANT CREATE ON SCHEMA public TO \(app), \(mallory); GRANT \(app), \(mallory) TO CURRENT_USER;
+                    SET ROLE \(mallory); \(type); RESET ROLE; SET ROLE \(app);
+                    CREATE TABLE public.moods (id int PRIMARY KEY, mood public.mood); RESET ROLE;
+                    """)
+            let reason = try await refusal(owner)
+            #expect(reason.contains("which belongs to \(mallory), and not to the table's owner"), "\(reason)")
+            try await expectReports("which belongs to \(mallory)", owner)
+        } catch {
+            try await owner.execute(script: "DROP OWNED BY \(app), \(mallory) CASCADE; DROP ROLE \(app), \(mallory)")
+            throw error
+        }
+        try await owner.execute(script: "DROP OWNED BY \(app), \(mallory) CASCADE; DROP ROLE \(app), \(mallory)")
+    }
+}

@@ -1,0 +1,213 @@
+import Administration
+import LibPQ
+import Logging
+import Migrations
+import Ordering
+import TestPostgres
+import Testing
+
+/// The owner of an attached table, or whoever may create objects in the schema of a dropped one, puts something else in its place.
+@Suite("The name of an attached table", .database, .timeLimit(.minutes(30)))
+struct NameOfTableTests {
+    private static let logger = Logger(label: "NameOfTableTests") { _ in SwiftLogNoOpLogHandler() }
+    private static let names = OrderNames(schema: "public", table: "tasks")
+
+    /// Tasks that are registered, and a function that leaves a trace of the role that runs it.
+    private static let tasks = """
+        CREATE TABLE public.traces (by text);
+        CREATE FUNCTION public.pwn(bigint) RETURNS bigint LANGUAGE plpgsql AS
+            $$ BEGIN INSERT INTO public.traces VALUES (current_user); RETURN $1; END $$;
+        CREATE TABLE public.tasks (
+            id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric, UNIQUE (board, rank));
+        INSERT INTO public.tasks VALUES (1, 1, 0, 1, 0);
+        INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
+        """
+
+    private static let replacedByView = """
+        ALTER TABLE public.tasks RENAME TO tasks_real;
+        CREATE VIEW public.tasks AS SELECT public.pwn(id) AS id, board, rank_num, rank_den, rank FROM public.tasks_real;
+        """
+
+    private func expectNoTraces(_ owner: Connection) async throws {
+        #expect(try await owner.query("SELECT FROM public.traces").isEmpty)
+    }
+
+    private func doctor(url: String = TestDatabase.current.url) async throws -> [CheckResult] {
+        await Doctor(
+            parameters: try ConnectionParameters(url: url), role: .daemon, oldTransaction: .seconds(900),
+            logger: Self.logger
+        ).examine()
+    }
+
+    @Test("No command reads a view that has the name of an attached table, and brocot doctor reports it")
+    func view() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: Self.tasks + Self.replacedByView)
+        let result = try #require(try await doctor().first { $0.check == "tables" })
+        #expect(result.level == .fail && result.message == "public.tasks is a view, not a table")
+        #expect(result.advice?.contains("brocot detach") == true)
+        let repair = TableRepair(connection: owner, logger: Self.logger)
+        for definition in try await repair.definitions(named: nil) {
+            #expect(try await repair.findings(of: definition).refusal == "this is a view. Only tables can be attached")
+        }
+        await #expect(throws: OrderingError.self) {
+            try await owner.run { connection throws in
+                try connection.transaction(.repeatableReadOnly) { connection throws in
+                    _ = try ListReader.open(ListIdentifier("1", of: "public.tasks"), on: connection)
+                }
+            }
+        }
+        try await expectNoTraces(owner)
+    }
+
+    @Test("A list is not read if its table was replaced by a view after the table was looked up")
+    func replacedMeanwhile() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: Self.tasks)
+        let table = try #require(
+            try await owner.run { connection throws in
+                try connection.transaction { connection throws in
+                    try OrderedTable.named("public.tasks", on: connection)
+                }
+            })
+        try await owner.execute(script: Self.replacedByView)
+        await #expect(throws: AttachError.self) {
+            try await owner.run { connection throws in _ = try CapacityReader(table).read("1", on: connection) }
+        }
+        try await expectNoTraces(owner)
+    }
+
+    @Test("A transaction that holds a table's name sees the table until it ends") func held() async throws {
+        let (reader, owner) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        try await owner.execute(script: Self.tasks)
+        let isHeld = try await reader.run { connection throws(PostgresError) in
+            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                let isHeld = try TableLock.hold(Self.names, on: connection)
+                let locks = try connection.query(
+                    "SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'public.tasks'::regclass")
+                return isHeld && locks.count == 1
+            }
+        }
+        #expect(isHeld)
+        try await owner.execute(script: Self.replacedByView)
+        let isView = try await reader.run { connection throws(PostgresError) in
+            try connection.transaction { connection throws(PostgresError) in
+                try TableLock.hold(Self.names, on: connection)
+            }
+        }
+        #expect(!isView)
+    }
+
+    /// Roles of the whole server, so they have the test database's name in their own.
+    private func withRole(_ body: (String, Connection) async throws -> Void) async throws {
+        let role = "mallory_of_\(TestDatabase.current.name)"
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
+        do {
+            try await body(role, owner)
+        } catch {
+            try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
+            try await owner.execute("DROP ROLE \(identifier: role)")
+            throw error
+        }
+        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
+        try await owner.execute("DROP ROLE \(identifier: role)")
+    }
+
+    private func refusal(_ tables: UsedTables, on connection: Connection) async -> [String] {
+        do {
+            try await Migrator(connection: connection).refuseForeignTablesAsSuperuser(tables)
+            return []
+        } catch {
+            guard case .foreignTables(let objects, _) = error else {
+                Issue.record("\(error)")
+                return []
+            }
+            return objects.map { "\($0.name) of \($0.owner)" }
+        }
+    }
+
+    @Test("A superuser uses no relation that another role made under the name of a dropped table") func squatter()
+        async throws
+    {
+        try await withRole { role, owner in
+            try await owner.execute(
+                script: """
+                    \(Self.tasks) DROP TABLE public.tasks; GRANT CREATE ON SCHEMA public TO \(role); SET ROLE \(role);
+                    CREATE FUNCTION public.rise() RETURNS numeric LANGUAGE plpgsql AS
+                        $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN 0; END $$;
+                    CREATE VIEW public.tasks AS
+                        SELECT 1::bigint AS id, 1::bigint AS board, 0::bigint AS rank_num, 1::bigint AS rank_den, public.rise() AS rank;
+                    RESET ROLE;
+                    """)
+            let result = try #require(try await doctor().first { $0.check == "schema" })
+            #expect(result.failureKind == .needsRepair)
+            #expect(result.message.contains("view public.tasks, owned by \(role)"), "\(result.message)")
+            #expect(!result.message.contains("\n"))
+            let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
+            #expect(try !isSuperuser.decode(0, as: Bool.self))
+        }
+    }
+
+    @Test(
+        "A superuser uses no table whose code another role can change, unless that role was granted to it",
+        arguments: [
+            ("ALTER TABLE public.tasks OWNER TO ROLE", "table public.tasks"),
+            (
+                """
+                CREATE TYPE public.mood AS ENUM ('good'); ALTER TYPE public.mood OWNER TO ROLE;
+                ALTER TABLE public.tasks ADD COLUMN mood public.mood
+                """, "type public.mood"
+            ),
+            (
+                """
+                CREATE DOMAIN public.number AS bigint; ALTER DOMAIN public.number OWNER TO ROLE;
+                ALTER TABLE public.tasks ADD COLUMN numbers public.number[]
+                """, "type public.number"
+            ),
+            (
+                """
+                CREATE FUNCTION public.touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+                ALTER FUNCTION public.touch() OWNER TO ROLE;
+                CREATE TRIGGER touch BEFORE UPDATE ON public.tasks FOR EACH ROW EXECUTE FUNCTION public.touch()
+                """, "trigger touch on public.tasks"
+            ),
+        ])
+    func owners(change: String, object: String) async throws {
+        try await withRole { role, owner in
+            try await owner.execute(script: Self.tasks)
+            #expect(await refusal(.attached, on: owner).isEmpty)
+            try await owner.execute(script: change.replacing("ROLE", with: role))
+            let expected = ["\(object) of \(role)"]
+            #expect(await refusal(.attached, on: owner) == expected)
+            #expect(await refusal(.order("public.tasks"), on: owner) == expected)
+            #expect(await refusal(.table(schema: "public", name: "tasks"), on: owner) == expected)
+            #expect(await refusal(.order("items"), on: owner).isEmpty)
+            try await owner.execute("GRANT \(identifier: role) TO CURRENT_USER")
+            #expect(await refusal(.attached, on: owner).isEmpty)
+        }
+    }
+
+    @Test("A superuser uses no partitioned table with a partition of another role") func partition() async throws {
+        try await withRole { role, owner in
+            try await owner.execute(
+                script: """
+                    CREATE TABLE public.parts (id bigint, board bigint, PRIMARY KEY (board, id)) PARTITION BY LIST (board);
+                    CREATE TABLE public.part PARTITION OF public.parts FOR VALUES IN (1);
+                    ALTER TABLE public.part OWNER TO \(role);
+                    """)
+            #expect(
+                await refusal(.table(schema: "public", name: "parts"), on: owner)
+                    == ["table public.part of \(role)"])
+        }
+    }
+
+    @Test("A role that is no superuser may use tables of other roles") func plainRole() async throws {
+        try await withRole { role, owner in
+            try await owner.execute(
+                script: "\(Self.tasks) GRANT USAGE ON SCHEMA brocot TO \(role); SET ROLE \(role)")
+            #expect(await refusal(.attached, on: owner).isEmpty)
+            try await owner.execute("RESET ROLE")
+        }
+    }
+}
