@@ -172,7 +172,7 @@ END
 $$;
 COMMENT ON FUNCTION brocot.check_registered IS 'Raises an error (42704) if no ordered table has this name.';
 
--- As before, but it refuses an unknown table and a NULL among the lists.
+-- As before, but it refuses an unknown table.
 CREATE OR REPLACE FUNCTION brocot.lock_lists(lists anycompatiblearray, ordered_table text DEFAULT 'items') RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
@@ -184,9 +184,7 @@ DECLARE
 BEGIN
     PERFORM brocot.check_isolation();
     PERFORM brocot.check_registered(ordered_table);
-    IF lists IS NULL OR array_position(lists::text[], NULL) IS NOT NULL THEN
-        RAISE EXCEPTION 'a list is NULL, and NULL is no list' USING ERRCODE = 'null_value_not_allowed';
-    ELSIF cardinality(keys) > 256 THEN
+    IF cardinality(keys) > 256 THEN
         RAISE EXCEPTION 'a transaction locks at most 256 lists, not %', cardinality(keys)
             USING ERRCODE = 'program_limit_exceeded',
                   HINT = 'Each lock takes a slot of a table that all sessions of the server share. Use a transaction for each part.';

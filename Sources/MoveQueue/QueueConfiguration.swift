@@ -53,7 +53,7 @@ package struct QueueConfiguration: Sendable {
     /// The settings of each transaction. They are not set for the session, because poolers share sessions.
     var settings: [(String, String)] {
         [
-            ("lock_timeout", milliseconds(max(.milliseconds(1), lockTimeout))),
+            ("lock_timeout", lockTimeoutSetting),
             // Otherwise every error would have a context. A context shows that an error comes from within a function.
             ("log_parameter_max_length_on_error", "0"),
             ("statement_timeout", statementTimeoutSetting),
@@ -67,6 +67,11 @@ package struct QueueConfiguration: Sendable {
     var statementTimeoutSetting: String {
         milliseconds(min(statementTimeout, longestStatement ?? statementTimeout))
     }
+
+    /// The longest wait of a transaction for the lock of its only list. It may be longer than others, since the transaction has no lock yet.
+    var lockTimeoutOfWaiting: String { milliseconds(max(.milliseconds(1), min(idleTimeout / 6, .seconds(1)))) }
+
+    var lockTimeoutSetting: String { milliseconds(max(.milliseconds(1), lockTimeout)) }
 
     /// It is short, because all lists of a batch wait while a user's trigger or foreign key waits for a lock.
     private var lockTimeout: Duration { min(idleTimeout / 6, .milliseconds(250), deadlockTimeout / 2) }

@@ -226,4 +226,24 @@ struct MoveNowTests {
         #expect(try await order(after: "before => 3") == ["1", "2", "6", "3", "4", "5"])
         #expect(try await order(after: "first => true") == ["6", "1", "2", "3", "4", "5"])
     }
+
+    @Test("A move at once calls no operator of another schema for the condition on visible rows")
+    func conditionWithForeignOperator() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TYPE state AS ENUM ('open', 'closed');
+                CREATE TABLE cards (
+                    id bigint PRIMARY KEY, state state DEFAULT 'open', rank_num bigint, rank_den bigint, rank numeric UNIQUE);
+                INSERT INTO cards SELECT n, 'open', n, 1, n FROM generate_series(1, 3) AS n;
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, visible)
+                VALUES ('public.cards', 'public', 'cards', '{}', 'id', false, 'state <> ''closed''::public.state');
+                CREATE FUNCTION trap(state, state) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'trap'; END $$;
+                CREATE OPERATOR public.<> (FUNCTION = trap, LEFTARG = state, RIGHTARG = state);
+                SELECT brocot.move_now('', 3, at => 0, ordered_table => 'public.cards');
+                SELECT brocot.move_items_now('', '{2}'::bigint[], at => 2, ordered_table => 'public.cards');
+                """)
+        let order = try await connection.query("SELECT string_agg(id::text, ',' ORDER BY rank) FROM cards").single()
+        #expect(try order.decode(0, as: String.self) == "3,1,2")
+    }
 }

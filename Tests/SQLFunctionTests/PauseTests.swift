@@ -110,13 +110,4 @@ import Testing
         }
         #expect(error?.message == "there is no ordered table 'nope'")
     }
-
-    @Test("A NULL among the lists to lock is refused")
-    func lockOfNull() async throws {
-        let connection = try await TestDatabase.current.connect()
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(script: "SELECT brocot.lock_lists('{a,NULL}')")
-        }
-        #expect(error?.sqlState?.rawValue == "22004")
-    }
 }

@@ -110,7 +110,9 @@ package struct QueueTransaction: Sendable {
         var report = BatchReport()
         if case .waitingFor(let list) = attempt.scope {
             course.stage = .waiting
+            try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
             try connection.execute(QueueStatements.lock(list))
+            try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
             course.stage = .claiming
         }
         let claim = try claim(attempt, on: connection)

@@ -31,7 +31,7 @@ package struct PostponedLists: Sendable {
     private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
 
     /// How often a list is tried without waiting, before the worker waits for it.
-    static let trialsWithoutWaiting = 6
+    static let trialsWithoutWaiting = 8
 
     /// A pause that doubles so often is longer than any ``longestPause``.
     private static let mostDoublings = 20

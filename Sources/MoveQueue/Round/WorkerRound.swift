@@ -188,7 +188,7 @@ package struct WorkerRound: Sendable {
     /// The limit for statements while the worker waits for rows. Other sessions wait for the rows that it has already.
     private static let limitOfWaiting = Duration.seconds(2)
     /// The time between two such waits. So most of the worker's time is left for other lists.
-    private static let pauseBetweenWaits = Duration.seconds(1)
+    private static let pauseBetweenWaits = Duration.seconds(5)
 
     /// Only the patient worker waits, so that the others serve the other lists meanwhile.
     private func listToWaitFor(at now: ContinuousClock.Instant) -> ListIdentifier? {
