@@ -180,7 +180,7 @@ struct ApplyPendingTests {
                 CREATE FUNCTION public.move(number int) RETURNS void LANGUAGE plpgsql AS
                 $$ BEGIN RAISE EXCEPTION 'mine' USING ERRCODE = 'lock_not_available'; END $$;
                 CREATE FUNCTION public.decide(number int) RETURNS void LANGUAGE plpgsql AS
-                $$ BEGIN EXECUTE E'SELECT public.move(1) -- \nPL/pgSQL function brocot.decide(brocot.move_requests,timestamp with time zone)'; END $$;
+                $$ BEGIN EXECUTE E'SELECT public.move(1) /*\nPL/pgSQL function brocot.decide(brocot.move_requests,timestamp with time zone) */'; END $$;
                 SELECT brocot.move(board, '3', first => true, ordered_table => 'public.cards') FROM unnest('{bad,good}'::text[]) AS board;
                 SELECT brocot.apply_pending();
                 """)
