@@ -33,6 +33,8 @@ package struct QueueConfiguration: Sendable {
     /// Whether statements of single lists may take as long as `idleTimeout` allows. One worker of a daemon is patient, so that a user's
     /// trigger that stands still does not keep all of them busy.
     package var isPatient = true
+    /// The longest time that a transaction searches for the requests that cause an error. All its other lists wait meanwhile.
+    var longestSearch = Duration.milliseconds(100)
     /// A shorter limit for statements; nil if there is none.
     var longestStatement: Duration?
 

@@ -113,7 +113,9 @@ import Testing
             let retried = try await BrocotProcess.run("retry", "1", databaseURL: url)
             #expect(retried.exitCode == 0 && retried.output == "3\n", "\(retried.errors)")
             let again = try await BrocotProcess.run("retry", "1", "2", databaseURL: url)
-            #expect(again.exitCode == 1 && again.errors.contains("request 2 was applied, so there is nothing to retry"), "\(again.errors)")
+            #expect(
+                again.exitCode == 1 && again.errors.contains("request 2 was applied, so there is nothing to retry"),
+                "\(again.errors)")
             #expect(!again.errors.contains("PL/pgSQL"))
             #expect(try await pending(connection) == ["a"])
         }

@@ -90,7 +90,9 @@ struct LocalClusterTests {
         await cluster.shutDown()
     }
 
-    @Test("As root, a private server refuses a folder that is a link, and leaves its target unchanged", .enabled(if: getuid() == 0))
+    @Test(
+        "As root, a private server refuses a folder that is a link, and leaves its target unchanged",
+        .enabled(if: getuid() == 0))
     func linkedFolder() async throws {
         let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
         chmod(parent, 0o755)

@@ -88,7 +88,9 @@ struct LockedRowsTests {
         #expect(try await fixture.lists(of: "cards") == ["b": items])
     }
 
-    @Test("A transaction that waits for a list is decided when another session gives back the list's lock, or a row's", arguments: [true, false])
+    @Test(
+        "A transaction that waits for a list is decided when another session gives back the list's lock, or a row's",
+        arguments: [true, false])
     func waits(isLockOfList: Bool) async throws {
         let fixture = try await QueueFixture()
         try await slowCards(fixture)
@@ -99,7 +101,9 @@ struct LockedRowsTests {
                 ? "SELECT pg_advisory_xact_lock(brocot.list_lock_key('public.cards', 'a'))"
                 : "UPDATE cards SET item = item WHERE item = '7'")
         let list = ListIdentifier("a", of: "public.cards")
-        try await fixture.enqueue([Move(list: list, items: (1...60).reversed().map(String.init), action: .place(.first))])
+        try await fixture.enqueue([
+            Move(list: list, items: (1...60).reversed().map(String.init), action: .place(.first))
+        ])
         let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
         func attempt() async throws -> BatchReport {
             try await fixture.connection.run { connection throws(BatchFailure) in
@@ -112,8 +116,10 @@ struct LockedRowsTests {
         let watcher = try await TestDatabase.current.connect()
         async let report = attempt()
         try await eventually("the transaction waits for a lock", pause: .milliseconds(1)) {
-            try await !watcher.query("SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()")
-                .isEmpty
+            try await !watcher.query(
+                "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()"
+            )
+            .isEmpty
         }
         try await other.execute(script: "COMMIT")
         #expect(try await report.applied == 1)

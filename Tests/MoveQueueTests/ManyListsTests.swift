@@ -36,7 +36,8 @@ struct ManyListsTests {
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == large)
     }
 
-    @Test("A healthy list does not wait for a chain of changes through a thousand other lists", arguments: [false, true])
+    @Test(
+        "A healthy list does not wait for a chain of changes through a thousand other lists", arguments: [false, true])
     func chainOfChanges(isShuffled: Bool) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")
@@ -65,7 +66,9 @@ struct ManyListsTests {
         #expect(try await fixture.lists() == ["healthy": ["y"], try #require(names.last): ["x"]])
     }
 
-    @Test("Requests that a trigger refuses, among lists that are connected by changes of list, don't stop the others", arguments: [1, 2])
+    @Test(
+        "Requests that a trigger refuses, among lists that are connected by changes of list, don't stop the others",
+        arguments: [1, 2])
     func refusedAmongConnected(workers: Int) async throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed \(seed)")

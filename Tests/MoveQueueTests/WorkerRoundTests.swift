@@ -86,7 +86,9 @@ import Testing
         #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: nil) == true)
     }
 
-    @Test("A worker's round goes on behind the last list for which there was a lock, if there was none for other lists that were found")
+    @Test(
+        "A worker's round goes on behind the last list for which there was a lock, if there was none for other lists that were found"
+    )
     func listsWithoutLocks() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -103,7 +105,9 @@ import Testing
         return report
     }
 
-    @Test("If most requests wait for other lists, the round goes on without these, in turns with batches of the oldest requests")
+    @Test(
+        "If most requests wait for other lists, the round goes on without these, in turns with batches of the oldest requests"
+    )
     func oldestRequests() throws {
         var round = WorkerRound(QueueConfiguration())
         for list in ["z", "y", "x"] {
@@ -148,7 +152,9 @@ import Testing
         }
     }
 
-    @Test("If there was no time to find all refused requests, fewer requests are tried together next, and then more again")
+    @Test(
+        "If there was no time to find all refused requests, fewer requests are tried together next, and then more again"
+    )
     func searchesInFewerRequests() throws {
         var postponed = PostponedLists()
         postponed.noteSuspicion(of: lists("a", "b", "c", "d"), at: now)

@@ -171,7 +171,9 @@ struct ApplyPendingTests {
         #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed \(state)", "good"])
     }
 
-    @Test("apply_pending rejects a request if a trigger's function has the name of one of Brocot's, and applies the others")
+    @Test(
+        "apply_pending rejects a request if a trigger's function has the name of one of Brocot's, and applies the others"
+    )
     func functionsOfTheSameName() async throws {
         let connection = try await connect()
         try await fillCards("PERFORM public.decide(1)", connection)
@@ -189,7 +191,9 @@ struct ApplyPendingTests {
         #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed 55P03 mine", "good"])
     }
 
-    @Test("apply_pending rejects what a trigger refuses also if a table has characters of regular expressions in its name")
+    @Test(
+        "apply_pending rejects what a trigger refuses also if a table has characters of regular expressions in its name"
+    )
     func oddNames() async throws {
         let connection = try await connect()
         try await fillCards("RAISE EXCEPTION 'no'", connection)
@@ -221,7 +225,9 @@ struct ApplyPendingTests {
         #expect(try await caller.query("SELECT brocot.apply_pending()")[0].decode(0, as: Int64.self) == 1)
         #expect(try await items("a", connection) == "1")
         #expect(try await pending(connection) == 1)
-        let refusal = await #expect(throws: PostgresError.self) { try await caller.execute("SELECT brocot.apply_pending()") }
+        let refusal = await #expect(throws: PostgresError.self) {
+            try await caller.execute("SELECT brocot.apply_pending()")
+        }
         #expect(refusal?.sqlState == .insufficientPrivilege)
         try await caller.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
     }

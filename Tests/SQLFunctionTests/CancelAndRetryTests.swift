@@ -90,7 +90,8 @@ import Testing
         arguments: zip(
             [1, 2, 7],
             [
-                "request 1 was applied, so there is nothing to retry", "request 2 is pending, so there is nothing to retry",
+                "request 1 was applied, so there is nothing to retry",
+                "request 2 is pending, so there is nothing to retry",
                 "there is no request 7",
             ]))
     func notRejected(id: Int, message: String) async throws {

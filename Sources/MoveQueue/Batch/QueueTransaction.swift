@@ -45,8 +45,8 @@ package struct QueueTransaction: Sendable {
         var course = Course()
         func inParts(_ parts: Scope, _ rowLocks: MoveApplication.RowLocks = .refusedInAllTables) -> Attempt {
             Attempt(
-                scope: parts, isInParts: true, rowLocks: rowLocks, first: scope.first, areAllSuspected: course.locked.isEmpty,
-                progress: progress, postponed: [])
+                scope: parts, isInParts: true, rowLocks: rowLocks, first: scope.first, progress: progress, postponed: []
+            )
         }
         let last: Attempt
         switch scope {
@@ -56,8 +56,8 @@ package struct QueueTransaction: Sendable {
             last = inParts(scope, .waitedFor)
         case .next, .oldest:
             let together = Attempt(
-                scope: scope, isInParts: false, rowLocks: .refusedInUsersTables, first: scope.first, areAllSuspected: false,
-                progress: progress, postponed: postponed)
+                scope: scope, isInParts: false, rowLocks: .refusedInUsersTables, first: scope.first, progress: progress,
+                postponed: postponed)
             do throws(QueueError) {
                 return try run(together, &course, on: connection)
             } catch {
@@ -79,8 +79,6 @@ package struct QueueTransaction: Sendable {
         let rowLocks: MoveApplication.RowLocks
         /// See ``Scope/first``.
         let first: ListIdentifier?
-        /// Whether all lists were postponed before, so that no other lists wait for this transaction.
-        let areAllSuspected: Bool
         let progress: ReadProgress
         let postponed: [ListIdentifier]
     }
@@ -97,7 +95,9 @@ package struct QueueTransaction: Sendable {
             }
         } catch {
             course = latest
-            if latest.stage == .waiting, let list = attempt.first, (error as? PostgresError)?.sqlState == .lockNotAvailable {
+            if latest.stage == .waiting, let list = attempt.first,
+                (error as? PostgresError)?.sqlState == .lockNotAvailable
+            {
                 return BatchReport(unavailable: [list])
             }
             throw QueueError(error)
@@ -131,8 +131,7 @@ package struct QueueTransaction: Sendable {
         course.stage = .applying
         var decisions = BatchDecisions()
         let application = RequestApplication(
-            configuration, sizes: sizes, rowLocks: attempt.rowLocks, isAlone: attempt.first != nil,
-            areAllSuspected: attempt.areAllSuspected)
+            configuration, sizes: sizes, rowLocks: attempt.rowLocks, isAlone: attempt.first != nil)
         if attempt.isInParts {
             try application.applyApart(batch.requests, &decisions, on: connection)
         } else {

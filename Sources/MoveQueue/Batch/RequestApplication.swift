@@ -3,9 +3,6 @@ import Ordering
 
 /// Applies the requests of a batch, together or separately. The transaction has the locks of their lists.
 struct RequestApplication {
-    /// The longest time that a transaction searches for the requests that cause an error. All its other lists wait meanwhile. If all lists
-    /// are suspected, the search may take longer.
-    private static let longestSearch = (usual: Duration.milliseconds(100), ofSuspects: Duration.milliseconds(500))
     /// How often a single failing request is tried before the failure becomes its outcome.
     private static let attemptsAlone = 3
 
@@ -14,15 +11,12 @@ struct RequestApplication {
     /// Whether the batch is for one list and the other lists of its changes of list. Its statements may take longer than a trial allows.
     private let isAlone: Bool
     private let waitsForRows: Bool
-    private let longestSearch: Duration
 
     init(
-        _ configuration: QueueConfiguration, sizes: KnownListSizes, rowLocks: MoveApplication.RowLocks, isAlone: Bool,
-        areAllSuspected: Bool
+        _ configuration: QueueConfiguration, sizes: KnownListSizes, rowLocks: MoveApplication.RowLocks, isAlone: Bool
     ) {
         self.configuration = configuration
         self.isAlone = isAlone
-        longestSearch = areAllSuspected ? Self.longestSearch.ofSuspects : Self.longestSearch.usual
         waitsForRows = rowLocks == .waitedFor
         moves = MoveApplication(
             policy: configuration.rebalancing, rowsPerLookup: configuration.rowsPerLookup, sizes: sizes,
@@ -46,7 +40,7 @@ struct RequestApplication {
         _ requests: [PendingRequest], _ decisions: inout BatchDecisions, on connection: isolated Connection
     ) throws(QueueError) {
         let search = Search(
-            settings: try transactionSettings(on: connection), deadline: .now + longestSearch)
+            settings: try transactionSettings(on: connection), deadline: .now + configuration.longestSearch)
         guard let trial = try tryOut(requests, search, &decisions, on: connection) else {
             return try applyInParts(requests, search, &decisions, on: connection)
         }
@@ -108,7 +102,7 @@ struct RequestApplication {
             try connection.savepoint("trials") { connection in
                 try withoutLockedRows(requests, &decisions) { requests, _ throws(OrderingError) in
                     trial = try moves.tryOut(
-                        requests.map(\.move), for: longestSearch, settings: QueueStatements.trialSettings,
+                        requests.map(\.move), for: configuration.longestSearch, settings: QueueStatements.trialSettings,
                         isSound: QueueStatements.areTransactionSettings(search.settings), on: connection)
                 }
             }

@@ -47,6 +47,9 @@ package struct PostponedLists: Sendable {
     package var isFull: Bool { entries.count >= Self.capacity }
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
 
+    /// Whether the list is postponed because another session has it.
+    func isTaken(_ list: ListIdentifier) -> Bool { entries[list]?.isTaken == true }
+
     /// Whether more lists are taken by other sessions than are tried together.
     var areManyTaken: Bool { entries.values.lazy.filter(\.isTaken).count > Self.largestGroup }
 

@@ -66,8 +66,9 @@ package struct WorkerRound: Sendable {
     /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
     /// paused table are passed over at once.
     private var seesHeldLists = false
-    /// Whether a batch of this round left more requests than it decided, because of changes of list. Then the round goes on without the other
-    /// lists of these changes, and batches of the oldest requests take turns with it: none of these waits for a list that comes later.
+    /// Whether a batch of this round left more requests than it decided, because changes of list need more lists than it can lock. Then the
+    /// round goes on without these lists, and batches of the oldest requests take turns with it: none of these waits for a list that comes
+    /// later.
     private var isEntangled = false
     /// Whether the next batch is for the oldest requests.
     private var isOldestNext = false
@@ -222,7 +223,11 @@ package struct WorkerRound: Sendable {
             reduced.longestStatement = Self.firstLimitAlone * (configuration.isPatient ? 1 << min(times, 10) : 1)
         }
         reduced.requestsPerList = max(1, configuration.requestsPerList >> halvings)
-        if let searchSize { reduced.requestsPerBatch = min(reduced.requestsPerBatch, searchSize) }
+        if !postponed.isTaken(lists[0]) {
+            // All of these lists are suspected, so no other lists wait for the search.
+            reduced.longestSearch = Self.longestSearchOfSuspects
+            if let searchSize { reduced.requestsPerBatch = min(reduced.requestsPerBatch, searchSize) }
+        }
         state = .retrying(lists)
         return .decide(Batch(scope: .lists(lists), postponed: [], configuration: reduced))
     }
@@ -275,6 +280,7 @@ package struct WorkerRound: Sendable {
     }
 
     private static let smallestSearch = 16
+    private static let longestSearchOfSuspects = Duration.milliseconds(500)
 
     // MARK: The list for which there was no room
 
@@ -320,7 +326,7 @@ package struct WorkerRound: Sendable {
         if report.hasLostProgress { return advance() }
         crowdedOut = report.crowdedOut ?? crowdedOut
         noteDepth(report)
-        if withPartners { isEntangled = report.hasChangesOfList && report.heldBack > report.decided }
+        if withPartners { isEntangled = report.left > 0 && report.heldBack > report.decided && report.hasChangesOfList }
         isOldestNext = isEntangled
         if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
         seesHeldLists = report.held > 0

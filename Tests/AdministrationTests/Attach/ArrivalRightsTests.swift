@@ -21,7 +21,9 @@ struct ArrivalRightsTests {
     private func attached(_ lists: [String], owner role: String) async throws -> AttachFixture {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.connection.execute(
-            script: "CREATE ROLE \(role); ALTER TABLE tasks OWNER TO \(role); GRANT CREATE, USAGE ON SCHEMA public TO \(role)")
+            script:
+                "CREATE ROLE \(role); ALTER TABLE tasks OWNER TO \(role); GRANT CREATE, USAGE ON SCHEMA public TO \(role)"
+        )
         try await fixture.attach(AttachFixture.definition(lists: lists))
         return fixture
     }
@@ -66,7 +68,9 @@ struct ArrivalRightsTests {
         try await drop(role, fixture)
     }
 
-    @Test("The migration gives the functions of tables that are already attached the same check", arguments: [["project_id"], []])
+    @Test(
+        "The migration gives the functions of tables that are already attached the same check",
+        arguments: [["project_id"], []])
     func existingFunctions(lists: [String]) async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(AttachFixture.definition(lists: lists))
@@ -80,7 +84,8 @@ struct ArrivalRightsTests {
                 END $$
                 """#)
         #expect(try await fixture.texts(body) != wanted)
-        let migration = try #require(EmbeddedMigrations.files.first { $0.name.hasSuffix("rows_that_only_attach_names.sql") })
+        let migration = try #require(
+            EmbeddedMigrations.files.first { $0.name.hasSuffix("rows_that_only_attach_names.sql") })
         try await fixture.connection.execute(script: migration.text)
         #expect(try await fixture.texts(body) == wanted)
     }
