@@ -326,7 +326,11 @@ package struct WorkerRound: Sendable {
         if report.hasLostProgress { return advance() }
         crowdedOut = report.crowdedOut ?? crowdedOut
         noteDepth(report)
-        if withPartners { isEntangled = report.left > 0 && report.heldBack > report.decided && report.hasChangesOfList }
+        if withPartners {
+            // If other sessions have some of the lists, these are postponed, and tried together later.
+            isEntangled =
+                report.left > 0 && report.unavailable.isEmpty && report.heldBack > report.decided && report.hasChangesOfList
+        }
         isOldestNext = isEntangled
         if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
         seesHeldLists = report.held > 0
