@@ -329,7 +329,8 @@ package struct WorkerRound: Sendable {
         if withPartners {
             // If other sessions have some of the lists, these are postponed, and tried together later.
             isEntangled =
-                report.left > 0 && report.unavailable.isEmpty && report.heldBack > report.decided && report.hasChangesOfList
+                report.left > 0 && report.unavailable.isEmpty && report.heldBack > report.decided
+                && report.hasChangesOfList
         }
         isOldestNext = isEntangled
         if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
