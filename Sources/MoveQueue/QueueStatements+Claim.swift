@@ -151,7 +151,7 @@ extension QueueStatements {
         }
     }
 
-    /// The requests of which the oldest batch takes the lists, for each of its lists.
+    /// How many of the oldest requests are read for each list that is wanted.
     private static let oldestRequestsPerList = 4
 
     /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists are left out.

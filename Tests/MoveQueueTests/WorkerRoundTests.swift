@@ -160,11 +160,13 @@ import Testing
         postponed.noteSuspicion(of: lists("a", "b", "c", "d"), at: now)
         var round = WorkerRound(QueueConfiguration(), postponed: postponed)
         func sizeOfNextRetry() throws -> Int {
-            while true {
+            for _ in 1...10 {
                 let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
                 if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
                 _ = round.note(BatchReport(), at: now)
             }
+            let size: Int? = nil
+            return try #require(size, "waited 10 turns for a batch of the suspected lists")
         }
         let usual = QueueConfiguration().requestsPerBatch
         #expect(try sizeOfNextRetry() == usual)
