@@ -32,9 +32,7 @@ package struct WorkerRound: Sendable {
         case betweenTurns
         case reading
         case gathering
-        case retrying([ListIdentifier])
-        /// The batch is for the lists of the oldest requests, because more postponed lists are due than one batch can have.
-        case retryingOldest([ListIdentifier])
+        case retrying(PostponedTurns.Trial)
         case servingCrowdedOut
         case servingOldest
         /// The batch is for the next lists of the round.
@@ -47,6 +45,8 @@ package struct WorkerRound: Sendable {
         var held = 0
     }
 
+    /// The limit for statements of several lists: all of them wait for the slowest one.
+    private static let longestStatement = Duration.seconds(3)
     /// The fewest requests of a round after which waiting for more requests is worth it.
     private static let fewestGathered = 16
 
@@ -54,7 +54,7 @@ package struct WorkerRound: Sendable {
     private var configuration: QueueConfiguration
     private var state = State.betweenTurns
     private var place = Place.beginning
-    package private(set) var postponed: PostponedLists
+    private var postponedTurns: PostponedTurns
     /// Whether this turn is for postponed lists. They take turns with all others, so that no list waits for long.
     private var isPostponedTurn = false
     /// The list of the next batch, alone, because the latest batch had no room for it.
@@ -72,19 +72,13 @@ package struct WorkerRound: Sendable {
     private var isEntangled = false
     /// Whether the next batch is for the oldest requests.
     private var isOldestNext = false
-    /// The number of requests that are tried together, after there was no time for all of them; nil if there was.
-    private var searchSize: Int?
-    /// When the worker may wait again for a list that other sessions have.
-    private var nextWait: ContinuousClock.Instant?
     /// Whether the latest turn found nothing that can be done, so that the worker waited after it.
     private var wasIdle = false
     /// Whether the worker waited before this turn.
     private var isWoken = false
     /// Whether the worker was woken and found nothing. The request that woke it may have an id at or below the floor.
     private var wasWokenInVain = false
-    /// How many requests a list had lately, on average. At first many are expected: a batch that is too small costs
-    /// less than one that is too large.
-    private var depth: Double
+    private var depth: ListDepth
     /// The number of requests that were decided since the round began, as long as none was left.
     private var decidedOfAll: Int? = 0
     /// The wait for more requests before the next round; nil if there is none.
@@ -92,13 +86,16 @@ package struct WorkerRound: Sendable {
 
     /// `postponed` are the lists that an earlier round left out.
     package init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
-        self.postponed = postponed
+        postponedTurns = PostponedTurns(postponed, fullBatch: configuration.requestsPerBatch)
         var configuration = configuration
-        configuration.longestStatement = Self.limitTogether
+        configuration.longestStatement = Self.longestStatement
         fullConfiguration = configuration
         self.configuration = configuration
-        depth = Double(configuration.requestsPerBatch) / 8
+        depth = ListDepth(configuration)
     }
+
+    /// The lists that are left out of the usual batches.
+    package var postponed: PostponedLists { postponedTurns.postponed }
 
     /// Whether the worker waits for more requests before its next batch.
     package var isGathering: Bool { gathering != nil }
@@ -119,10 +116,9 @@ package struct WorkerRound: Sendable {
     /// Begins a turn. `isReadingDue` says whether it is time to find out how far the queue was read.
     package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isPostponedTurn.toggle()
-        if !isPostponedTurn {
-            if let list = listToWaitFor(at: now) { return wait(for: list, at: now) }
-            let lists = postponed.next(at: now)
-            if !lists.isEmpty { return retry(lists) }
+        if !isPostponedTurn, let (trial, batch) = postponedTurns.next(configuration, at: now) {
+            state = .retrying(trial)
+            return .decide(batch)
         }
         // A worker that was just woken decides requests first, which is more urgent.
         isWoken = wasIdle
@@ -141,19 +137,16 @@ package struct WorkerRound: Sendable {
 
     /// A batch was decided, with the results of the report.
     package mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
-        for failure in report.failures {
-            postponed.noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
-        }
-        if let list = listWithoutProgress(report) {
-            postponed.noteFailure(of: [list], isCostly: true, at: now)
-        } else {
-            postponed.noteSuspicion(of: report.untried, at: now)
-        }
+        postponedTurns.noteFailures(of: report, retried, at: now)
         switch state {
-        case .retrying(let lists): return noteRetry(of: lists, report, at: now)
-        case .retryingOldest(let lists): return noteOldestRetry(of: lists, report, at: now)
+        case .retrying(let trial):
+            if !report.hasLostProgress {
+                postponedTurns.noteSuccess(of: report, trial, at: now)
+                if !report.hasDecisions { crowdedOut = report.crowdedOut ?? crowdedOut }
+            }
+            return end(report.hasDecisions ? .decided(report) : .contended(report))
         case .servingCrowdedOut, .servingOldest:
-            postponed.noteTaken(report.obstructed.union(report.unavailable), at: now)
+            postponedTurns.noteTaken(report.obstructed.union(report.unavailable), at: now)
             if !report.hasDecisions { crowdedOut = report.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .advancing(let lists, let withPartners):
@@ -176,111 +169,12 @@ package struct WorkerRound: Sendable {
     package mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
-        postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
+        postponedTurns.noteFailure(of: lists, isCostly: isCostly, at: now)
         state = .betweenTurns
     }
 
-    // MARK: Lists that were postponed
-
-    /// The limit for statements of a list that is tried alone for the first time. It doubles each time.
-    private static let firstLimitAlone = Duration.seconds(1)
-    /// The limit for statements of several lists: all of them wait for the slowest one.
-    private static let limitTogether = Duration.seconds(3)
-    /// The limit for statements while the worker waits for rows. Other sessions wait for the rows that it has already.
-    private static let limitOfWaiting = Duration.seconds(2)
-    /// The time between two such waits. So most of the worker's time is left for other lists.
-    private static let pauseBetweenWaits = Duration.seconds(5)
-
-    /// Only the patient worker waits, so that the others serve the other lists meanwhile.
-    private func listToWaitFor(at now: ContinuousClock.Instant) -> ListIdentifier? {
-        guard configuration.isPatient, nextWait.map({ $0 <= now }) ?? true else { return nil }
-        return postponed.starving(at: now)
-    }
-
-    private mutating func wait(for list: ListIdentifier, at now: ContinuousClock.Instant) -> Action {
-        nextWait = now + Self.pauseBetweenWaits
-        var limited = configuration
-        limited.longestStatement = Self.limitOfWaiting
-        state = .retrying([list])
-        return .decide(Batch(scope: .waitingFor(list), postponed: [], configuration: limited))
-    }
-
-    private mutating func retry(_ lists: [ListIdentifier]) -> Action {
-        if lists.count == PostponedLists.largestGroup, postponed.areManyTaken {
-            state = .retryingOldest(lists)
-            return .decide(
-                Batch(
-                    scope: .oldest(lists: configuration.listsPerBatch), postponed: postponed.failing,
-                    configuration: configuration))
-        }
-        let times = postponed.times(of: lists[0])
-        let halvings = lists.map { postponed.halvings(of: $0) }.min() ?? 0
-        var share = BatchShare()
-        // If one list alone takes too long, smaller steps may succeed.
-        if lists.count == 1 { for _ in 0..<halvings { share.noteFailure() } }
-        var reduced = configuration.reduced(to: share)
-        if lists.count == 1 {
-            reduced.longestStatement = Self.firstLimitAlone * (configuration.isPatient ? 1 << min(times, 10) : 1)
-        }
-        reduced.requestsPerList = max(1, configuration.requestsPerList >> halvings)
-        if !postponed.isTaken(lists[0]) {
-            // All of these lists are suspected, so no other lists wait for the search.
-            reduced.longestSearch = Self.longestSearchOfSuspects
-            if let searchSize { reduced.requestsPerBatch = min(reduced.requestsPerBatch, searchSize) }
-        }
-        state = .retrying(lists)
-        return .decide(Batch(scope: .lists(lists), postponed: [], configuration: reduced))
-    }
-
-    /// The list that was tried alone, if there was no time for any of its requests. A smaller batch may succeed.
-    private func listWithoutProgress(_ report: BatchReport) -> ListIdentifier? {
-        guard case .retrying(let lists) = state, lists.count == 1, !report.hasDecisions, report.failures.isEmpty,
-            report.untried.contains(lists[0])
-        else { return nil }
-        return lists[0]
-    }
-
-    private mutating func noteRetry(
-        of lists: [ListIdentifier], _ report: BatchReport, at now: ContinuousClock.Instant
-    ) -> Action {
-        if report.hasLostProgress { return end(.contended(report)) }
-        noteSearch(report)
-        let taken = report.obstructed.union(report.unavailable)
-        let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
-        let done = lists.filter { !others.contains($0) }
-        if lists.count == 1, report.hasDecisions, done == lists {
-            postponed.noteProgress(of: lists[0], at: now)
-        } else {
-            postponed.forget(done)
-        }
-        postponed.noteTaken(taken, at: now)
-        if !report.hasDecisions { crowdedOut = report.crowdedOut ?? crowdedOut }
-        return end(report.hasDecisions ? .decided(report) : .contended(report))
-    }
-
-    private mutating func noteOldestRetry(
-        of lists: [ListIdentifier], _ report: BatchReport, at now: ContinuousClock.Instant
-    ) -> Action {
-        if report.hasLostProgress { return end(.contended(report)) }
-        let taken = report.obstructed.union(report.unavailable)
-        let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
-        postponed.forget(report.worked.filter { !others.contains($0) })
-        postponed.noteTaken(report.hasDecisions ? taken : taken.union(lists), at: now)
-        return end(report.hasDecisions ? .decided(report) : .contended(report))
-    }
-
-    /// If there was no time to find all requests that the database refuses, fewer requests are tried together next, so that the search
-    /// ends in time.
-    private mutating func noteSearch(_ report: BatchReport) {
-        if !report.untried.isEmpty {
-            searchSize = max(Self.smallestSearch, 2 * report.decided)
-        } else if let size = searchSize, report.hasDecisions {
-            searchSize = size * 2 < fullConfiguration.requestsPerBatch ? size * 2 : nil
-        }
-    }
-
-    private static let smallestSearch = 16
-    private static let longestSearchOfSuspects = Duration.milliseconds(500)
+    /// The postponed lists that the latest batch was for; nil if it was another batch.
+    private var retried: PostponedTurns.Trial? { if case .retrying(let trial) = state { trial } else { nil } }
 
     // MARK: The list for which there was no room
 
@@ -307,14 +201,12 @@ package struct WorkerRound: Sendable {
                     scope: .oldest(lists: configuration.listsPerBatch), postponed: Array(postponed.lists),
                     configuration: configuration))
         }
-        // A small batch, such as the first ones, has fewer requests of each list instead of a single list. Otherwise a round
-        // would take long.
-        let depth = min(depth, max(1, Double(configuration.requestsPerList) / 2))
-        let lists = min(max(1, Int(Double(configuration.requestsPerBatch) / depth)), configuration.listsPerBatch)
+        let lists = depth.lists(of: configuration)
         let withPartners = seesChangesOfList && !isEntangled
         state = .advancing(lists: lists, withPartners: withPartners)
         let scope = QueueTransaction.Scope.next(
-            from: place, lists: lists, readingAhead: (depth < 2 && !seesHeldLists ? lists : 1) + postponed.count,
+            from: place, lists: lists,
+            readingAhead: (depth.isLow(configuration) && !seesHeldLists ? lists : 1) + postponed.count,
             withPartners: withPartners)
         return .decide(Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration))
     }
@@ -325,7 +217,7 @@ package struct WorkerRound: Sendable {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
         crowdedOut = report.crowdedOut ?? crowdedOut
-        noteDepth(report)
+        depth.note(report)
         if withPartners {
             // If other sessions have some of the lists, these are postponed, and tried together later.
             isEntangled =
@@ -335,26 +227,15 @@ package struct WorkerRound: Sendable {
         isOldestNext = isEntangled
         if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
         seesHeldLists = report.held > 0
-        postponed.noteTaken(report.unavailable, at: now)
+        postponedTurns.noteTaken(report.unavailable, at: now)
         if seesChangesOfList, !withPartners, !isEntangled {
             // The same lists are tried again, with the other lists of their changes of list.
             return report.hasDecisions ? end(.decided(report)) : advance()
         }
-        postponed.noteTaken(report.obstructed, at: now)
+        postponedTurns.noteTaken(report.obstructed, at: now)
         guard let result = goOn(report, lists: lists) else { return advance() }
         wasWokenInVain = isWoken && wasIdle
         return end(result)
-    }
-
-    private mutating func noteDepth(_ report: BatchReport) {
-        guard report.decided > 0 else {
-            // Otherwise a round would take long if many consecutive lists are locked or fail.
-            depth = max(1, depth / 2)
-            return
-        }
-        let found = Double(report.decided + report.heldBack) / Double(report.locked)
-        // If the bytes limit a batch, more lists don't make it larger, and lists with little work come sooner.
-        depth = max(1, report.crowdedOut == nil ? (depth + found) / 2 : found)
     }
 
     /// Continues with the next lists. If a whole round has found nothing, nothing is pending.

@@ -1,0 +1,36 @@
+/// How many requests a list had lately, on average. It decides how many lists the next batch has. Pure.
+struct ListDepth: Sendable {
+    /// At first many requests are expected: a batch that is too small costs less than one that is too large.
+    private static let listsOfFirstBatch = 8.0
+
+    private var requests: Double
+
+    init(_ configuration: QueueConfiguration) {
+        requests = Double(configuration.requestsPerBatch) / Self.listsOfFirstBatch
+    }
+
+    /// The number of lists whose requests fill a batch.
+    func lists(of batch: QueueConfiguration) -> Int {
+        min(max(1, Int(Double(batch.requestsPerBatch) / expected(batch))), batch.listsPerBatch)
+    }
+
+    /// Whether most lists have a single request.
+    func isLow(_ batch: QueueConfiguration) -> Bool { expected(batch) < 2 }
+
+    /// A small batch, such as the first ones, has fewer requests of each list instead of a single list. Otherwise a round would take
+    /// long.
+    private func expected(_ batch: QueueConfiguration) -> Double {
+        min(requests, max(1, Double(batch.requestsPerList) / 2))
+    }
+
+    mutating func note(_ report: BatchReport) {
+        guard report.decided > 0 else {
+            // Otherwise a round would take long if many consecutive lists are locked or fail.
+            requests = max(1, requests / 2)
+            return
+        }
+        let found = Double(report.decided + report.heldBack) / Double(report.locked)
+        // If the bytes limit a batch, more lists don't make it larger, and lists with little work come sooner.
+        requests = max(1, report.crowdedOut == nil ? (requests + found) / 2 : found)
+    }
+}

@@ -1,0 +1,143 @@
+import Ordering
+
+/// The turns in which a worker tries postponed lists again. Pure.
+struct PostponedTurns: Sendable {
+    /// What such a turn is for.
+    enum Trial: Sendable {
+        case lists([ListIdentifier])
+        /// The lists of the oldest requests, because more postponed lists are due than one batch can have.
+        case oldest(insteadOf: [ListIdentifier])
+    }
+
+    /// The limit for statements of a list that is tried alone for the first time. It doubles each time.
+    private static let firstLimitAlone = Duration.seconds(1)
+    private static let mostDoublings = 10
+    /// The limit for statements while the worker waits for rows. Other sessions wait for the rows that it has already.
+    private static let limitOfWaiting = Duration.seconds(2)
+    /// The time between two such waits. So most of the worker's time is left for other lists.
+    private static let pauseBetweenWaits = Duration.seconds(5)
+    private static let smallestSearch = 16
+    private static let longestSearchOfSuspects = Duration.milliseconds(500)
+
+    private(set) var postponed: PostponedLists
+    /// The number of requests of a usual batch.
+    private let fullBatch: Int
+    /// The number of requests that are tried together, after there was no time for all of them; nil if there was.
+    private var searchSize: Int?
+    /// When the worker may wait again for a list that other sessions have.
+    private var nextWait: ContinuousClock.Instant?
+
+    init(_ postponed: PostponedLists, fullBatch: Int) {
+        (self.postponed, self.fullBatch) = (postponed, fullBatch)
+    }
+
+    // MARK: The next turn
+
+    /// The next turn for postponed lists; nil if none of them is due. `configuration` is the one of a usual batch.
+    mutating func next(
+        _ configuration: QueueConfiguration, at now: ContinuousClock.Instant
+    ) -> (Trial, WorkerRound.Batch)? {
+        if let list = listToWaitFor(configuration, at: now) {
+            nextWait = now + Self.pauseBetweenWaits
+            var limited = configuration
+            limited.longestStatement = Self.limitOfWaiting
+            return (.lists([list]), .init(scope: .waitingFor(list), postponed: [], configuration: limited))
+        }
+        let lists = postponed.next(at: now)
+        guard !lists.isEmpty else { return nil }
+        if lists.count == PostponedLists.largestGroup, postponed.areManyTaken {
+            let oldest = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
+            return (
+                .oldest(insteadOf: lists),
+                .init(scope: oldest, postponed: postponed.failing, configuration: configuration)
+            )
+        }
+        let reduced = self.configuration(for: lists, configuration)
+        return (.lists(lists), .init(scope: .lists(lists), postponed: [], configuration: reduced))
+    }
+
+    /// Only the patient worker waits, so that the others serve the other lists meanwhile.
+    private func listToWaitFor(
+        _ configuration: QueueConfiguration, at now: ContinuousClock.Instant
+    ) -> ListIdentifier? {
+        guard configuration.isPatient, nextWait.map({ $0 <= now }) ?? true else { return nil }
+        return postponed.starving(at: now)
+    }
+
+    /// The limits of a batch with these lists: the smaller, the more often it failed.
+    private func configuration(for lists: [ListIdentifier], _ usual: QueueConfiguration) -> QueueConfiguration {
+        let halvings = lists.map { postponed.halvings(of: $0) }.min() ?? 0
+        var share = BatchShare()
+        // If one list alone takes too long, smaller steps may succeed.
+        if lists.count == 1 { for _ in 0..<halvings { share.noteFailure() } }
+        var reduced = usual.reduced(to: share)
+        if lists.count == 1 {
+            let doublings = usual.isPatient ? min(postponed.times(of: lists[0]), Self.mostDoublings) : 0
+            reduced.longestStatement = Self.firstLimitAlone * (1 << doublings)
+        }
+        reduced.requestsPerList = max(1, usual.requestsPerList >> halvings)
+        if !postponed.isTaken(lists[0]) {
+            // All of these lists are suspected, so no other lists wait for the search.
+            reduced.longestSearch = Self.longestSearchOfSuspects
+            if let searchSize { reduced.requestsPerBatch = min(reduced.requestsPerBatch, searchSize) }
+        }
+        return reduced
+    }
+
+    // MARK: Events
+
+    /// Records the failures of a batch. `trial` is what it was for; nil if it was a usual batch.
+    mutating func noteFailures(of report: BatchReport, _ trial: Trial?, at now: ContinuousClock.Instant) {
+        for failure in report.failures {
+            noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
+        }
+        if case .lists(let lists) = trial, lists.count == 1, !report.hasDecisions, report.failures.isEmpty,
+            report.untried.contains(lists[0])
+        {
+            // There was no time for any request of the list, although it was tried alone. A smaller batch may succeed.
+            noteFailure(of: lists, isCostly: true, at: now)
+        } else {
+            postponed.noteSuspicion(of: report.untried, at: now)
+        }
+    }
+
+    /// Records that a batch with these lists failed, and nothing was decided.
+    mutating func noteFailure(of lists: [ListIdentifier], isCostly: Bool, at now: ContinuousClock.Instant) {
+        postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
+    }
+
+    /// Records that other sessions have these lists.
+    mutating func noteTaken(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
+        postponed.noteTaken(lists, at: now)
+    }
+
+    /// Records which lists a trial worked on, and which ones other sessions have.
+    mutating func noteSuccess(of report: BatchReport, _ trial: Trial, at now: ContinuousClock.Instant) {
+        let taken = report.obstructed.union(report.unavailable)
+        let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
+        switch trial {
+        case .lists(let lists):
+            noteSearch(report)
+            let done = lists.filter { !others.contains($0) }
+            if lists.count == 1, report.hasDecisions, done == lists {
+                postponed.noteProgress(of: lists[0], at: now)
+            } else {
+                postponed.forget(done)
+            }
+            postponed.noteTaken(taken, at: now)
+        case .oldest(let lists):
+            postponed.forget(report.worked.filter { !others.contains($0) })
+            postponed.noteTaken(report.hasDecisions ? taken : taken.union(lists), at: now)
+        }
+    }
+
+    /// If there was no time to find all requests that the database refuses, fewer requests are tried together next, so that the search
+    /// ends in time.
+    private mutating func noteSearch(_ report: BatchReport) {
+        if !report.untried.isEmpty {
+            searchSize = max(Self.smallestSearch, 2 * report.decided)
+        } else if let size = searchSize, report.hasDecisions {
+            searchSize = size * 2 < fullBatch ? size * 2 : nil
+        }
+    }
+}
