@@ -168,7 +168,8 @@ let package = Package(
         .testTarget(
             name: "BrocotTests",
             dependencies: [
-                "Brocot", "BrocotCLI", "Daemon", "LibraryExample", "OrderingModel", "SeededRandom", "TestPostgres",
+                "Administration", "Brocot", "BrocotCLI", "Daemon", "LibraryExample", "OrderingModel", "SeededRandom",
+                "TestPostgres",
                 subprocess,
             ],
             swiftSettings: strict),

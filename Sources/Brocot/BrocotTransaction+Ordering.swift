@@ -56,7 +56,8 @@ extension BrocotTransaction {
         }
         let wanted = staying >= 0 ? offsets + [staying] : offsets
         let items = try reading { connection in
-            try ListReader.open(list, on: connection).get().items(atOffsets: wanted, on: connection)
+            _ = try connection.query("SELECT \(SearchPath.putSystemCatalogFirst)")
+            return try ListReader.open(list, on: connection).get().items(atOffsets: wanted, on: connection)
         }
         if let missing = offsets.first(where: { items[$0] == nil }) {
             throw Rejection(.itemNotFound, "there is no item at offset \(missing) of list '\(list.list)'")
@@ -120,7 +121,15 @@ extension BrocotTransaction {
     private mutating func apply(_ move: Move) throws {
         try MoveRules.check(move)
         try hold(Set(move.lists))
-        try connection.assumeIsolated { connection in try DirectMove.apply(move, on: connection) }
+        try connection.assumeIsolated { connection in
+            do throws(PostgresError) {
+                try connection.savepoint("brocot_move") { connection throws(PostgresError) in
+                    _ = try connection.query(LibraryStatements.apply(move), prepared: true)
+                }
+            } catch {
+                throw MoveFailure.of(error)
+            }
+        }
     }
 
     private func enqueue(_ move: Move, _ idempotencyKey: String?) throws(BrocotError) -> Int64 {
@@ -133,35 +142,5 @@ extension BrocotTransaction {
 
     private func reading<Value: Sendable>(_ body: @Sendable (isolated Connection) throws -> Value) throws -> Value {
         try connection.assumeIsolated { connection in try translatingErrors { try body(connection) } }
-    }
-}
-
-/// Applies one move in a transaction that has the locks of its lists.
-enum DirectMove {
-    /// How often a failing move is tried before its failure is final, the same number as in the queue.
-    private static let attempts = 3
-
-    /// Applies the move under a savepoint.
-    ///
-    /// - Throws: ``Rejection`` or ``BrocotError``; the move's changes are undone.
-    static func apply(_ move: Move, on connection: isolated Connection) throws {
-        for attempt in 1...attempts {
-            do {
-                let outcomes = try connection.savepoint("brocot_move") { connection in
-                    try MoveApplication().apply([move], on: connection).outcomes
-                }
-                if case .rejected(let rejection)? = outcomes.first { throw rejection }
-                return
-            } catch let error as OrderingError {
-                let failureClass = FailureClass(error)
-                if failureClass == .staleRows, attempt < attempts { continue }
-                guard failureClass != .environment, case .database(let refusal) = error else {
-                    throw BrocotError(error)
-                }
-                throw Rejection(.failed, refusal.message, sqlState: refusal.sqlState?.rawValue)
-            } catch let error as PostgresError {
-                throw BrocotError(error)
-            }
-        }
     }
 }

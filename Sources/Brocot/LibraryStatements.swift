@@ -4,8 +4,7 @@ import Ordering
 /// The SQL statements of this library.
 enum LibraryStatements {
     /// Waits for the lists' locks, in the order of their keys, and returns the transaction's isolation level. It takes no
-    /// lock if the snapshot may be older than the locks (REPEATABLE READ and SERIALIZABLE). It is the library's first
-    /// statement in a caller's transaction, so it can't rely on the `search_path`; it sets the path for the next statements.
+    /// lock if the snapshot may be older than the locks (REPEATABLE READ and SERIALIZABLE). It can't rely on the caller's `search_path`.
     static func lock(_ lists: some Collection<ListIdentifier>) -> SQL {
         """
         WITH keyed AS MATERIALIZED (
@@ -17,9 +16,31 @@ enum LibraryStatements {
         ), locked AS MATERIALIZED (
             SELECT pg_catalog.pg_advisory_xact_lock(keyed.key) FROM keyed
         )
-        SELECT pg_catalog.current_setting('transaction_isolation'), (SELECT pg_catalog.count(*) FROM locked),
-            \(SearchPath.putSystemCatalogFirst)
+        SELECT pg_catalog.current_setting('transaction_isolation'), (SELECT pg_catalog.count(*) FROM locked)
         """
+    }
+
+    /// Applies a move in the caller's transaction, with the functions that every client calls.
+    static func apply(_ move: Move) -> SQL {
+        let (list, table) = (move.list.list, move.list.orderedTable)
+        guard move.placement != nil else {
+            return
+                "SELECT brocot.remove_items_now(\(list)::pg_catalog.text, \(move.items)::pg_catalog.text[], \(table)::pg_catalog.text)"
+        }
+        let columns = PlacementColumns(move)
+        let before = columns.placement == "before" ? columns.anchor : nil
+        let after = columns.placement == "after" ? columns.anchor : nil
+        let placement: SQL = """
+            before => \(before as String?)::pg_catalog.text, after => \(after as String?)::pg_catalog.text, at => \(columns.position as Int?)::pg_catalog.int8,
+            first => \(columns.placement == "first"), last => \(columns.placement == "last"),
+            from_list => \(move.source?.list as String?)::pg_catalog.text, ordered_table => \(table)::pg_catalog.text,
+            missing => \(move.missing.rawValue)::pg_catalog.text
+            """
+        // The function for one item is faster. It refuses what looks like an array.
+        if move.items.count == 1, !move.items[0].hasPrefix("{") {
+            return "SELECT brocot.move_now(\(list)::pg_catalog.text, \(move.items[0])::pg_catalog.text, \(placement))"
+        }
+        return "SELECT brocot.move_items_now(\(list)::pg_catalog.text, \(move.items)::pg_catalog.text[], \(placement))"
     }
 
     static func enqueue(_ move: Move, idempotencyKey: String?) -> SQL {

@@ -34,8 +34,11 @@ package enum FailureClass: Equatable, Sendable {
         }
     }
 
+    /// Whether an error with this SQLSTATE decides no request if it is not known to come from a user's function.
+    package static func isEnvironmental(_ state: SQLState) -> Bool { environmental.contains(state.classCode) }
+
     private static func isEnvironmental(_ state: SQLState, _ error: PostgresError) -> Bool {
-        guard environmental.contains(state.classCode), !error.isRaisedOnPurpose else { return false }
+        guard isEnvironmental(state), !error.isRaisedOnPurpose else { return false }
         return environmentalAnywhere.contains(state.classCode) || state == .lockNotAvailable
             || state == .deadlockDetected || !error.isFromFunction
     }

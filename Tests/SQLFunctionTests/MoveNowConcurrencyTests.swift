@@ -45,12 +45,12 @@ struct MoveNowConcurrencyTests {
                 model.addUnplaced(item, to: Self.lists[offset % Self.lists.count])
             }
         }
-        let told = try await run(table: ownsRows ? "items" : "public.tasks", seed: seed)
+        let rejected = try await run(table: ownsRows ? "items" : "public.tasks", seed: seed)
         try await observer.drain()
         let logged = try await loggedDecisions(observer.connection)
         let requests = try await observer.connection.query("SELECT FROM brocot.move_log WHERE NOT direct").count
         #expect(requests == Self.transactions, "every request has an outcome")
-        for decision in (told + logged).sorted(by: { ($0.time, $0.number) < ($1.time, $1.number) }) {
+        for decision in (rejected + logged).sorted(by: { ($0.time, $0.number) < ($1.time, $1.number) }) {
             try #require(model.apply(decision.move) == decision.rejection, "seed \(seed), \(decision)")
         }
         let stored =
@@ -59,7 +59,7 @@ struct MoveNowConcurrencyTests {
         #expect(try await deadlocks(observer.connection) == 0)
     }
 
-    /// Returns what the log does not tell: rejections of moves at once, and moves of the library.
+    /// Returns the rejected moves at once, which the log does not contain.
     private func run(table: String, seed: UInt64) async throws -> [Decision] {
         try await withThrowingTaskGroup(of: [Decision].self) { group in
             for number in 0..<Self.callers {
@@ -124,31 +124,30 @@ struct MoveNowConcurrencyTests {
     private static func callLibrary(_ moves: RandomMoves) async throws -> [Decision] {
         let quiet = Logger(label: "SQLFunctionTests") { _ in SwiftLogNoOpLogHandler() }
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: quiet)
-        var (moves, decisions): (RandomMoves, [Decision]) = (moves, [])
+        var (moves, rejected): (RandomMoves, [Decision]) = (moves, [])
         for _ in 0..<transactions {
             let move = moves.next()
-            decisions.append(
-                try await client.transaction { transaction in
-                    try transaction.lock(move.lists)
-                    let clock = try transaction.query(
-                        "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now")
-                    let time: Int64 = try clock[0].decode("now")
-                    do {
-                        switch move.action {
-                        case .place(let placement, let source):
-                            try transaction.place(
-                                move.items, placement, in: move.list, from: source, missing: move.missing)
-                        case .remove: try transaction.remove(move.items, from: move.list)
-                        case .arrive: preconditionFailure("only triggers ask for rows to arrive")
-                        }
-                        return Decision(time: time, number: 0, move: move, rejection: nil)
-                    } catch let rejection as Rejection {
-                        return Decision(time: time, number: 0, move: move, rejection: rejection.code)
+            rejected += try await client.transaction { transaction in
+                try transaction.lock(move.lists)
+                let clock = try transaction.query(
+                    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now")
+                let time: Int64 = try clock[0].decode("now")
+                do {
+                    switch move.action {
+                    case .place(let placement, let source):
+                        try transaction.place(
+                            move.items, placement, in: move.list, from: source, missing: move.missing)
+                    case .remove: try transaction.remove(move.items, from: move.list)
+                    case .arrive: preconditionFailure("only triggers ask for rows to arrive")
                     }
-                })
+                    return []
+                } catch let rejection as Rejection {
+                    return [Decision(time: time, number: 0, move: move, rejection: rejection.code)]
+                }
+            }
         }
         await client.close()
-        return decisions
+        return rejected
     }
 
     /// The counts of a session are complete when it has ended.
