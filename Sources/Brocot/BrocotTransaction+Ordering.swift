@@ -147,10 +147,10 @@ enum DirectMove {
     static func apply(_ move: Move, on connection: isolated Connection) throws {
         for attempt in 1...attempts {
             do {
-                let outcomes = try connection.savepoint("brocot_move") { connection in
-                    try MoveApplication().apply([move], on: connection).outcomes
+                let results = try connection.savepoint("brocot_move") { connection in
+                    try MoveApplication().apply([move], on: connection)
                 }
-                if case .rejected(let rejection)? = outcomes.first { throw rejection }
+                if case .rejected(let rejection)? = results.first?.outcome { throw rejection }
                 return
             } catch let error as OrderingError {
                 let failureClass = FailureClass(error)
