@@ -112,7 +112,7 @@ struct DaemonCommand: AsyncParsableCommand {
         do {
             try await run(settings, logger)
         } catch {
-            // The reason is part of a JSON log too.
+            // With a JSON log, the reason is a line of the log, so that programs can read it.
             guard settings.log.format.value == .json, let status = ExitStatus(of: error) else { throw error }
             logger.critical("\(error)")
             throw LoggedFailure(status: status)

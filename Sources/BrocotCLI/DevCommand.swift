@@ -54,7 +54,7 @@ struct DevCommand: AsyncParsableCommand {
             ], logger: logger)
     }
 
-    /// A service prints the text, because signals are handled from then on.
+    /// Prints the text when the services run: from then on, the signals that the text names are handled.
     private struct Introduction: Service {
         let text: String
 

@@ -24,7 +24,7 @@ struct PauseCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        // A table alone may be meant as a list.
+        // A single argument is the name of a table. If it is unknown, the person may have meant a list.
         let advice = scope.list == nil ? scope.table.map(Self.advice) : nil
         let paused = try await scope.run(connection, advice: advice, Pauses.pause)
         Stream.error.tell(paused == 0 ? "\(scope.name(atStart: true)) is paused already." : "Paused \(scope.name()).")

@@ -3,7 +3,7 @@ internal import LibPQ
 /// Queries for the objects in schema `brocot` and their owners. They read only the system catalogs, so no code of the
 /// checked objects runs.
 extension MigrationQueries {
-    /// The other roles whose code the current role is ready to run.
+    /// Which other roles the current role trusts, so that it may run their code.
     enum Trust {
         /// No other role, except superusers and roles that were granted to the current one. For migrations.
         case nobody

@@ -30,8 +30,8 @@ package struct QueueConfiguration: Sendable {
     /// its transactions. A session that waits less never causes this.
     var deadlockTimeout = Duration.seconds(1)
 
-    /// Whether statements of single lists may take as long as `idleTimeout` allows. One worker of a daemon is patient, so that a user's
-    /// trigger that stands still does not keep all of them busy.
+    /// Whether a statement for a single list may take as long as `idleTimeout` allows. Only one worker of a daemon is patient, so that a
+    /// user's trigger that stands still does not keep all workers busy.
     package var isPatient = true
     /// The longest time that a transaction searches for the requests that cause an error. All its other lists wait meanwhile.
     var longestSearch = Duration.milliseconds(100)

@@ -36,8 +36,8 @@ package enum QueueError: Error, Sendable {
 
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
 
-    /// Whether the lists that may be the cause are tried one by one. Either a failure costs more than a batch for each list, or a list
-    /// needs more time than a trial of several lists allows.
+    /// Whether the lists that may be the cause are tried one by one: either because a failure costs more than a batch for each list, or
+    /// because a list may need more time than several lists together get.
     var isCostly: Bool { isConnectionLost || databaseError?.sqlState == .queryCanceled }
 
     /// The error as it is written to the log of requests.
@@ -92,8 +92,8 @@ extension QueueError: CustomStringConvertible {
         case .database(let error): "\(error)"
         case .ordering(let error): "\(error)"
         case .countsDiffer(let decided, let deleted, let logged):
-            "\(decided) requests were decided, but \(deleted) would have left the queue and \(logged) entered the log; "
-                + "something else deletes from brocot.move_requests"
+            "\(decided) requests were decided, but \(deleted) were deleted from the queue and \(logged) written to the log; "
+                + "the batch was rolled back, because something else changes brocot.move_requests"
         case .unreadableRequest(let id):
             "request \(id) can't be read: the constraints of brocot.move_requests were changed; restore them"
         case .settingsChanged:

@@ -3,6 +3,11 @@ import Ordering
 
 /// Reads the state of the queue at intervals, and remembers how far the queue was read.
 package struct QueueReading: Sendable {
+    /// How many times as often a worker looks while the floor rises.
+    private static let looksWhileAdvancing = 5
+    /// The time from one reading from the beginning to the next, in multiples of the time that it takes.
+    private static let leastPauseOfFullReads = 100
+
     private(set) var progress = ReadProgress()
     private let configuration: QueueConfiguration
     private var lastLook = ContinuousClock.now
@@ -10,8 +15,8 @@ package struct QueueReading: Sendable {
     private var nextFullRead: ContinuousClock.Instant
     /// Whether the last look raised the floor, or has to begin again. Then the next look follows soon.
     private var isAdvancing = false
-    /// How far the floor may rise after the last look, which found no request.
-    private var empty: ReadProgress.FloorRaise?
+    /// How far the floor may rise if the next look finds no request either; nil if the last look found a request.
+    private var raiseIfStillEmpty: ReadProgress.FloorRaise?
 
     package init(_ configuration: QueueConfiguration) {
         self.configuration = configuration
@@ -19,7 +24,10 @@ package struct QueueReading: Sendable {
     }
 
     /// Whether the next look is due.
-    var isDue: Bool { .now - lastLook >= (isAdvancing ? configuration.lookInterval / 5 : configuration.lookInterval) }
+    var isDue: Bool {
+        let interval = configuration.lookInterval
+        return .now - lastLook >= (isAdvancing ? interval / Self.looksWhileAdvancing : interval)
+    }
 
     /// What a look shows.
     package struct Look: Sendable {
@@ -31,6 +39,9 @@ package struct QueueReading: Sendable {
         package let isQuiet: Bool
     }
 
+    /// Reads the state of the queue, and raises the floor if it may rise.
+    ///
+    /// - Throws: An error of the server or the connection.
     package mutating func look(on connection: Connection) async throws(PostgresError) -> Look {
         lastLook = .now
         let isFullRead = lastLook >= nextFullRead
@@ -41,22 +52,25 @@ package struct QueueReading: Sendable {
         let observation = ReadProgress.Observation(
             lastID: try row.decode(1), locks: try row.decode(2), newestTransaction: try row.decode(3))
         var isPending = try row.decode(0, as: Bool.self)
-        let floor = progress.floor
+        let floorAtStart = progress.floor
         // A later look that also finds no request counts as a reading of the queue.
-        if let empty, !isPending, observation.lastID >= empty.id {
-            progress.raise(to: empty.id, passingOver: empty.open, firstPending: [:])
+        if let raiseIfStillEmpty, !isPending, observation.lastID >= raiseIfStillEmpty.id {
+            progress.raise(to: raiseIfStillEmpty.id, passingOver: raiseIfStillEmpty.open, firstPending: [:])
         }
-        empty = nil
-        let risen = progress.floor
-        let step = progress.observe(observation)
-        let hasFallen = progress.floor < risen
-        // If the floor fell, this look may have missed requests below it.
+        raiseIfStillEmpty = nil
+        let floorOfLook = progress.floor
+        let raise = progress.observe(observation)
+        let hasFallen = progress.floor < floorOfLook
+        // If the floor fell, this look may have missed requests between the new and the old floor.
         if hasFallen { isPending = true }
-        if let step {
-            if isPending { try await readOn(step, on: connection) } else { empty = step }
+        if let raise {
+            if isPending { try await readOn(raise, on: connection) } else { raiseIfStillEmpty = raise }
         }
-        isAdvancing = hasFallen || progress.floor > floor
-        if isFullRead { nextFullRead = .now + max(configuration.fullReadInterval, (.now - lastLook) * 100) }
+        isAdvancing = hasFallen || progress.floor > floorAtStart
+        if isFullRead {
+            let pause = (.now - lastLook) * Self.leastPauseOfFullReads
+            nextFullRead = .now + max(configuration.fullReadInterval, pause)
+        }
         let enqueuersNotify = try row.decode(4, as: Bool.self)
         // If no id was handed out yet, the locks of open transactions were not read.
         let isQuiet = !isPending && enqueuersNotify && observation.lastID > 0 && observation.writers.isEmpty
@@ -66,25 +80,27 @@ package struct QueueReading: Sendable {
     /// Lowers the floor, because a transaction that was passed over has ended.
     mutating func fallBack() {
         progress.fallBack()
-        empty = nil
+        raiseIfStillEmpty = nil
     }
 
     /// Begins again at the beginning of the queue.
     mutating func forget() {
         progress.forget()
-        empty = nil
+        raiseIfStillEmpty = nil
         nextFullRead = .now + configuration.fullReadInterval
     }
 
     /// The most requests that are read at once to raise the floor.
-    private static let longestStep = 2_000
+    private static let mostRequestsRead = 2_000
 
-    private mutating func readOn(_ step: ReadProgress.FloorRaise, on connection: Connection) async throws(PostgresError)
-    {
+    /// Reads the queue from the floor on, and raises the floor.
+    private mutating func readOn(
+        _ raise: ReadProgress.FloorRaise, on connection: Connection
+    ) async throws(PostgresError) {
         let settings = configuration.settings
         let rows = try await connection.run { [progress] connection throws(PostgresError) in
             try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                try connection.query(QueueStatements.readOn(to: step.id, limit: Self.longestStep, progress))
+                try connection.query(QueueStatements.readOn(to: raise.id, limit: Self.mostRequestsRead, progress))
             }
         }
         var firstPending: [ListIdentifier: Int64] = [:]
@@ -93,7 +109,7 @@ package struct QueueReading: Sendable {
             let list = ListIdentifier(orderedTable: table, list: try row.decode(2, as: String.self))
             firstPending[list] = try row.decode(3, as: Int64.self)
         }
-        progress.raise(to: try rows[0].decode(0), passingOver: step.open, firstPending: firstPending)
+        progress.raise(to: try rows[0].decode(0), passingOver: raise.open, firstPending: firstPending)
     }
 }
 

@@ -1,154 +1,11 @@
 import LibPQ
 import Ordering
 
-/// Statements that choose lists and lock them.
+/// Statements that lock lists. The statement for the next lists of a round is in `QueueStatements+NextLists`.
 extension QueueStatements {
-    /// Finds lists with pending requests from a place on, in the order of a round, and the other lists of their changes of list.
-    /// Then it tries to take the lock of each list, unless the list is held. `postponed` lists are left out.
-    ///
-    /// At most `locks` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
-    /// lock function might be called for rows that LIMIT removes.
-    static func claim(
-        from place: Place, lists: Int, readingAhead: Int, partners: Int, locks: Int,
-        postponed: [ListIdentifier] = [], _ progress: ReadProgress
-    ) -> SQL {
-        let without = Postponement(isEmpty: postponed.isEmpty)
-        let skipped = skip(from: place, lists: lists, readingAhead: readingAhead, without, progress)
-        let found: SQL = place.isBeginning ? "\(onlyFew(lists, progress)), \(skipped)" : skipped
-        let ready: SQL =
-            progress.remaining.isEmpty && postponed.isEmpty
-            ? "SELECT recent.ordered_table, recent.list, recent.number FROM recent"
-            : numbered(place, lists: lists, without, progress)
-        return """
-            WITH RECURSIVE \(remembered(progress)), waiting_table AS MATERIALIZED (
-                SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(isWaiting("registered"))
-            ), \(without.relation(postponed))\(found),
-            ready AS MATERIALIZED (\(ready))
-            \(tryLocks(partners: partners, locks: locks, without, progress))
-            """
-    }
-
-    /// Leaves lists out of a search by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
-    private struct Postponement {
-        /// Whether no list is left out; then the statement does not contain the condition.
-        let isEmpty: Bool
-
-        func relation(_ lists: [ListIdentifier]) -> SQL {
-            guard !isEmpty else { return "" }
-            return """
-                postponed AS MATERIALIZED (
-                    SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
-                ),
-                """
-        }
-
-        func includes(_ row: SQL) -> SQL {
-            isEmpty
-                ? "false"
-                : "((\(row).ordered_table, \(row).list) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
-        }
-    }
-
-    /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
-    /// and the search need not step over deleted requests of other lists.
-    private static func onlyFew(_ limit: Int, _ progress: ReadProgress) -> SQL {
-        """
-        oldest AS MATERIALIZED (
-            SELECT request.ordered_table, request.list
-            FROM brocot.move_requests AS request
-            WHERE request.id > \(progress.floor)
-            ORDER BY request.id LIMIT \(limit)::bigint
-        ), few AS MATERIALIZED (
-            SELECT count(*) < \(limit)::bigint AS are_all FROM oldest
-        )
-        """
-    }
-
-    /// The lists with requests beyond the floor, in descending order. At the beginning of a round this is skipped if only few
-    /// requests are pending.
-    ///
-    /// The last `readingAhead` entries of the queue's index are read in one scan, which finds lists with one request each. Then
-    /// the statement skips through the index in descending order, with one probe for each list. So it enters each list at its
-    /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
-    /// table whose lists all wait, only the first list is found.
-    ///
-    /// `number` counts all lists, and `fresh` the lists that are not postponed.
-    private static func skip(
-        from place: Place, lists: Int, readingAhead: Int, _ without: Postponement, _ progress: ReadProgress
-    ) -> SQL {
-        let areMore: SQL = place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
-        let few: SQL = """
-            SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT are_all FROM few)
-            UNION ALL
-            """
-        return """
-            run AS MATERIALIZED (
-                SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
-                    count(*) FILTER (WHERE NOT \(without.includes("last"))) OVER in_order AS fresh
-                FROM (
-                    \(place.isBeginning ? few : "")
-                    (SELECT request.ordered_table, request.list
-                    FROM brocot.move_requests AS request
-                    WHERE \(areMore) AND \(isDue("request", from: place)) AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
-                ) AS last
-                GROUP BY last.ordered_table, last.list
-                WINDOW in_order AS (ORDER BY last.ordered_table DESC, last.list DESC)
-            ), recent (ordered_table, list, number, fresh) AS (
-                SELECT run.ordered_table, run.list, run.number, run.fresh FROM run
-                UNION ALL
-                SELECT next.ordered_table, next.list, recent.number + 1,
-                    recent.fresh + (NOT \(without.includes("next")))::integer
-                FROM recent
-                CROSS JOIN LATERAL (
-                    SELECT request.ordered_table, request.list
-                    FROM brocot.move_requests AS request
-                    WHERE (request.ordered_table, request.list) < (recent.ordered_table, CASE
-                            WHEN recent.ordered_table IN (SELECT waiting_table.name FROM waiting_table) THEN ''
-                            ELSE recent.list
-                        END)
-                        AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
-                ) AS next
-                WHERE \(areMore) AND recent.number >= (SELECT count(*) FROM run) AND recent.fresh < \(lists)::bigint
-            )
-            """
-    }
-
-    /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.
-    private static func numbered(
-        _ place: Place, lists: Int, _ without: Postponement, _ progress: ReadProgress
-    ) -> SQL {
-        let oldLists: SQL = """
-            UNION
-            SELECT remembered.ordered_table, remembered.list
-            FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
-            WHERE \(isDue("remembered", from: place))
-            """
-        return """
-            SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
-            FROM (
-                SELECT recent.ordered_table, recent.list FROM recent
-                \(progress.remaining.isEmpty ? "" : oldLists)
-            ) AS with_requests
-            WHERE NOT \(without.includes("with_requests"))
-            WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
-            ORDER BY number LIMIT \(lists)::bigint
-            """
-    }
-
     /// Whether all lists of a registered table wait, because `brocot attach` still fills the table or a person has paused it.
-    private static func isWaiting(_ table: SQL) -> SQL {
+    static func allListsWait(of table: SQL) -> SQL {
         "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
-    }
-
-    /// The condition that the list of a row comes later in the round.
-    private static func isDue(_ row: SQL, from place: Place) -> SQL {
-        switch place {
-        case .beginning: "true"
-        case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
-        case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"
-        }
     }
 
     /// How many of the oldest requests are read for each list that is wanted.
@@ -158,7 +15,7 @@ extension QueueStatements {
     static func claimOldest(
         lists: Int, partners: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
     ) -> SQL {
-        let without = Postponement(isEmpty: postponed.isEmpty)
+        let postponement = Postponement(postponed)
         let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
         let ofRemembered: SQL = """
             UNION ALL
@@ -169,7 +26,7 @@ extension QueueStatements {
             ) AS early
             """
         return """
-            WITH \(remembered(progress)), \(without.relation(postponed))oldest AS MATERIALIZED (
+            WITH \(remembered(progress)), \(postponement.relation)oldest AS MATERIALIZED (
                 (SELECT \(columns)
                 FROM brocot.move_requests AS request
                 WHERE request.id > \(progress.floor)
@@ -182,11 +39,11 @@ extension QueueStatements {
                     UNION ALL
                     SELECT oldest.ordered_table, oldest.from_list, oldest.id FROM oldest WHERE oldest.from_list IS NOT NULL
                 ) AS side (ordered_table, list, id)
-                WHERE NOT \(without.includes("side"))
+                WHERE NOT \(postponement.includes("side"))
                 GROUP BY side.ordered_table, side.list
                 ORDER BY min(side.id) LIMIT \(lists)::bigint
             )
-            \(tryLocks(partners: 0, locks: locks, without, progress))
+            \(tryLocks(partners: 0, locks: locks, postponement, progress))
             """
     }
 
@@ -201,19 +58,26 @@ extension QueueStatements {
         WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
             SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY
         )
-        \(tryLocks(partners: partners, locks: locks, Postponement(isEmpty: true), progress))
+        \(tryLocks(partners: partners, locks: locks, Postponement([]), progress))
         """
     }
 
-    /// Tries the locks. The number 0 marks the lists that were added because of changes of list. The last column is the number of lists
-    /// that were found, of which some may not be among the chosen ones.
-    private static func tryLocks(partners: Int, locks: Int, _ without: Postponement, _ progress: ReadProgress) -> SQL {
+    /// Tries to take the locks of the lists in `ready`, and of the other lists of their changes of list.
+    ///
+    /// At most `locks` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
+    /// lock function might be called for rows that LIMIT removes.
+    ///
+    /// The result has a row for each chosen list: its number, or 0 if it was added because of a change of list; whether it is held;
+    /// whether its lock was taken; and the number of all lists in `ready`.
+    static func tryLocks(
+        partners: Int, locks: Int, _ postponement: Postponement, _ progress: ReadProgress
+    ) -> SQL {
         """
         \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
         , chosen AS MATERIALIZED (
             SELECT candidate.ordered_table, candidate.list, candidate.ready_number
             FROM candidate
-            WHERE NOT \(without.includes("candidate"))
+            WHERE NOT \(postponement.includes("candidate"))
             ORDER BY candidate.number
             LIMIT \(locks)::bigint
         ), keyed AS MATERIALIZED (
@@ -223,7 +87,7 @@ extension QueueStatements {
                     WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list)
                 OR EXISTS (
                     SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.name = chosen.ordered_table AND \(isWaiting("registered"))) AS is_held
+                    WHERE registered.name = chosen.ordered_table AND \(allListsWait(of: "registered"))) AS is_held
             FROM chosen
             ORDER BY key
         )

@@ -12,7 +12,7 @@ extension QueueStatements {
     /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and then the planner would
     /// prefer to read all of it. A row that another session has changed is at another place, so the counts show that it is
     /// missing.
-    static func finish(_ decided: DecidedRequests, at time: Timestamp, replacing: Bool) -> SQL {
+    static func finish(_ decided: DecisionArrays, at time: Timestamp, replacing: Bool) -> SQL {
         """
         WITH decided AS (
             DELETE FROM brocot.move_requests AS request
@@ -74,8 +74,8 @@ extension QueueStatements {
     }
 }
 
-/// Decided requests, one element for each in every array.
-struct DecidedRequests {
+/// Decided requests as the arrays of a statement's arguments: each array has one element for each request.
+struct DecisionArrays {
     var ids: [Int64] = []
     var locations: [String] = []
     var outcomes: [String] = []
@@ -84,11 +84,11 @@ struct DecidedRequests {
     var errors: [String?] = []
     var rebalancedRows: [Int] = []
 
-    init(_ requests: [(PendingRequest, MoveOutcome)]) {
-        for (request, outcome) in requests {
-            ids.append(request.id)
-            locations.append(request.location)
-            switch outcome {
+    init(_ decisions: [Decision]) {
+        for decision in decisions {
+            ids.append(decision.request.id)
+            locations.append(decision.request.location)
+            switch decision.result.outcome {
             case .applied(let rebalancedRows): append("applied", nil, rebalancedRows)
             case .rejected(let rejection): append("rejected", rejection, 0)
             }

@@ -2,9 +2,14 @@ import LibPQ
 
 /// The result of trying the writes of each list separately.
 package struct WriteTrial: Sendable {
-    /// Groups of lists that can't be written, and the database's error. Items move between the lists of a group. Without an error,
-    /// a trigger changed the role or the transaction.
-    package internal(set) var refused: [(lists: [ListIdentifier], error: OrderingError?)] = []
+    /// Lists of one table that can't be written. Items move between them.
+    package struct RefusedGroup: Sendable {
+        package let lists: [ListIdentifier]
+        /// The error of their writes; nil if a trigger changed the role or the transaction.
+        package let error: OrderingError?
+    }
+
+    package internal(set) var refused: [RefusedGroup] = []
     /// Lists that were not tried, because the time was over.
     package internal(set) var untried: Set<ListIdentifier> = []
 
@@ -22,37 +27,28 @@ extension MoveApplication {
     ///   - moves: The moves to try.
     ///   - duration: The time after which no further groups are tried. The first groups are always tried.
     ///   - settings: The statement with the settings of each trial.
-    ///   - isSound: A statement that returns one Boolean: whether no trigger has changed the role or the transaction.
+    ///   - areSettingsKept: A statement that returns one Boolean: whether no trigger has changed the role or the transaction.
     ///   - connection: A connection in a transaction that has the locks of the lists.
     /// - Returns: The lists that can't be written, and the lists that were not tried.
     /// - Throws: ``OrderingError`` if the lists can't be read, or if another session has locked some of their rows.
     package func tryOut(
-        _ moves: [Move], for duration: Duration, settings: SQL, isSound: SQL,
+        _ moves: [Move], for duration: Duration, settings: SQL, areSettingsKept: SQL,
         on connection: isolated Connection
     ) throws(OrderingError) -> WriteTrial {
-        let (_, changes) = try plan(moves, on: connection)
-        try lockRows(of: changes, on: connection)
-        let connected = ConnectedLists(of: moves)
-        var trial = WriteTrial()
-        var groups = connected.groups.map { GroupOfLists(lists: $0) }
-        for (table, rows) in changes {
-            let repository = OrderedTableRepository(table)
-            let ofGroups = Dictionary(grouping: rows) { row in
-                (row.storedList ?? row.list).flatMap { connected.numbers[ListIdentifier($0, of: table.name)] } ?? 0
-            }
-            for (number, rows) in ofGroups { groups[number].add(repository.writes(rows), of: repository) }
-        }
-        groups.removeAll { $0.writes.isEmpty }
+        let (_, changes) = try decide(moves, on: connection)
+        try tryLockRows(of: changes, on: connection)
+        var groups = TrialGroup.groups(of: changes, ConnectedLists(of: moves))
         let deadline = ContinuousClock.now + duration
+        var trial = WriteTrial()
         repeat {
             let some = groups.prefix(Self.groupsAtOnce)
-            let statements = some.map { $0.statements(settings: settings, isSound: isSound) }
+            let statements = some.map { $0.statements(settings: settings, areSettingsKept: areSettingsKept) }
             let outcomes = try connection.trialOutcomes(statements)
             for (group, outcome) in zip(some, outcomes) {
                 switch group.verdict(on: outcome) {
-                case .sound: break
-                case .unsound: trial.refused.append((group.lists, nil))
-                case .failed(let error): trial.refused.append((group.lists, error))
+                case .writable: break
+                case .settingsChanged: trial.refused.append(.init(lists: group.lists, error: nil))
+                case .failed(let error): trial.refused.append(.init(lists: group.lists, error: error))
                 }
             }
             groups.removeFirst(some.count)
@@ -62,35 +58,48 @@ extension MoveApplication {
     }
 }
 
-/// Lists of one table that are tried together.
-private struct GroupOfLists {
+/// Lists of one table whose writes are tried together.
+private struct TrialGroup {
     let lists: [ListIdentifier]
-    private(set) var writes: [OrderedTableRepository.Write] = []
-    private var repository: OrderedTableRepository?
+    private let writes: [OrderedTableRepository.Write]
+    private let repository: OrderedTableRepository
 
-    init(lists: [ListIdentifier]) { self.lists = lists }
-
-    mutating func add(_ writes: [OrderedTableRepository.Write], of repository: OrderedTableRepository) {
-        (self.writes, self.repository) = (writes, repository)
+    /// The groups of connected lists whose rows change.
+    static func groups(of changes: [TableChanges], _ connected: ConnectedLists) -> [TrialGroup] {
+        var groups: [Int: TrialGroup] = [:]
+        for ofTable in changes {
+            let repository = OrderedTableRepository(ofTable.table)
+            let byGroup = Dictionary(grouping: ofTable.changes) { change in
+                (change.storedList ?? change.list)
+                    .flatMap { connected.numbers[ListIdentifier($0, of: ofTable.table.name)] } ?? 0
+            }
+            for (number, changes) in byGroup {
+                groups[number] = TrialGroup(
+                    lists: connected.groups[number], writes: repository.writes(changes), repository: repository)
+            }
+        }
+        return groups.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    func statements(settings: SQL, isSound: SQL) -> [SQL] {
-        [settings] + [repository?.announcement].compactMap(\.self) + writes.map(\.statement)
-            + ["SET CONSTRAINTS ALL IMMEDIATE", isSound]
+    func statements(settings: SQL, areSettingsKept: SQL) -> [SQL] {
+        [settings] + [repository.announcement].compactMap(\.self) + writes.map(\.statement)
+            + ["SET CONSTRAINTS ALL IMMEDIATE", areSettingsKept]
     }
 
     enum Verdict {
-        case sound, unsound
+        case writable, settingsChanged
         case failed(OrderingError)
     }
 
+    /// Whether the writes did what they had to do. `outcome` contains the rows of ``statements(settings:areSettingsKept:)``, or the
+    /// error of one of them.
     func verdict(on outcome: Result<[Rows], PostgresError>) -> Verdict {
         let rows: [Rows]
         switch outcome {
         case .success(let all): rows = all
         case .failure(let error): return .failed(.database(error))
         }
-        guard let repository, let last = rows.last else { return .sound }
+        guard let last = rows.last else { return .writable }
         do throws(OrderingError) {
             for (write, rows) in zip(writes, rows.dropFirst(repository.announcement == nil ? 1 : 2)) {
                 try repository.expect(write.rows, try repository.written(rows))
@@ -98,7 +107,7 @@ private struct GroupOfLists {
         } catch {
             return .failed(error)
         }
-        return (try? last.single().decode(0, as: Bool.self)) == true ? .sound : .unsound
+        return (try? last.single().decode(0, as: Bool.self)) == true ? .writable : .settingsChanged
     }
 }
 

@@ -9,7 +9,7 @@ package struct MoveApplication: Sendable {
     private let policy: RebalancingPolicy
     private let reading: ReadingPolicy
     private let sizes: KnownListSizes?
-    private let rowLocks: RowLocks
+    package let rowLocks: RowLocks
 
     /// What happens if another session has locked rows that must be written.
     package enum RowLocks: Sendable {
@@ -44,31 +44,26 @@ package struct MoveApplication: Sendable {
 
     /// Applies the moves one after the other, and writes their net effect.
     ///
-    /// - Returns: One outcome for each move, in their order, and the neighbours that got new ranks, by the index of the move for
-    ///   which they got them.
+    /// - Returns: One result for each move, in their order.
     /// - Throws: ``OrderingError``. Then nothing is decided, and the caller must roll back the transaction or savepoint.
     package func apply(
         _ moves: [Move], on connection: isolated Connection
-    ) throws(OrderingError) -> (outcomes: [MoveOutcome], windows: [Int: RewrittenWindow]) {
-        let (batch, changes) = try plan(moves, on: connection)
-        try lockRows(of: changes, on: connection)
-        for (table, rows) in changes {
-            try OrderedTableRepository(table).write(rows, locksRows: !refusesLockedRows(of: table), on: connection)
+    ) throws(OrderingError) -> [MoveResult] {
+        let (results, changes) = try decide(moves, on: connection)
+        try tryLockRows(of: changes, on: connection)
+        for ofTable in changes {
+            try OrderedTableRepository(ofTable.table).write(
+                ofTable.changes, waitsForRows: !refusesLockedRows(of: ofTable.table), on: connection)
         }
-        let outcomes = batch.outcomes.map { outcome in
-            guard let outcome else { preconditionFailure("without needs, every move is decided") }
-            return outcome
-        }
-        return (outcomes, batch.windows)
+        return results
     }
 
-    /// The net effect of moves on the rows of each table.
-    typealias Changes = [(table: OrderedTable, rows: [RowChange])]
-
-    /// Reads the rows that are needed to know the outcome and the effect of each move.
-    func plan(
+    /// Reads the rows that are needed to decide the moves, and writes nothing.
+    ///
+    /// - Returns: One result for each move, and the net effect of all moves on each table.
+    func decide(
         _ moves: [Move], on connection: isolated Connection
-    ) throws(OrderingError) -> (batch: MoveBatch, changes: Changes) {
+    ) throws(OrderingError) -> (results: [MoveResult], changes: [TableChanges]) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
         let leastSizes = sizes?.leastSizes(of: Set(moves.flatMap(\.lists))) ?? [:]
@@ -81,7 +76,8 @@ package struct MoveApplication: Sendable {
         } else {
             try readNeeds(on: connection)
         }
-        return (batch, tables.values.sorted { $0.name < $1.name }.map { ($0, batch.changes(in: $0)) })
+        let sorted = tables.values.sorted { $0.name < $1.name }
+        return (batch.results, sorted.map { TableChanges(table: $0, changes: batch.changes(in: $0)) })
     }
 
     /// Reads rows until the batch needs no more.
@@ -95,19 +91,22 @@ package struct MoveApplication: Sendable {
             guard rounds <= Self.mostRounds else { throw .readingDoesNotSettle(list: first.list) }
             for table in tables {
                 let ofTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
-                for (need, finding) in try OrderedTableRepository(table, sizes: sizes).find(ofTable, on: connection) {
-                    try batch.learn(finding, for: need)
+                for (need, result) in try OrderedTableRepository(table, sizes: sizes).read(ofTable, on: connection) {
+                    try batch.learn(result, for: need)
                 }
             }
             needs = batch.advance()
         }
     }
 
-    /// Locks the rows of those tables where locked rows are refused.
-    func lockRows(of changes: Changes, on connection: isolated Connection) throws(OrderingError) {
+    /// Tries to lock the rows of those tables where locked rows are refused.
+    ///
+    /// - Throws: ``OrderingError/rowsLocked(lists:)``.
+    func tryLockRows(of changes: [TableChanges], on connection: isolated Connection) throws(OrderingError) {
         var locked: Set<ListIdentifier> = []
-        for (table, rows) in changes where refusesLockedRows(of: table) {
-            locked.formUnion(try OrderedTableRepository(table).lockRows(of: rows, on: connection))
+        for ofTable in changes where refusesLockedRows(of: ofTable.table) {
+            locked.formUnion(
+                try OrderedTableRepository(ofTable.table).tryLockRows(of: ofTable.changes, on: connection))
         }
         guard locked.isEmpty else { throw .rowsLocked(lists: Array(locked)) }
     }

@@ -17,15 +17,10 @@ package struct OrderedTable: Hashable, Sendable {
     /// The column of the sort key. The columns of the fraction have this name with `_num` and `_den`.
     package let rankColumn: String
     /// The end of the list at which new rows are placed.
-    package let arrivalEnd: ArrivalEnd
+    package let arrivalEnd: ListEnd
     /// The condition of visible rows, as the server prints it if only `pg_catalog` is in the `search_path`; nil if all rows are
     /// visible.
     package let visible: String?
-
-    /// An end of a list.
-    package enum ArrivalEnd: String, Sendable {
-        case first, last
-    }
 
     /// The names of the objects of this order.
     package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }
@@ -36,7 +31,7 @@ package struct OrderedTable: Hashable, Sendable {
 
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
-        rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ArrivalEnd = .last, visible: String? = nil,
+        rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ListEnd = .last, visible: String? = nil,
         lookUpColumns: [String]? = nil
     ) {
         self.visible = visible

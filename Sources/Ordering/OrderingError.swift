@@ -28,7 +28,7 @@ extension OrderingError: CustomStringConvertible {
         case .rowsChangedUnderLock(let key):
             "item '\(key)' changed while its list was locked; something writes ranks without taking the list's lock"
         case .unexpectedRowCount(let table, let expected, let written):
-            "\(written) rows of \(table) were written as asked instead of \(expected); a trigger on the table returns NULL or "
+            "\(written) instead of \(expected) rows of \(table) were written as requested; a trigger on the table returns NULL or "
                 + "changes list or rank, or something else changes the same rows"
         case .rowsLocked(let lists):
             "rows are locked by another session, or were changed by one, in lists "

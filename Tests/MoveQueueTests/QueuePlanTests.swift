@@ -59,10 +59,12 @@ struct QueuePlanTests {
         for (progress, place) in [(ReadProgress(), Place.at(lists[0])), (progress, .behind(lists[0]))] {
             try await expect(
                 ["move_requests_by_list"],
-                in: QueueStatements.claim(from: place, lists: 10, readingAhead: 10, partners: 0, locks: 256, progress))
+                in: QueueStatements.claimNext(
+                    from: place, lists: 10, readingAhead: 10, partners: 0, locks: 256, progress))
             try await expect(
                 ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
-                in: QueueStatements.claim(from: place, lists: 10, readingAhead: 10, partners: 4, locks: 256, progress))
+                in: QueueStatements.claimNext(
+                    from: place, lists: 10, readingAhead: 10, partners: 4, locks: 256, progress))
         }
     }
 
@@ -81,7 +83,7 @@ struct QueuePlanTests {
         for progress in [ReadProgress(), progress] {
             try await expect(
                 ["move_requests_pkey", "move_requests_by_list"],
-                in: QueueStatements.claim(
+                in: QueueStatements.claimNext(
                     from: .beginning, lists: 10, readingAhead: 10, partners: 0, locks: 256, progress))
         }
     }
@@ -102,7 +104,7 @@ struct QueuePlanTests {
         try await holder.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM brocot.move_requests")
         try await connection.execute("DELETE FROM brocot.move_requests")
         try await insert(1)
-        let statement = QueueStatements.claim(
+        let statement = QueueStatements.claimNext(
             from: .at(ListIdentifier(orderedTable: "items", list: "l99")), lists: 100, readingAhead: 1, partners: 0,
             locks: 256,
             ReadProgress())
@@ -141,7 +143,7 @@ struct QueuePlanTests {
             Issue.record("no batch of the next lists")
             return
         }
-        let statement = QueueStatements.claim(
+        let statement = QueueStatements.claimNext(
             from: .beginning, lists: lists, readingAhead: readingAhead, partners: 0, locks: 256,
             postponed: batch.postponed, ReadProgress())
         let blocks: (Rows, Int64) = try await connection.run { connection in
@@ -187,7 +189,10 @@ struct QueuePlanTests {
     @Test("The statement that finishes requests finds their rows without an index", arguments: [false, true])
     func finish(replacing: Bool) async throws {
         let move = Move(list: lists[0], items: ["1"], action: .remove)
-        let decided = DecidedRequests([(PendingRequest(id: 1, move: move), .applied(rebalancedRows: 0))])
+        let decided = DecisionArrays([
+            Decision(
+                request: PendingRequest(id: 1, move: move), result: MoveResult(outcome: .applied(rebalancedRows: 0)))
+        ])
         try await expect(
             [], in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0), replacing: replacing),
             settings: QueueStatements.finishSettings(statementTimeout: "60s"))

@@ -23,9 +23,9 @@ struct ShortListTests {
         try await connection.run { connection in
             try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
                 var keys: [String: [String]] = [:]
-                for (need, finding) in try OrderedTableRepository(Self.items, sizes: sizes).find(needs, on: connection)
-                {
-                    guard case .run(let rows) = finding else { continue }
+                let readings = try OrderedTableRepository(Self.items, sizes: sizes).read(needs, on: connection)
+                for (need, result) in readings {
+                    guard case .run(let rows) = result else { continue }
                     keys[need.list.list] = rows.map(\.key)
                 }
                 return keys

@@ -28,7 +28,7 @@ JOB_FIGURES = [
 def worse(results):
     """A table for each figure, of the workloads in which another peer is better."""
     parts = [
-        "Here stands every workload in which another peer is better by a tenth or more than one of Brocot's ways. **Bold** is what is "
+        "The tables contain every workload in which another peer is better than one of Brocot's ways by a tenth or more. **Bold** is what is "
         "worse, and how many times. The best other peer is the best one that was right in this workload; * marks those that went wrong or "
         "broke in another one."]
     failed = _failed(results)

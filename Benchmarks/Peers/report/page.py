@@ -27,7 +27,7 @@ def page(results, plots_folder):
     sections = [
         "# Benchmarks",
         f"Brocot beside other ways to keep an order in PostgreSQL, on the same work in the same server. `make {results.command}` measured "
-        "everything on this page and wrote it. The figures are worth something only beside each other: another machine gives others.",
+        "everything on this page and wrote it. Compare the figures only with each other: another machine gives other figures.",
         "## In short\n\n" + "\n".join(f"- {claim}" for claim in claims(results)),
         "## What Brocot is worse at\n\n" + worse(results),
         *eight_sessions(results, plots_folder),

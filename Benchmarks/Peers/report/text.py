@@ -20,7 +20,7 @@ METHOD = """\
   "this item goes directly behind that one", as a user who drags it says. The database finds the neighbours, and the order is committed
   with each move. Each peer is one small file in `Benchmarks/Peers/peers`, and each workload one in `Benchmarks/Peers/workloads`.
 - **A fair chance.** A peer whose move is SQL alone does it in one function, thus in one round trip, even where its library needs more.
-  A library of Python runs in Python. Peers that would lose moves without one wait for a lock of the list; libraries lock what they lock.
+  A library of Python runs in Python. Peers that would lose moves without one wait for a lock of the list; libraries take only their own locks.
   Each has the index that serves it best.
 - **One session.** A loop in Python with psycopg 3, or in Swift. `synchronous_commit` is off.
 - **Eight sessions.** pgbench for peers whose move is SQL: it costs less than any other client, so that more of the machine is the

@@ -71,6 +71,8 @@ package struct Attacher: Sendable {
         }
     }
 
+    /// The table as the catalog describes it.
+    ///
     /// - Throws: ``AttachError/refused(_:)`` if there is no such table.
     package func describe(
         _ names: OrderNames, listColumns: [String]
@@ -81,7 +83,7 @@ package struct Attacher: Sendable {
         return table
     }
 
-    /// The same; nil if there is no such table.
+    /// The table as the catalog describes it; nil if there is no such table.
     func find(_ names: OrderNames, listColumns: [String]) async throws(AttachError) -> TableDescription? {
         try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in

@@ -6,7 +6,7 @@ import Ordering
 extension OrderObjects {
     var placeFunction: String { "brocot.\(quoteIdentifier(names.placeFunction))()" }
 
-    /// The triggers that request places do what this function can't do.
+    /// The function leaves the rows that it can't place to the triggers that request places.
     var placeBody: String {
         let name = quoteLiteral(names.orderedTable)
         let isInList = lists.map { " AND arriving.\(quoteIdentifier($0.name)) IS NOT NULL" }.joined()

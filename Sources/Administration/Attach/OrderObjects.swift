@@ -31,7 +31,7 @@ struct OrderObjects {
     static let rankColumnTypes = ["numeric", "bigint", "bigint"]
 
     /// Either all three are NULL, or the pair is a fraction in lowest terms within bounds and the rank is its value. The
-    /// denominator is looked at before it divides.
+    /// denominator is compared with 0 before the division.
     var constraint: String {
         let (rank, num, den) = (rankColumns[0], rankColumns[1], rankColumns[2])
         return """
@@ -109,8 +109,8 @@ struct OrderObjects {
             """
     }
 
-    /// Asks for rows without a rank to be placed: those that a statement inserted, by requests of up to 10,000 items in
-    /// the order of the rows, or the one that an UPDATE put into another list. Keys that are too long for a request are
+    /// Requests places for rows without a rank: for the rows that a statement inserted, in their order and with up to 10,000 items in
+    /// each request; or for the one row that an UPDATE put into another list. Keys that are too long for a request are
     /// left out. Few rows of one list, the usual case, become one request without a sort.
     var arriveBody: String {
         let isAsked = "octet_length(keyed.list) <= 1024 AND octet_length(keyed.item) BETWEEN 1 AND 1024"

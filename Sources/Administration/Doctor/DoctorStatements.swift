@@ -188,8 +188,8 @@ enum DoctorStatements {
         """
     }
 
-    /// The session that keeps the retention lock; a prepared transaction that does so belongs to none. A daemon has this lock only
-    /// for moments. PostgreSQL does not show how long a session has had a lock.
+    /// The session that has the retention lock. NULL as its process means that a prepared transaction has the lock. A daemon has this
+    /// lock only for moments. PostgreSQL does not show how long a session has had a lock.
     static let retentionLockHolder: SQL = """
         SELECT holder.pid, session.usename::text
         FROM pg_catalog.pg_locks AS holder

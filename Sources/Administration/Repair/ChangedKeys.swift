@@ -12,7 +12,7 @@ struct ChangedKeys {
         self.table = table
     }
 
-    /// What to tell about the first such column; nil if there is none.
+    /// A message about the first such column; nil if there is none.
     var fault: String? {
         guard let body = table.functionBodies[definition.names.keepFunction] else { return nil }
         for column in (definition.listColumns + [definition.itemColumn]).compactMap(table.column) {

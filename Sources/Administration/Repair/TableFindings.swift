@@ -21,7 +21,7 @@ package struct TableFindings: Hashable, Sendable {
         unplacedRows: Int = 0, isBeingFilled: Bool = false
     ) {
         name = "\(names.schema).\(names.table)"
-        // The name of the order stands before each line anyway.
+        // Each line begins with the name of the order already.
         let prefix = "\(name): "
         self.refusal = refusal.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
         self.missing = missing

@@ -64,7 +64,7 @@ package struct QueueStatus: Sendable, Encodable {
     package let daemons: [LiveDaemon]
     /// The lists with pending requests, the longest waiting first.
     package let lists: [PendingList]
-    /// Whether there are more lists. These are then the first lists by name.
+    /// Whether there are more lists. If so, ``lists`` contains the first ones by name, and not those that wait longest.
     package let listsAreIncomplete: Bool
     package let throughput: [Throughput]
     package let rejections: [Rejections]

@@ -75,7 +75,7 @@ struct ConfigurationFile {
 
     private enum Scalar: Decodable {
         case text(String)
-        /// As text for people, so that a setting can refuse `1.5` and name it.
+        /// The number as text, so that a message can contain a number that a setting refuses, such as `1.5`.
         case number(String)
         case null
 

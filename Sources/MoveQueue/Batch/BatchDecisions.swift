@@ -1,11 +1,9 @@
 import Ordering
 
-/// The decisions of a transaction so far, while requests are tried in parts. Pure.
+/// The decisions of a transaction so far, and the lists that it leaves for later. Pure.
 struct BatchDecisions {
-    private(set) var decided: [(PendingRequest, MoveOutcome)] = []
+    private(set) var decided: [Decision] = []
     private(set) var holds: [HeldList] = []
-    /// The neighbours that got new ranks, by the id of the request for which they got them.
-    var windows: [Int64: RewrittenWindow] = [:]
     /// Lists with rows that another session has locked.
     private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause.
@@ -18,8 +16,11 @@ struct BatchDecisions {
     /// Whether no request was decided, and no list waits for a person since this batch.
     var areEmpty: Bool { decided.isEmpty && holds.isEmpty }
 
-    /// The requests that may be decided: those that don't come after a held request in one of their lists. They are in the
-    /// order of their ids.
+    /// The requests that may be decided, in the order of their ids: those that don't come after a request of the same list that is left
+    /// for later.
+    ///
+    /// The lists of all other requests are blocked too, because a change of list must not be decided before an earlier request of one of
+    /// its lists.
     mutating func admissible(_ requests: [PendingRequest]) -> [PendingRequest] {
         guard !blocked.isEmpty else { return requests }
         return requests.filter { request in
@@ -29,25 +30,27 @@ struct BatchDecisions {
         }
     }
 
-    mutating func decide(_ requests: [(PendingRequest, MoveOutcome)]) {
-        decided += requests
-    }
+    mutating func decide(_ decisions: [Decision]) { decided += decisions }
 
-    mutating func leave(_ lists: [ListIdentifier]) {
+    /// Leaves lists for later, because another session has locked some of their rows.
+    mutating func leaveLocked(_ lists: [ListIdentifier]) {
         withLockedRows.formUnion(lists)
         blocked.formUnion(lists)
     }
 
+    /// Leaves the lists of a request for later, because of an error that no request causes.
     mutating func fail(_ request: PendingRequest, _ error: QueueError) {
         for list in request.move.lists { failures.append(BatchFailure(error, lists: [list])) }
         blocked.formUnion(request.move.lists)
     }
 
+    /// Leaves the lists of requests for later, because there is no time to try them.
     mutating func leaveUntried(_ requests: [PendingRequest]) {
         for request in requests { untried.formUnion(request.move.lists) }
         blocked.formUnion(untried)
     }
 
+    /// Makes the list of a request wait for a person.
     mutating func hold(_ request: PendingRequest, because error: Refusal) {
         holds.append(HeldList(list: request.move.list, request: request.id, error: error))
         blocked.formUnion(request.move.lists)

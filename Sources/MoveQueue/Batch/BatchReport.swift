@@ -20,9 +20,9 @@ package struct BatchReport: Sendable {
     /// Enough for a person to read; `brocot.move_log` has all of them.
     private static let mostRejections = 100
 
-    /// The number of lists with pending requests that were found and chosen.
+    /// The number of lists with pending requests that were found, and for which the transaction had a lock to spare.
     package var found = 0
-    /// The last list that was chosen, in the order of a round, before which none was left.
+    /// In the order of a round, the last of these lists before which none was left.
     package var lastFound: ListIdentifier?
     /// The number of lists with pending requests that were found, and for which the transaction had no lock to spare.
     package var left = 0
@@ -32,13 +32,13 @@ package struct BatchReport: Sendable {
     package var worked: [ListIdentifier] = []
     /// Lists whose locks another session has.
     package var unavailable: [ListIdentifier] = []
-    /// Lists that make no or little progress because another session has locked their rows, or another list that they need.
+    /// Lists that make little or no progress, because another session has locked their rows or has a list that they need.
     package var obstructed: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause; one failure for each.
     package var failures: [BatchFailure] = []
     /// Lists of which some failed together; there was no time to find out which.
     package var untried: Set<ListIdentifier> = []
-    /// The number of lists, and of requests of other lists, that were found and wait for a person.
+    /// The number of lists that were found and wait for a person, plus the number of requests that wait for such a list.
     package var held = 0
     /// Lists that wait for a person since this batch.
     package var newlyHeld: [HeldList] = []
@@ -53,7 +53,7 @@ package struct BatchReport: Sendable {
     /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
     var crowdedOut: ListIdentifier?
     package var rebalances: [Rebalance] = []
-    /// Whether a transaction that the reading of the queue had passed over has ended. Then nothing was decided.
+    /// Whether a transaction that was passed over has ended: see ``ReadProgress``. Then nothing was decided.
     package var hasLostProgress = false
 
     package init() {}
@@ -87,11 +87,12 @@ package struct BatchReport: Sendable {
         newlyHeld = decisions.holds
         obstructed.formUnion(decisions.withLockedRows)
         (failures, untried) = (decisions.failures, decisions.untried)
-        for (request, outcome) in decisions.decided {
-            switch outcome {
+        for decision in decisions.decided {
+            let request = decision.request
+            switch decision.result.outcome {
             case .applied(let rows):
                 applied += 1
-                guard rows > 0, let window = decisions.windows[request.id] else { continue }
+                guard rows > 0, let window = decision.result.window else { continue }
                 rebalances.append(
                     Rebalance(request: request.id, list: request.move.list, rows: rows, window: window))
             case .rejected(let rejection):

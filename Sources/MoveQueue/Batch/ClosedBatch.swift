@@ -18,18 +18,19 @@ package struct ClosedBatch: Equatable, Sendable {
     ///   - pending: The requests of the locked lists: at least the `limit` earliest of each list as target, and as source.
     ///   - locked: The lists whose locks this transaction has.
     ///   - held: Lists that wait for a person.
-    ///   - taken: Lists whose locks another session has. None of them is in `locked`.
-    ///   - cuts: For lists that were not read to the end, the first id that was not read.
+    ///   - unavailable: Lists whose locks another session has. None of them is in `locked`.
+    ///   - firstUnread: For lists that were not read to the end, the first id that was not read.
     ///   - limit: The most requests that were read for each list as target, and as source.
     package init(
         _ pending: [PendingRequest], locked: Set<ListIdentifier>, held: Set<ListIdentifier> = [],
-        taken: Set<ListIdentifier> = [], cuts: [ListIdentifier: Int64] = [:], limit: Int
+        unavailable: Set<ListIdentifier> = [], firstUnread: [ListIdentifier: Int64] = [:], limit: Int
     ) {
         let ordered = pending.sorted { $0.id < $1.id }
         let lastRead = Self.lastRead(ordered, limit: limit)
+        // The lists of which no further request is taken, and why.
         var cut: Set<ListIdentifier> = []
         var cutByHold = held
-        var cutByOthers = taken
+        var cutByOtherSessions = unavailable
         // For each list that another session holds up: the number of requests taken minus the number left.
         var balance: [ListIdentifier: Int] = [:]
         for request in ordered {
@@ -41,7 +42,7 @@ package struct ClosedBatch: Equatable, Sendable {
             }
             let isClosed = lists.allSatisfy { list in
                 locked.contains(list) && !cut.contains(list) && lastRead[list].map { request.id <= $0 } ?? true
-                    && cuts[list].map { request.id < $0 } ?? true
+                    && firstUnread[list].map { request.id < $0 } ?? true
             }
             if isClosed {
                 requests.append(request)
@@ -49,11 +50,11 @@ package struct ClosedBatch: Equatable, Sendable {
             } else {
                 cut.formUnion(lists)
                 heldBack += 1
-                if !cutByOthers.isDisjoint(with: lists) { cutByOthers.formUnion(lists) }
+                if !cutByOtherSessions.isDisjoint(with: lists) { cutByOtherSessions.formUnion(lists) }
                 for list in lists { balance[list, default: 0] -= 1 }
             }
         }
-        obstructed = cutByOthers.intersection(locked).filter { balance[$0, default: 0] < 0 }
+        obstructed = cutByOtherSessions.intersection(locked).filter { balance[$0, default: 0] < 0 }
     }
 
     /// For each list that may have more requests, the id up to which all of them were read.

@@ -8,7 +8,7 @@ struct BatchList: Sendable {
     /// Whether each row of the list has a rank.
     private let hasOnlyPlacedRows: Bool
     /// The end of the list at which new rows are placed.
-    let arrivalEnd: OrderedTable.ArrivalEnd
+    let arrivalEnd: ListEnd
     var neighbourhood: Neighbourhood
 
     /// `table` is nil if no table with this name is registered.

@@ -1,4 +1,4 @@
-/// A move of a batch, with its lists and its outcome.
+/// A move of a batch, with its lists and its result.
 struct BatchMove: Sendable {
     typealias Index = ElementIndex<BatchMove>
 
@@ -7,8 +7,6 @@ struct BatchMove: Sendable {
     let list: BatchList.Index
     /// The list that the items come from, if they change lists.
     let source: BatchList.Index?
-    /// The outcome; nil until the move is decided.
-    var outcome: MoveOutcome?
-    /// The neighbours that got new ranks for this move; nil if none did.
-    var window: RewrittenWindow?
+    /// nil until the move is decided.
+    var result: MoveResult?
 }

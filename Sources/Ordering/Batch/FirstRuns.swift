@@ -24,8 +24,8 @@ struct FirstRuns: Sendable {
     }
 
     /// Counts the bytes of a run that was read, as long as more runs remain.
-    mutating func note(_ finding: ReadResult) {
-        guard !needs.isEmpty, case .run(let rows) = finding else { return }
+    mutating func note(_ result: ReadResult) {
+        guard !needs.isEmpty, case .run(let rows) = result else { return }
         bytesRead += rows.reduce(0) { $0 + ReadingPolicy.bytesPerRow + $1.key.utf8.count }
     }
 }

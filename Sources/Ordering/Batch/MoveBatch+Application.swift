@@ -4,10 +4,16 @@ import SternBrocot
 extension MoveBatch {
     /// The result of trying to apply a move.
     enum Application {
-        case applied(rebalancedRows: Int, window: RewrittenWindow?)
-        case rejected(Rejection)
+        case decided(MoveResult)
         /// Nothing was changed: these needs must be read first.
         case needs([ListNeed])
+
+        /// The move was applied, and no neighbour got a new rank.
+        static let applied = Application.decided(MoveResult(outcome: .applied(rebalancedRows: 0)))
+
+        static func rejected(_ rejection: Rejection) -> Application {
+            .decided(MoveResult(outcome: .rejected(rejection)))
+        }
     }
 
     /// Applies a move to the known rows, if they suffice.
@@ -24,8 +30,13 @@ extension MoveBatch {
         let (found, needs) = members(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         let arriving = found.filter { lists[move.list].neighbourhood.members[$0].current == .unplaced }
-        guard !arriving.isEmpty else { return .applied(rebalancedRows: 0, window: nil) }
-        return settle(arriving, of: move, lists[move.list].arrivalEnd == .first ? .first : .last, sources: [])
+        guard !arriving.isEmpty else { return .applied }
+        let placement: Placement =
+            switch lists[move.list].arrivalEnd {
+            case .first: .first
+            case .last: .last
+            }
+        return put(arriving, of: move, placement, sources: [])
     }
 
     private mutating func remove(_ move: BatchMove) -> Application {
@@ -41,7 +52,7 @@ extension MoveBatch {
         }
         _ = lists[move.list].neighbourhood.takeOut(removed)
         lists[move.list].neighbourhood.setPresence(of: removed, to: ownsRows ? .absent : .unplaced)
-        return .applied(rebalancedRows: 0, window: nil)
+        return .applied
     }
 
     private mutating func place(_ move: BatchMove, _ placement: Placement) -> Application {
@@ -54,27 +65,29 @@ extension MoveBatch {
         if let rejection = rejection(of: move, targets: targets, sources: sources, anchor: anchors.first) {
             return .rejected(rejection)
         }
-        return settle(targets, of: move, placement, sources: sources)
+        return put(targets, of: move, placement, sources: sources)
     }
 
-    /// Puts members of the move's list at the place of a placement, if there is room.
-    private mutating func settle(
+    /// Puts members of the move's list into the gap of a placement, if there is room. With `sources`, they are the same items in the
+    /// list that they leave.
+    private mutating func put(
         _ targets: [ListMember.Index], of move: BatchMove, _ placement: Placement, sources: [ListMember.Index]
     ) -> Application {
         let before = lists[move.list].neighbourhood.takeOut(targets)
-        let room = room(for: targets.count, before: before, placement, in: lists[move.list].neighbourhood)
+        let room = room(for: targets.count, from: before, placement, in: lists[move.list].neighbourhood)
         guard case .window(let window, let index) = room else {
             lists[move.list].neighbourhood.putBack(targets, before)
             switch room {
             case .needs(let missing):
                 return .needs(missing.map { ListNeed(list: lists[move.list].identifier, need: $0) })
-            case .alreadyThere, .window: return .applied(rebalancedRows: 0, window: nil)
+            case .alreadyThere, .window: return .applied
             case .full: return .rejected(Rejection(.failed, "the list is full", sqlState: "54000"))
             }
         }
         if let source = move.source { leave(source, sources, to: targets, in: move.list) }
         let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: index)
-        return .applied(rebalancedRows: rebalanced, window: RewrittenWindow(window))
+        let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
+        return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
     }
 
     /// The members with these keys, or the needs for unknown keys.
@@ -93,7 +106,7 @@ extension MoveBatch {
         return (found, needs)
     }
 
-    /// Removes items from the list that they leave.
+    /// Takes items out of the list that they leave. Their rows and their visibility go along to the other list.
     private mutating func leave(
         _ source: BatchList.Index, _ leaving: [ListMember.Index], to targets: [ListMember.Index],
         in list: BatchList.Index
@@ -148,15 +161,16 @@ extension MoveBatch {
         case full
     }
 
-    /// The gap for members that were taken out, and the new ranks of these members and their neighbours.
+    /// The gap for members that were taken out, and the new ranks of these members and their neighbours. `before` is where the
+    /// members were.
     private func room(
-        for count: Int, before: [Presence], _ placement: Placement, in neighbourhood: Neighbourhood
+        for count: Int, from before: [Presence], _ placement: Placement, in neighbourhood: Neighbourhood
     ) -> Room {
         switch neighbourhood.gap(placement) {
         case .needs(let needs):
             return .needs(needs)
         case .gap(let index):
-            if neighbourhood.order.stand(before, inGapBefore: index) { return .alreadyThere }
+            if neighbourhood.order.wereInOrder(before, inGapBefore: index) { return .alreadyThere }
             let gap = neighbourhood.coveredGap(index)
             switch policy.placement(of: count, in: gap) {
             case .load(let below, let above): return .needs(neighbourhood.needs(below: below, above: above, of: gap))

@@ -38,11 +38,11 @@ extension MoveBatch {
             case .before(let anchor): collected.row(anchor, in: lists[move.list], below: reading.neighboursOfAnchor)
             case .after(let anchor): collected.row(anchor, in: lists[move.list], above: reading.neighboursOfAnchor)
             case .at(let position): collected.position(position, in: lists[move.list])
-            case .first: collected.end(.down, of: lists[move.list])
-            case .last: collected.end(.up, of: lists[move.list])
+            case .first: collected.end(.first, of: lists[move.list])
+            case .last: collected.end(.last, of: lists[move.list])
             case nil:
                 guard case .arrive = move.move.action else { break }
-                collected.end(lists[move.list].arrivalEnd == .first ? .down : .up, of: lists[move.list])
+                collected.end(lists[move.list].arrivalEnd, of: lists[move.list])
             }
         }
         return collected.needs
@@ -54,7 +54,8 @@ private struct CollectedNeeds {
     /// Needs of these lists are ignored.
     let excluded: Set<ListIdentifier>
     private(set) var needs: [ListNeed] = []
-    private var reached: [Need.Direction: Set<ListIdentifier>] = [:]
+    /// The lists of which each end is needed.
+    private var ends: [ListEnd: Set<ListIdentifier>] = [:]
 
     init(excluded: Set<ListIdentifier>) { self.excluded = excluded }
 
@@ -63,14 +64,14 @@ private struct CollectedNeeds {
         add([.row(key: ExactText(key), below: below, above: above)], of: list)
     }
 
-    mutating func end(_ end: Need.Direction, of list: BatchList) {
-        guard reached[end, default: []].insert(list.identifier).inserted, !excluded.contains(list.identifier)
+    mutating func end(_ end: ListEnd, of list: BatchList) {
+        guard ends[end, default: []].insert(list.identifier).inserted, !excluded.contains(list.identifier)
         else { return }
         if case .needs(let missing) = list.neighbourhood.gap(at: end) { add(missing, of: list) }
     }
 
     mutating func position(_ position: Int, in list: BatchList) {
-        if case .needs(let missing) = list.neighbourhood.gap(position: position) { add(missing, of: list) }
+        if case .needs(let missing) = list.neighbourhood.gap(atPosition: position) { add(missing, of: list) }
     }
 
     private mutating func add(_ missing: [Need], of list: BatchList) {

@@ -46,25 +46,26 @@ package struct MoveBatch: Sendable {
         self.moves = moves.map { move in
             BatchMove(
                 move: move, list: index(of: move.list), source: move.source.map(index(of:)),
-                outcome: Self.rejectionWithoutData(of: move, tables: tables).map { .rejected($0) })
+                result: Self.rejectionWithoutRows(of: move, tables: tables).map { MoveResult(outcome: .rejected($0)) })
         }
         self.lists = lists
         self.listIndices = listIndices
-        pending = self.moves.elementIndices.filter { [moves = self.moves] in moves[$0].outcome == nil }
+        pending = self.moves.elementIndices.filter { [moves = self.moves] in moves[$0].result == nil }
     }
 
     /// The outcome of each move, in the order of the moves; nil until the move is decided.
-    package var outcomes: [MoveOutcome?] { moves.map(\.outcome) }
+    package var outcomes: [MoveOutcome?] { moves.map { $0.result?.outcome } }
 
-    /// The neighbours that got new ranks, by the offset of the move for which they got them.
-    package var windows: [Int: RewrittenWindow] {
-        var windows: [Int: RewrittenWindow] = [:]
-        for (offset, move) in moves.enumerated() { windows[offset] = move.window }
-        return windows
+    /// The result of each move, in the order of the moves. Each move must be decided.
+    var results: [MoveResult] {
+        moves.map { move in
+            guard let result = move.result else { preconditionFailure("without needs, every move is decided") }
+            return result
+        }
     }
 
     /// The rejection of a move that can be rejected without reading rows.
-    private static func rejectionWithoutData(of move: Move, tables: [ExactText: OrderedTable]) -> Rejection? {
+    private static func rejectionWithoutRows(of move: Move, tables: [ExactText: OrderedTable]) -> Rejection? {
         guard let table = tables[ExactText(move.list.orderedTable)] else {
             return .unknownOrderedTable(move.list.orderedTable)
         }
@@ -95,11 +96,8 @@ package struct MoveBatch: Sendable {
             let (list, source) = (moves[index].list, moves[index].source)
             let isBehind = waitingLists.contains(list) || (source.map(waitingLists.contains) ?? false)
             switch isBehind ? .needs([]) : apply(index) {
-            case .applied(let rebalancedRows, let window):
-                moves[index].outcome = .applied(rebalancedRows: rebalancedRows)
-                moves[index].window = window
-            case .rejected(let rejection):
-                moves[index].outcome = .rejected(rejection)
+            case .decided(let result):
+                moves[index].result = result
             case .needs(let missing):
                 for need in missing where asked.insert(need).inserted { needs.append(need) }
                 waitingLists.formUnion([list, source ?? list])
@@ -116,12 +114,12 @@ package struct MoveBatch: Sendable {
     /// Adds what was read.
     ///
     /// - Parameters:
-    ///   - finding: The rows or the number, of the same kind as the need.
+    ///   - result: The rows or the number, of the same kind as the need.
     ///   - need: A need that ``advance()`` returned.
     /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if the result contradicts an earlier one.
-    package mutating func learn(_ finding: ReadResult, for need: ListNeed) throws(OrderingError) {
+    package mutating func learn(_ result: ReadResult, for need: ListNeed) throws(OrderingError) {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
-        firstRuns.note(finding)
-        try lists[list].neighbourhood.learn(finding, for: need.need)
+        firstRuns.note(result)
+        try lists[list].neighbourhood.learn(result, for: need.need)
     }
 }

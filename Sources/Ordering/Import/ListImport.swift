@@ -115,7 +115,8 @@ package struct ListImport: Sendable {
 
     private func lastRank(on connection: isolated Connection) throws -> Rank? {
         let need = ListNeed(list: list, need: .run(from: nil, .down, count: 1))
-        guard case .run(let rows)? = try OrderedTableRepository(table).find([need], on: connection).first?.1 else {
+        guard case .run(let rows)? = try OrderedTableRepository(table).read([need], on: connection).first?.result
+        else {
             return nil
         }
         return rows.first?.rank

@@ -4,7 +4,8 @@ import SternBrocot
 package enum Need: Hashable, Sendable {
     /// The row with this key, and these numbers of placed rows below and above it.
     case row(key: ExactText, below: Int, above: Int)
-    /// Up to `count` placed rows beyond a rank. With nil, the run starts at the beginning of the list (up) or at its end (down).
+    /// Up to `count` placed rows beyond a rank. With nil, a run upwards starts at the beginning of the list, and a run downwards at
+    /// its end.
     case run(from: Rank?, Direction, count: Int)
     /// The placed rows around the visible row with this number of visible rows before it.
     case position(Int)

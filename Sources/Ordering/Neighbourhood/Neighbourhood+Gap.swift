@@ -7,11 +7,11 @@ extension Neighbourhood {
     /// The gap of a placement. Its anchor must have a rank, and the moved items must have been taken out.
     func gap(_ placement: Placement) -> LocatedGap {
         switch placement {
-        case .first: gap(at: .down)
-        case .last: gap(at: .up)
-        case .before(let anchor): gap(.down, of: rank(of: anchor))
-        case .after(let anchor): gap(.up, of: rank(of: anchor))
-        case .at(let position): gap(position: position)
+        case .first: gap(at: .first)
+        case .last: gap(at: .last)
+        case .before(let anchor): gap(below: rank(of: anchor))
+        case .after(let anchor): gap(above: rank(of: anchor))
+        case .at(let position): gap(atPosition: position)
         }
     }
 
@@ -22,33 +22,44 @@ extension Neighbourhood {
     }
 
     /// The gap before the first member, or after the last member.
-    func gap(at end: Need.Direction) -> LocatedGap {
+    func gap(at end: ListEnd) -> LocatedGap {
         switch end {
-        case .down:
+        case .first:
             guard let prefix = coverage.fromBeginning else { return .needs([.run(from: nil, .up, count: runLength)]) }
-            return gap(0, in: prefix)
-        case .up:
+            return gap(beforeIndex: 0, in: prefix)
+        case .last:
             guard let suffix = coverage.toEnd else { return .needs([.run(from: nil, .down, count: runLength)]) }
-            return gap(order.count, in: suffix)
+            return gap(beforeIndex: order.count, in: suffix)
         }
     }
 
-    /// The gap directly below or above a placed member.
-    func gap(_ side: Need.Direction, of rank: Rank) -> LocatedGap {
+    /// The gap directly below a placed member.
+    private func gap(below rank: Rank) -> LocatedGap {
+        gap(beforeIndex: order.countBefore(rank), in: interval(of: rank))
+    }
+
+    /// The gap directly above a placed member.
+    private func gap(above rank: Rank) -> LocatedGap {
+        gap(beforeIndex: order.countBefore(rank) + 1, in: interval(of: rank))
+    }
+
+    private func interval(of rank: Rank) -> RankInterval {
         guard let interval = coverage.interval(containing: rank) else {
             preconditionFailure("every known rank is covered")
         }
-        let index = order.countBefore(rank)
-        return gap(side == .up ? index + 1 : index, in: interval)
+        return interval
     }
 
     /// The gap with `position` visible members before it, directly after the last of them. Beyond the end, it is the last gap.
-    func gap(position wanted: Int) -> LocatedGap {
-        guard wanted > 0 else { return gap(at: .down) }
+    ///
+    /// The visible members are counted from the beginning of the list, if the rows from there on are known or are few. Otherwise they
+    /// are counted from the nearest rank whose stored position was read.
+    func gap(atPosition wanted: Int) -> LocatedGap {
+        guard wanted > 0 else { return gap(at: .first) }
         let position = min(wanted, Self.beyondAnyList)
         if let prefix = coverage.fromBeginning {
             let known = visibleCount(through: prefix.upper)
-            if known >= position { return gap(indexAfterVisible(position), in: prefix) }
+            if known >= position { return gap(beforeIndex: indexAfterVisible(position), in: prefix) }
             guard let upper = prefix.upper else { return .gap(order.count) }
             let missing = position - known + 1
             if max(missing, hidden.countThrough(upper)) <= reading.longestPrefix {
@@ -65,29 +76,29 @@ extension Neighbourhood {
         guard isBeyondEnd || abs(distance) <= reading.longestPrefix + touched.count else {
             return .needs([need(storedPosition: nearest.storedPosition + distance)])
         }
-        return gap(distance, from: nearest.rank)
+        return gap(atDistance: distance, from: nearest.rank)
     }
 
     /// The gap that has `distance` more visible members before it than `rank` has, or fewer if the distance is negative. It is
     /// directly after the last of these members. A nil rank means the end of the list.
-    private func gap(_ distance: Int, from rank: Rank?) -> LocatedGap {
+    private func gap(atDistance distance: Int, from rank: Rank?) -> LocatedGap {
         guard let interval = rank.map({ coverage.interval(containing: $0) }) ?? coverage.toEnd else {
             return .needs([.run(from: rank, .down, count: max(-distance, runLength))])
         }
-        // ``runLength`` grows, which would be too much for a batch with a thousand positions. Only among hidden rows must the
-        // margin grow, because a run may contain nothing but hidden rows.
+        // Usually the margin does not grow, unlike ``runLength``: with a thousand positions in a batch, too many rows would be read.
+        // Among hidden rows it must grow, because a run may contain nothing but hidden rows.
         let margin = hidden.count == 0 ? reading.positionMargin : max(reading.positionMargin, runLength)
         let wanted = (rank.map(visibleCount(before:)) ?? visibleCount(through: nil)) + distance
         let (first, end) = (interval.lower.map(visibleCount(before:)) ?? 0, visibleCount(through: interval.upper))
         if wanted > end {
-            guard let upper = interval.upper else { return gap(order.count, in: interval, margin: margin) }
+            guard let upper = interval.upper else { return gap(beforeIndex: order.count, in: interval, margin: margin) }
             return .needs([.run(from: upper, .up, count: wanted - end + 1 + margin)])
         }
         if wanted <= first {
-            guard let lower = interval.lower else { return gap(0, in: interval, margin: margin) }
+            guard let lower = interval.lower else { return gap(beforeIndex: 0, in: interval, margin: margin) }
             return .needs([.run(from: lower, .down, count: first - wanted + 1 + margin)])
         }
-        return gap(indexAfterVisible(wanted), in: interval, margin: margin)
+        return gap(beforeIndex: indexAfterVisible(wanted), in: interval, margin: margin)
     }
 
     // MARK: Counting visible members
@@ -116,7 +127,7 @@ extension Neighbourhood {
 
     /// The gap before `index`, if the interval contains both of its neighbours. Otherwise the runs that must be read, with
     /// `margin` additional rows, or with the least number of rows of a run.
-    private func gap(_ index: Int, in interval: RankInterval, margin: Int? = nil) -> LocatedGap {
+    private func gap(beforeIndex index: Int, in interval: RankInterval, margin: Int? = nil) -> LocatedGap {
         func length(missing: Int) -> Int { margin.map { missing + $0 } ?? max(missing, runLength) }
         var needs: [Need] = []
         let firstCovered = interval.lower.map(order.countBefore) ?? 0

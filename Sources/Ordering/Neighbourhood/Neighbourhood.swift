@@ -40,8 +40,8 @@ struct Neighbourhood: Sendable {
     /// Adds what was read.
     ///
     /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if it contradicts what was read before under the same lock.
-    mutating func learn(_ finding: ReadResult, for need: Need) throws(OrderingError) {
-        switch (need, finding) {
+    mutating func learn(_ result: ReadResult, for need: Need) throws(OrderingError) {
+        switch (need, result) {
         case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let isVisible, let below, let above)):
             try learn(key: key.text, presence, isVisible: isVisible)
             guard let rank = presence.rank else { return }
@@ -59,7 +59,7 @@ struct Neighbourhood: Sendable {
         case (.count, .count(let count)):
             positions.add(rank: nil, storedPosition: count)
         default:
-            preconditionFailure("a finding answers a need of its own kind")
+            preconditionFailure("a result is of the same kind as its need")
         }
     }
 

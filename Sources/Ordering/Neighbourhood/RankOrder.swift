@@ -19,8 +19,8 @@ struct RankOrder: Sendable {
         return before < count && ranks[before] == rank ? before + 1 : before
     }
 
-    /// Whether items that were taken out were in the gap before `index`, in this order.
-    func stand(_ presences: [Presence], inGapBefore index: Int) -> Bool {
+    /// Whether items with these presences, which were taken out, were in the gap before `index` in this order.
+    func wereInOrder(_ presences: [Presence], inGapBefore index: Int) -> Bool {
         var previous = index > 0 ? ranks[index - 1] : nil
         for presence in presences {
             guard let rank = presence.rank, previous.map({ $0 < rank }) ?? true else { return false }

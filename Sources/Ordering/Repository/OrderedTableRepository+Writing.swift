@@ -3,11 +3,11 @@ import SternBrocot
 
 /// Locking and writing rows.
 extension OrderedTableRepository {
-    /// Locks the stored rows of changes without waiting. So there is no deadlock with an application that has locked such a row
-    /// and waits for the list.
+    /// Tries to lock the stored rows of changes, without waiting. So there is no deadlock with an application that has locked such a
+    /// row and waits for the list.
     ///
     /// - Returns: The lists of rows that another session has locked, or that have left their list since they were read.
-    func lockRows(
+    func tryLockRows(
         of changes: [RowChange], on connection: isolated Connection
     ) throws(OrderingError) -> Set<ListIdentifier> {
         let stored = changes.filter { $0.storedList != nil }
@@ -17,7 +17,7 @@ extension OrderedTableRepository {
         for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)]
         where !changes.isEmpty {
             var missing = Set(changes.indices)
-            for row in try connection.rows(statements.lockFree(changes, lock)) {
+            for row in try connection.rows(statements.tryLock(changes, lock)) {
                 missing.remove(try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 })
             }
             for index in missing {
@@ -28,20 +28,26 @@ extension OrderedTableRepository {
         return lists
     }
 
-    /// A statement that writes rows and returns how many were written as requested, and the expected number.
-    typealias Write = (statement: SQL, rows: Int)
+    /// A statement that writes rows, and returns how many were written as requested.
+    struct Write {
+        let statement: SQL
+        /// The number of rows that it must write as requested.
+        let rows: Int
+    }
 
-    /// Writes the net effects of a batch. With `locksRows`, the rows of a user's table are locked first, which waits for sessions
-    /// that have locked them.
+    /// Writes the net effects of a batch. With `waitsForRows`, the rows of a user's table are locked first, which waits for
+    /// sessions that have locked them.
     func write(
-        _ changes: [RowChange], locksRows: Bool = true, on connection: isolated Connection
+        _ changes: [RowChange], waitsForRows: Bool = true, on connection: isolated Connection
     ) throws(OrderingError) {
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         guard !changes.isEmpty else { return }
-        if locksRows, !table.isBuiltIn, !stored.isEmpty { try lock(stored, on: connection) }
+        if waitsForRows, !table.isBuiltIn, !stored.isEmpty {
+            try expect(stored.count, try written(try connection.rows(statements.lock(stored))))
+        }
         if let announcement { _ = try connection.rows(announcement) }
-        for (statement, rows) in writes(changes) {
-            try expect(rows, try written(try connection.rows(statement)))
+        for write in writes(changes) {
+            try expect(write.rows, try written(try connection.rows(write.statement)))
         }
         if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
     }
@@ -55,15 +61,15 @@ extension OrderedTableRepository {
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         let new = changes.filter { $0.storedList == nil }
         var writes: [Write] = []
-        if !gone.isEmpty { writes.append((statements.delete(gone), gone.count)) }
+        if !gone.isEmpty { writes.append(Write(statement: statements.delete(gone), rows: gone.count)) }
         let holders = table.isBuiltIn ? [] : holders(among: stored)
-        if !holders.isEmpty { writes.append((statements.takeRanks(holders), holders.count)) }
+        if !holders.isEmpty { writes.append(Write(statement: statements.clearRanks(holders), rows: holders.count)) }
         for round in RowChangeRounds(stored).rounds {
             let changesLists = round.contains(where: \.changesList)
-            writes.append(
-                (changesLists ? statements.updateListsAndRanks(round) : statements.updateRanks(round), round.count))
+            let statement = changesLists ? statements.updateListsAndRanks(round) : statements.updateRanks(round)
+            writes.append(Write(statement: statement, rows: round.count))
         }
-        if !new.isEmpty { writes.append((statements.insert(new), new.count)) }
+        if !new.isEmpty { writes.append(Write(statement: statements.insert(new), rows: new.count)) }
         return writes
     }
 
@@ -86,11 +92,7 @@ extension OrderedTableRepository {
         }
     }
 
-    /// Locks the rows, and waits for applications that change them.
-    private func lock(_ changes: [RowChange], on connection: isolated Connection) throws(OrderingError) {
-        try expect(changes.count, try written(try connection.rows(statements.lock(changes))))
-    }
-
+    /// - Throws: ``OrderingError/unexpectedRowCount(table:expected:written:)`` if the two numbers of rows differ.
     func expect(_ expected: Int, _ written: Int) throws(OrderingError) {
         guard written == expected else {
             throw .unexpectedRowCount(table: table.name, expected: expected, written: written)

@@ -9,7 +9,7 @@ extension OrderingStatements {
     func lock(_ changes: some Collection<RowChange>) -> SQL {
         """
         SELECT count(*)
-        FROM \(rows(of: changes.compactMap(\.storedList), changes.map(\.key))) AS moved (\(listColumns.names())item)
+        FROM \(relation(of: changes.compactMap(\.storedList), changes.map(\.key))) AS moved (\(listColumns.names())item)
         CROSS JOIN LATERAL (\(lookUp("", of: "moved")) FOR NO KEY UPDATE) AS found
         """
     }
@@ -27,10 +27,10 @@ extension OrderingStatements {
 
     /// Locks the stored rows of changes without waiting. Rows that another session has locked are left out. Returns the numbers of the
     /// locked rows, from 1.
-    func lockFree(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
+    func tryLock(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
         """
         SELECT wanted.number
-        FROM \(rows(of: changes.compactMap(\.storedList), changes.map(\.key)))
+        FROM \(relation(of: changes.compactMap(\.storedList), changes.map(\.key)))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, number)
         CROSS JOIN LATERAL (\(lookUp("", of: "wanted")) \(unsafeRaw: lock.rawValue) SKIP LOCKED) AS found
         """
@@ -59,7 +59,7 @@ extension OrderingStatements {
         countAsAsked(
             """
             DELETE FROM \(table) AS stored
-            USING \(rows(of: changes.compactMap(\.storedList), changes.map(\.key))) AS gone (\(listColumns.names())item)
+            USING \(relation(of: changes.compactMap(\.storedList), changes.map(\.key))) AS gone (\(listColumns.names())item)
             \(place(of: "gone"))
             WHERE \(isFound(by: "gone"))
             """, "true")
@@ -70,7 +70,7 @@ extension OrderingStatements {
             """
             UPDATE \(table) AS stored
             SET \(num) = moved.num, \(den) = moved.den, \(rank) = \(sortKey(of: "moved"))
-            FROM \(rows(
+            FROM \(relation(
                 of: changes.compactMap(\.storedList), changes.map(\.key),
                 "\(changes.map { $0.rank?.numerator })", "\(changes.map { $0.rank?.denominator })"
             )) AS moved (\(listColumns.names())item, num, den)
@@ -80,12 +80,12 @@ extension OrderingStatements {
     }
 
     /// Removes the ranks of rows, so that other rows can get these ranks.
-    func takeRanks(_ changes: some Collection<RowChange>) -> SQL {
+    func clearRanks(_ changes: some Collection<RowChange>) -> SQL {
         countAsAsked(
             """
             UPDATE \(table) AS stored
             SET \(num) = NULL, \(den) = NULL, \(rank) = NULL
-            FROM \(rows(of: changes.compactMap(\.storedList), changes.map(\.key)))
+            FROM \(relation(of: changes.compactMap(\.storedList), changes.map(\.key)))
                 AS moved (\(listColumns.names())item)
             \(place(of: "moved"))
             WHERE \(isFound(by: "moved"))
@@ -116,7 +116,7 @@ extension OrderingStatements {
     func insert(_ changes: some Collection<RowChange>) -> SQL {
         """
         WITH asked AS MATERIALIZED (
-            SELECT * FROM \(rows(
+            SELECT * FROM \(relation(
                 of: changes.compactMap(\.list), changes.map(\.key),
                 "\(changes.compactMap { $0.rank?.numerator })", "\(changes.compactMap { $0.rank?.denominator })"
             )) AS asked (\(listColumns.names())item, num, den)

@@ -7,7 +7,7 @@ struct RegisteredColumn {
     let table: String
     let ownsRows: Bool
     let rankColumn: String
-    let arrivalEnd: OrderedTable.ArrivalEnd
+    let arrivalEnd: ListEnd
     let visible: String?
     let name: String
     /// See ``OrderedTable/lookUpColumns``.
@@ -22,7 +22,7 @@ struct RegisteredColumn {
         table = try row.decode(2)
         ownsRows = try row.decode(3)
         rankColumn = try row.decode(4)
-        arrivalEnd = OrderedTable.ArrivalEnd(rawValue: try row.decode(5)) ?? .last
+        arrivalEnd = ListEnd(rawValue: try row.decode(5)) ?? .last
         visible = try row.decode(6)
         name = try row.decode(7)
         lookUpColumns = try row.decode(8)

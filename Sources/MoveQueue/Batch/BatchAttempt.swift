@@ -1,0 +1,132 @@
+import LibPQ
+import Ordering
+
+/// One transaction that decides a batch of requests.
+struct BatchAttempt {
+    enum Method {
+        /// All requests are applied together, so that one that can't be applied makes the transaction fail.
+        case together
+        /// The requests that can't be applied are searched for, and all others are applied.
+        case inParts
+    }
+
+    /// How far the transaction has come.
+    private enum Stage {
+        /// It waits for the lock of its only list.
+        case waiting
+        case claiming, applying, finishing
+    }
+
+    private let queue: QueueRepository
+    private let sizes: KnownListSizes
+    private let scope: QueueTransaction.Scope
+    /// See ``QueueTransaction/Scope/onlyList``.
+    private let onlyList: ListIdentifier?
+    private let method: Method
+    private let postponed: [ListIdentifier]
+    private var stage = Stage.claiming
+    /// The lists whose locks were taken.
+    private(set) var lockedLists: [ListIdentifier] = []
+
+    init(
+        _ queue: QueueRepository, sizes: KnownListSizes, scope: QueueTransaction.Scope,
+        onlyList: ListIdentifier? = nil, _ method: Method, postponed: [ListIdentifier] = []
+    ) {
+        (self.queue, self.sizes) = (queue, sizes)
+        (self.scope, self.onlyList, self.postponed) = (scope, onlyList, postponed)
+        self.method = method
+    }
+
+    /// Runs the transaction.
+    ///
+    /// - Throws: The error that rolled the transaction back.
+    mutating func run(on connection: isolated Connection) throws(QueueError) -> BatchReport {
+        do {
+            return try connection.transaction(settings: queue.configuration.settings) { connection in
+                try decide(on: connection)
+            }
+        } catch {
+            if stage == .waiting, let onlyList, (error as? PostgresError)?.sqlState == .lockNotAvailable {
+                return BatchReport(unavailable: [onlyList])
+            }
+            throw QueueError(error)
+        }
+    }
+
+    /// The steps of the transaction.
+    private mutating func decide(on connection: isolated Connection) throws -> BatchReport {
+        var report = BatchReport()
+        if case .waitingFor(let list) = scope {
+            stage = .waiting
+            try queue.lock(list, on: connection)
+            stage = .claiming
+        }
+        let claim = try queue.claim(scope, postponed: postponed, on: connection)
+        lockedLists = claim.locked
+        report.note(claim)
+        let pending = try queue.readPending(in: claim.locked, preferring: onlyList, on: connection)
+        // A transaction that is open now was also open when the requests were read.
+        report.hasLostProgress = try !queue.isProgressValid(on: connection)
+        guard !report.hasLostProgress, let pending else { return report }
+        let batch = ClosedBatch(
+            pending.requests, locked: Set(claim.locked), held: Set(claim.held),
+            unavailable: Set(claim.unavailable + postponed), firstUnread: pending.firstUnread,
+            limit: queue.configuration.requestsPerList)
+        report.note(batch)
+        report.crowdedOut = pending.crowdedOut(of: batch, in: claim.locked)
+        report.hasChangesOfList = pending.requests.contains { $0.move.source != nil }
+        guard !batch.requests.isEmpty else { return report }
+        stage = .applying
+        let decisions = try apply(batch.requests, on: connection)
+        stage = .finishing
+        try queue.finish(decisions, at: pending.time, replacing: method == .inParts, on: connection)
+        report.note(decisions)
+        return report
+    }
+
+    private func apply(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) -> BatchDecisions {
+        let moves = MoveApplication(
+            policy: queue.configuration.rebalancing, rowsPerLookup: queue.configuration.rowsPerLookup, sizes: sizes,
+            rowLocks: rowLocks)
+        switch method {
+        case .together:
+            var application = RequestApplication(moves)
+            try application.apply(requests, on: connection)
+            return application.decisions
+        case .inParts:
+            var search = try RefusalSearch(queue.configuration, moves, isForOneList: onlyList != nil, on: connection)
+            try search.run(requests, on: connection)
+            return search.decisions
+        }
+    }
+
+    private var rowLocks: MoveApplication.RowLocks {
+        switch (method, scope) {
+        case (.together, _): .refusedInUsersTables
+        case (.inParts, .waitingFor): .waitedFor
+        case (.inParts, _): .refusedInAllTables
+        }
+    }
+
+    // MARK: Failures
+
+    /// Whether to try the requests in parts, because one of them may be the cause of an error.
+    ///
+    /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
+    func mayDoBetterInParts(after error: QueueError) -> Bool {
+        (stage == .applying || stage == .finishing) && !error.mayPassWithSmallerBatch
+    }
+
+    /// The failure, with the lists that may contain the cause.
+    func failure(_ error: QueueError) -> BatchFailure {
+        if case .unreadableRequest = error { return BatchFailure(error, lists: lockedLists) }
+        // A single list is named in any case, so that it can be postponed. If the connection broke, a user's trigger may have ended
+        // the session.
+        guard stage == .applying,
+            !error.mayPassWithSmallerBatch || error.isConnectionLost || lockedLists.count == 1
+        else { return BatchFailure(error) }
+        return BatchFailure(error, lists: lockedLists)
+    }
+}

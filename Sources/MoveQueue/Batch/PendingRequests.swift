@@ -1,0 +1,39 @@
+import LibPQ
+import Ordering
+
+/// The earliest requests of locked lists.
+struct PendingRequests {
+    private(set) var requests: [PendingRequest] = []
+    /// For each list that was not read to its end because there was no room: the first id that was not read.
+    private(set) var firstUnread: [ListIdentifier: Int64] = [:]
+    /// When the requests were read.
+    let time: Timestamp
+
+    /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
+    init?(_ rows: Rows) throws {
+        guard let first = rows.first else { return nil }
+        time = try first.decode(8)
+        // A change of list is read twice if both of its lists are locked.
+        var known: [Int64: PendingRequest] = [:]
+        known.reserveCapacity(rows.count)
+        for row in rows {
+            if try row.decode(4, as: String?.self) == nil {
+                let list = ListIdentifier(orderedTable: try row.decode(1), list: try row.decode(2))
+                firstUnread[list] = min(try row.decode(0), firstUnread[list] ?? .max)
+            } else {
+                let request = try PendingRequest(row)
+                known[request.id] = request
+            }
+        }
+        requests = Array(known.values)
+    }
+
+    /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
+    func crowdedOut(of batch: ClosedBatch, in lockedLists: [ListIdentifier]) -> ListIdentifier? {
+        guard !firstUnread.isEmpty else { return nil }
+        // Each request may wait for an older one that found no room. The oldest of these waits for none.
+        if batch.requests.isEmpty { return firstUnread.min { $0.value < $1.value }?.key }
+        let served = Set(batch.requests.flatMap(\.move.lists))
+        return lockedLists.filter { firstUnread[$0] != nil && !served.contains($0) }.randomElement()
+    }
+}

@@ -1,0 +1,189 @@
+import LibPQ
+import Ordering
+
+/// Applies the requests of a batch in parts, so that one that can't be applied affects only the later requests of its lists. The
+/// transaction has the locks of the lists.
+///
+/// First the writes of all lists are tried and undone. The requests of the lists that can be written are applied together. The
+/// others are applied under savepoints: if a part fails, its earlier half and then its later half, down to single requests.
+struct RefusalSearch {
+    /// How often a single failing request is tried before the failure becomes its outcome.
+    private static let attemptsAlone = 3
+
+    private let configuration: QueueConfiguration
+    /// Whether the batch is for one list and the other lists of its changes of list. Its statements may take longer than a trial allows.
+    private let isForOneList: Bool
+    private let waitsForRows: Bool
+    /// The settings before the first request, which a user's trigger might change so that Brocot's own statements fail.
+    private let transactionSettings: [String]
+    private let deadline: ContinuousClock.Instant
+    private var application: RequestApplication
+
+    var decisions: BatchDecisions { application.decisions }
+
+    init(
+        _ configuration: QueueConfiguration, _ moves: MoveApplication, isForOneList: Bool,
+        on connection: isolated Connection
+    ) throws(QueueError) {
+        self.configuration = configuration
+        self.isForOneList = isForOneList
+        waitsForRows = moves.rowLocks == .waitedFor
+        application = RequestApplication(moves)
+        transactionSettings = try Self.transactionSettings(on: connection)
+        deadline = .now + configuration.longestSearch
+    }
+
+    /// Decides the requests, as long as there is time. The ``decisions`` name the lists that are left.
+    mutating func run(_ requests: [PendingRequest], on connection: isolated Connection) throws(QueueError) {
+        guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
+        try apply(tried.writable, on: connection)
+        var alone: [PendingRequest] = []
+        for group in tried.refused {
+            if group.lists.count == 1, group.error.failureClass == .environment {
+                application.decisions.fail(group.requests[0], group.error)
+            } else if group.requests.count == 1 {
+                alone.append(group.requests[0])
+            } else if .now < deadline || decisions.areEmpty {
+                try apply(group.requests, on: connection)
+            } else {
+                application.decisions.leaveUntried(group.requests)
+            }
+        }
+        application.decisions.leaveUntried(tried.untried)
+        try rejectIfRefusedAgain(alone, on: connection)
+    }
+
+    /// Tries requests again that were refused once when they were tried alone. A request that is refused each time is rejected.
+    private mutating func rejectIfRefusedAgain(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) {
+        var requests = application.decisions.admissible(requests)
+        var refusals: [Refusal] = []
+        for _ in 2...Self.attemptsAlone {
+            guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
+            let again = tried.refused.filter { $0.error.failureClass != .environment }
+            let remaining = Set(again.map { $0.requests[0].id })
+            application.decisions.leaveUntried(requests.filter { !remaining.contains($0.id) })
+            requests = again.map { $0.requests[0] }
+            refusals = again.map(\.error.refusal)
+        }
+        for (request, refusal) in zip(requests, refusals) { try rejectOrHold(request, refusal, on: connection) }
+    }
+
+    /// Tries the writes of each list, and undoes them.
+    ///
+    /// - Returns: The requests by the result; nil if a trial can't tell the lists apart, for example because items move between all
+    ///   of them.
+    private mutating func tryOut(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) -> TriedRequests? {
+        guard !isForOneList, ConnectedLists(of: requests.lazy.map(\.move)).groups.count > 1 else { return nil }
+        let trial: WriteTrial
+        do {
+            trial = try connection.savepoint("trials") { connection in
+                try application.tryOut(
+                    requests, for: configuration.longestSearch, keeping: transactionSettings, on: connection)
+            }
+        } catch {
+            let error = QueueError(error)
+            guard !error.mayPassWithSmallerBatch else { throw error }
+            return nil
+        }
+        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.mayPassWithSmallerBatch {
+            throw error
+        }
+        return TriedRequests(application.decisions.admissible(requests), trial)
+    }
+
+    /// Applies requests under a savepoint. If that fails, applies the earlier half and then the later half, as long as there is
+    /// time. The earlier half is tried in any case if nothing was decided yet, so that each batch makes progress.
+    private mutating func apply(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) {
+        let requests = application.decisions.admissible(requests)
+        guard !requests.isEmpty else { return }
+        for attempt in 1... {
+            guard let error = try failureOfApplying(requests, on: connection) else { return }
+            if waitsForRows, error.databaseError?.sqlState == .lockNotAvailable {
+                return application.decisions.leaveLocked(requests.flatMap(\.move.lists))
+            }
+            if requests.count > 1 { return try applyHalves(of: requests, after: error, on: connection) }
+            if error.failureClass == .environment { return application.decisions.fail(requests[0], error) }
+            if attempt == Self.attemptsAlone { return try rejectOrHold(requests[0], error.refusal, on: connection) }
+        }
+    }
+
+    private mutating func applyHalves(
+        of requests: [PendingRequest], after error: QueueError, on connection: isolated Connection
+    ) throws(QueueError) {
+        let middle = requests.count / 2
+        for half in [requests[..<middle], requests[middle...]] {
+            if .now < deadline || decisions.areEmpty && !error.isCostly {
+                try apply(Array(half), on: connection)
+            } else {
+                application.decisions.leaveUntried(Array(half))
+            }
+        }
+    }
+
+    /// Applies requests under a savepoint.
+    ///
+    /// - Returns: The error that undid it; nil if the requests are decided.
+    /// - Throws: An error that no request causes.
+    private mutating func failureOfApplying(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) -> QueueError? {
+        let before = decisions
+        do {
+            try connection.savepoint("part") { connection in
+                try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
+                try application.apply(requests, on: connection)
+                try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
+                guard try Self.transactionSettings(on: connection) == transactionSettings else {
+                    throw QueueError.settingsChanged
+                }
+            }
+            return nil
+        } catch {
+            application.decisions = before
+            let error = QueueError(error)
+            guard !error.mayPassWithSmallerBatch else { throw error }
+            return error
+        }
+    }
+
+    private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
+        do throws(PostgresError) {
+            return try connection.query(QueueStatements.transactionSettings).single().decode(0)
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    // MARK: Refused requests
+
+    private mutating func rejectOrHold(
+        _ request: PendingRequest, _ refusal: Refusal, on connection: isolated Connection
+    ) throws(QueueError) {
+        switch try poisonPolicy(of: request.move.list.orderedTable, on: connection) {
+        case .skip:
+            let rejection = Rejection(.failed, refusal.message, sqlState: refusal.sqlState)
+            application.decisions.decide([
+                Decision(request: request, result: MoveResult(outcome: .rejected(rejection)))
+            ])
+        case .hold:
+            application.decisions.hold(request, because: refusal)
+        }
+    }
+
+    private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
+        if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
+        do throws(PostgresError) {
+            let row = try connection.query(QueueStatements.poisonPolicy(of: table)).first
+            let chosen = try row?.decode(0, as: String?.self)
+            return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
+        } catch {
+            throw .database(error)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import LibPQ
+import Ordering
+
+/// Reads and writes the rows of the queue, in a transaction.
+struct QueueRepository {
+    /// At most so many times the requests of a usual batch are read, because some of them can't be decided yet.
+    private static let batchesReadAhead = 2
+
+    let configuration: QueueConfiguration
+    private let progress: ReadProgress
+
+    /// `progress` says how far the queue was read before.
+    init(_ configuration: QueueConfiguration, _ progress: ReadProgress) {
+        (self.configuration, self.progress) = (configuration, progress)
+    }
+
+    // MARK: Claiming
+
+    /// Waits for the lock of a list.
+    func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(PostgresError) {
+        try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
+        try connection.execute(QueueStatements.lock(list))
+        try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
+    }
+
+    /// Finds the lists of a scope without the `postponed` ones, and tries to take their locks.
+    func claim(
+        _ scope: QueueTransaction.Scope, postponed: [ListIdentifier], on connection: isolated Connection
+    ) throws(PostgresError) -> ListClaim {
+        let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
+        let statement =
+            switch scope {
+            case .next(let place, let lists, let readingAhead, let withPartners):
+                QueueStatements.claimNext(
+                    from: place, lists: lists, readingAhead: readingAhead, partners: withPartners ? partners : 0,
+                    locks: locks, postponed: postponed, progress)
+            case .lists(let lists):
+                QueueStatements.claim(lists, partners: partners, locks: locks, progress)
+            case .waitingFor(let list):
+                QueueStatements.claim([list], partners: partners, locks: locks, progress)
+            case .oldest(let lists):
+                QueueStatements.claimOldest(
+                    lists: lists, partners: partners, locks: locks, postponed: postponed, progress)
+            }
+        return try ListClaim(connection.query(statement, prepared: true))
+    }
+
+    // MARK: Reading
+
+    /// Reads the earliest requests of locked lists. The requests of the list `preferred` are read before all others.
+    ///
+    /// - Returns: The requests; nil if the lists have none.
+    func readPending(
+        in lists: [ListIdentifier], preferring preferred: ListIdentifier?, on connection: isolated Connection
+    ) throws -> PendingRequests? {
+        guard !lists.isEmpty else { return nil }
+        let statement = QueueStatements.pending(
+            in: lists, limit: configuration.requestsPerList,
+            total: Self.batchesReadAhead * configuration.requestsPerBatch, bytes: configuration.bytesPerBatch,
+            preferred: preferred, progress)
+        return try PendingRequests(connection.query(statement, prepared: true))
+    }
+
+    /// Whether the transactions that the reading of the queue has passed over are still open. If one of them has ended, requests below
+    /// the floor may have become visible.
+    func isProgressValid(on connection: isolated Connection) throws(PostgresError) -> Bool {
+        guard !progress.open.isEmpty else { return true }
+        return try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
+    }
+
+    // MARK: Writing
+
+    /// Deletes decided requests, logs their outcomes, and makes lists wait for a person. With `replacing`, the log may already have
+    /// rows with these ids.
+    ///
+    /// - Throws: ``QueueError/countsDiffer(decided:deleted:logged:)``; an error of the server or the connection.
+    func finish(
+        _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
+    ) throws {
+        if !decisions.holds.isEmpty {
+            try connection.execute(QueueStatements.hold(decisions.holds, at: time))
+        }
+        guard !decisions.decided.isEmpty else { return }
+        try connection.execute(
+            script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
+        let statement = QueueStatements.finish(DecisionArrays(decisions.decided), at: time, replacing: replacing)
+        let counts = try connection.query(statement, prepared: true).single()
+        let (deleted, logged) = (try counts.decode(0, as: Int.self), try counts.decode(1, as: Int.self))
+        let decided = decisions.decided.count
+        guard deleted == decided, logged == decided else {
+            throw QueueError.countsDiffer(decided: decided, deleted: deleted, logged: logged)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import LibPQ
+import Ordering
+
+/// The statement that claims the next lists of a round.
+extension QueueStatements {
+    /// Finds the next lists with pending requests in the order of a round, and the other lists of their changes of list. Then it
+    /// tries to take the lock of each list, unless the list is held.
+    ///
+    /// The statement has these steps, each of which reads the rows of the one before:
+    ///
+    /// - `scanned`: the lists of the next requests, from one scan of an index.
+    /// - `visited`: these lists, and further lists, each found by a look-up in the index.
+    /// - `ready`: without the postponed lists, and with the lists that have requests below the floor.
+    /// - `candidate`, `chosen`, `keyed`: see ``tryLocks(partners:locks:_:_:)``.
+    ///
+    /// - Parameters:
+    ///   - place: Where the worker is in its round.
+    ///   - lists: The most lists that are found.
+    ///   - readingAhead: The most requests that `scanned` reads.
+    ///   - partners: The most changes of list, for each list and direction, whose other lists are added.
+    ///   - locks: The most locks that are tried.
+    ///   - postponed: Lists that are left out.
+    ///   - progress: How far the queue was read.
+    /// - Returns: The statement. Its result is described at ``tryLocks(partners:locks:_:_:)``.
+    static func claimNext(
+        from place: Place, lists: Int, readingAhead: Int, partners: Int, locks: Int,
+        postponed: [ListIdentifier] = [], _ progress: ReadProgress
+    ) -> SQL {
+        let postponement = Postponement(postponed)
+        let visited = visited(from: place, lists: lists, readingAhead: readingAhead, postponement, progress)
+        let ready: SQL =
+            progress.remaining.isEmpty && postponed.isEmpty
+            ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
+            : numbered(from: place, lists: lists, postponement, progress)
+        return """
+            WITH RECURSIVE \(remembered(progress)), waiting_table AS MATERIALIZED (
+                SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))
+            ), \(postponement.relation)\(place.isBeginning ? few(lists, progress) : "")\(visited),
+            ready AS MATERIALIZED (\(ready))
+            \(tryLocks(partners: partners, locks: locks, postponement, progress))
+            """
+    }
+
+    /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
+    /// and the search need not step over deleted requests of other lists.
+    private static func few(_ limit: Int, _ progress: ReadProgress) -> SQL {
+        """
+        oldest AS MATERIALIZED (
+            SELECT request.ordered_table, request.list
+            FROM brocot.move_requests AS request
+            WHERE request.id > \(progress.floor)
+            ORDER BY request.id LIMIT \(limit)::bigint
+        ), few AS MATERIALIZED (
+            SELECT count(*) < \(limit)::bigint AS are_all FROM oldest
+        ),
+        """
+    }
+
+    /// The lists with requests beyond the floor, in descending order. At the beginning of a round the search is skipped if only
+    /// few requests are pending.
+    ///
+    /// The last `readingAhead` entries of the queue's index are read in one scan, which finds lists with one request each. Then
+    /// the statement skips through the index in descending order, with one probe for each list. So it enters each list at its
+    /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
+    /// table whose lists all wait, only the first list is found.
+    ///
+    /// `number` counts all lists, and `wanted` the lists that are not postponed.
+    private static func visited(
+        from place: Place, lists: Int, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
+    ) -> SQL {
+        let areMore: SQL = place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
+        let few: SQL = """
+            SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT are_all FROM few)
+            UNION ALL
+            """
+        return """
+            scanned AS MATERIALIZED (
+                SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
+                    count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
+                FROM (
+                    \(place.isBeginning ? few : "")
+                    (SELECT request.ordered_table, request.list
+                    FROM brocot.move_requests AS request
+                    WHERE \(areMore) AND \(isLater("request", from: place)) AND request.id > \(progress.floor)
+                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
+                ) AS last
+                GROUP BY last.ordered_table, last.list
+                WINDOW in_order AS (ORDER BY last.ordered_table DESC, last.list DESC)
+            ), visited (ordered_table, list, number, wanted) AS (
+                SELECT scanned.ordered_table, scanned.list, scanned.number, scanned.wanted FROM scanned
+                UNION ALL
+                SELECT next.ordered_table, next.list, visited.number + 1,
+                    visited.wanted + (NOT \(postponement.includes("next")))::integer
+                FROM visited
+                CROSS JOIN LATERAL (
+                    SELECT request.ordered_table, request.list
+                    FROM brocot.move_requests AS request
+                    WHERE (request.ordered_table, request.list) < (visited.ordered_table, CASE
+                            WHEN visited.ordered_table IN (SELECT waiting_table.name FROM waiting_table) THEN ''
+                            ELSE visited.list
+                        END)
+                        AND request.id > \(progress.floor)
+                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
+                ) AS next
+                WHERE \(areMore) AND visited.number >= (SELECT count(*) FROM scanned) AND visited.wanted < \(lists)::bigint
+            )
+            """
+    }
+
+    /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.
+    private static func numbered(
+        from place: Place, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+    ) -> SQL {
+        let oldLists: SQL = """
+            UNION
+            SELECT remembered.ordered_table, remembered.list
+            FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
+            WHERE \(isLater("remembered", from: place))
+            """
+        return """
+            SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
+            FROM (
+                SELECT visited.ordered_table, visited.list FROM visited
+                \(progress.remaining.isEmpty ? "" : oldLists)
+            ) AS with_requests
+            WHERE NOT \(postponement.includes("with_requests"))
+            WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
+            ORDER BY number LIMIT \(lists)::bigint
+            """
+    }
+
+    /// The condition that the list of a row comes later in the round than a place.
+    private static func isLater(_ row: SQL, from place: Place) -> SQL {
+        switch place {
+        case .beginning: "true"
+        case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
+        case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"
+        }
+    }
+
+    /// Leaves lists out of a search by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
+    struct Postponement {
+        private let lists: [ListIdentifier]
+
+        init(_ lists: [ListIdentifier]) { self.lists = lists }
+
+        /// A relation with the lists, followed by a comma; empty if no list is left out.
+        var relation: SQL {
+            guard !lists.isEmpty else { return "" }
+            return """
+                postponed AS MATERIALIZED (
+                    SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
+                ),
+                """
+        }
+
+        /// The condition that the list of a row is left out.
+        func includes(_ row: SQL) -> SQL {
+            lists.isEmpty
+                ? "false"
+                : "((\(row).ordered_table, \(row).list) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import LibPQ
+
+/// The statement that reads how tables are registered.
+extension OrderingStatements {
+    /// The key columns of the registered tables with these names, the item column last. The type of a column that does not exist
+    /// is NULL. A view that has a table's name is not the table: reading it would run its owner's code.
+    static func keyColumns(ofTablesNamed names: [String]) -> SQL {
+        """
+        SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
+            registered.rank_column, registered.arrive, registered.visible, wanted.name, \(columnsOfLookUpIndex),
+            \(KeyType.columns(of: "stored"))
+        FROM brocot.ordered_tables AS registered
+        CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.array_append(registered.list_columns, registered.item_column))
+            WITH ORDINALITY AS wanted (name, number)
+        LEFT JOIN pg_catalog.pg_attribute AS stored
+            ON stored.attrelid = (
+                SELECT target.oid FROM pg_catalog.pg_class AS target
+                WHERE target.oid
+                        = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))::oid
+                    AND target.relkind IN ('r', 'p'))
+            AND stored.attname = wanted.name::name
+        \(KeyType.source(of: "stored"))
+        WHERE registered.name = ANY (\(names))
+        ORDER BY registered.name, wanted.number
+        """
+    }
+
+    /// The columns of the shortest unique index that identifies a row, in the order of the index; NULL if no index begins with the
+    /// item. An index that begins with the item could mislead the planner, because the same item may be in very many lists.
+    private static let columnsOfLookUpIndex: SQL = """
+        CASE WHEN EXISTS (
+            SELECT FROM pg_catalog.pg_index AS other
+            WHERE other.indrelid = stored.attrelid AND other.indkey[0] = (
+                SELECT item.attnum FROM pg_catalog.pg_attribute AS item
+                WHERE item.attrelid = stored.attrelid AND item.attname = registered.item_column::name)
+        ) THEN (
+            SELECT pg_catalog.array_agg(part.attname::text ORDER BY key.number)
+            FROM pg_catalog.pg_index AS one
+            CROSS JOIN LATERAL pg_catalog.unnest(one.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
+            JOIN pg_catalog.pg_attribute AS part ON part.attrelid = one.indrelid AND part.attnum = key.attnum
+            WHERE one.indrelid = stored.attrelid AND one.indisunique AND one.indisvalid AND one.indimmediate
+                AND one.indpred IS NULL AND key.number <= one.indnkeyatts
+            GROUP BY one.indexrelid, one.indnkeyatts
+            HAVING count(*) = one.indnkeyatts
+                AND pg_catalog.array_agg(part.attname::text)
+                    OPERATOR(pg_catalog.<@) pg_catalog.array_append(registered.list_columns, registered.item_column)
+                AND registered.item_column = ANY (pg_catalog.array_agg(part.attname::text))
+            ORDER BY count(*), one.indexrelid LIMIT 1
+        ) END
+        """
+}

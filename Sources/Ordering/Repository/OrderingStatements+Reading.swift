@@ -1,0 +1,152 @@
+import LibPQ
+
+/// The statements that read rows.
+extension OrderingStatements {
+    /// The settings for ``placedRows(of:limit:)``, and the settings to return to afterwards.
+    static let (heapOrder, indexOrder) = (
+        "SET LOCAL enable_bitmapscan = on; SET LOCAL enable_indexscan = off",
+        "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = on"
+    )
+
+    /// The rows with these keys (side 0), and the wanted numbers of placed neighbours below (side -1) and above (side 1) each.
+    func rows(_ wanted: RowsWanted) -> SQL {
+        """
+        SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
+        FROM \(relation(of: wanted.lists, wanted.keys, "\(wanted.below)", "\(wanted.above)"))
+            WITH ORDINALITY AS wanted (\(listColumns.names())item, below, above, number)
+        CROSS JOIN LATERAL (
+            \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den\(isVisible)", of: "wanted"))
+        ) AS anchor
+        CROSS JOIN LATERAL (
+            SELECT 0 AS side, anchor.item, anchor.num, anchor.den\(isVisible(of: "anchor"))
+            UNION ALL
+            \(neighbours(.down, of: "anchor", "wanted.below"))
+            UNION ALL
+            \(neighbours(.up, of: "anchor", "wanted.above"))
+        ) AS found
+        """
+    }
+
+    /// Up to `count` placed rows beside a row with a rank, nearest first.
+    ///
+    /// A scan of an index reads a whole page ahead, which takes longer than everything else here. In a list with few moved items,
+    /// neighbours are at most 1 apart. So the first scan ends at that distance, and a second scan begins only if the first one found
+    /// too few rows. With a count of 0, no scan begins.
+    private func neighbours(_ direction: Need.Direction, of row: SQL, _ count: SQL) -> SQL {
+        let (side, beyond, within, order, sign): (SQL, SQL, SQL, SQL, SQL) =
+            direction == .up ? ("1", ">", "<=", "ASC", "+") : ("-1", "<", ">=", "DESC", "-")
+        func scan(_ condition: SQL) -> SQL {
+            """
+            (SELECT near.\(itemColumn) AS item, near.\(num) AS num, near.\(den) AS den\(isVisible)
+            FROM \(table) AS near
+            WHERE \(listColumns.equal("near", "wanted")) AND \(condition)
+            ORDER BY near.\(rank) \(order) LIMIT \(count))
+            """
+        }
+        let bound: SQL = "\(row).rank \(sign) \(count)::numeric"
+        return """
+            (SELECT \(side), neighbour.* FROM (
+                \(scan("near.\(rank) \(beyond) \(row).rank AND near.\(rank) \(within) \(bound)"))
+                UNION ALL
+                \(scan("near.\(rank) \(beyond) \(bound)"))
+            ) AS neighbour LIMIT \(count))
+            """
+    }
+
+    /// Up to the wanted number of placed rows beyond each rank. -1/0 and 1/0 are the ends of a list.
+    func runs(_ wanted: RunsWanted, _ direction: Need.Direction) -> SQL {
+        let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
+        return """
+            SELECT wanted.number, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
+            FROM ROWS FROM (\(listColumns.arrays(wanted.lists))pg_catalog.unnest(\(wanted.numerators)),
+                pg_catalog.unnest(\(wanted.denominators)), pg_catalog.unnest(\(wanted.counts)))
+                WITH ORDINALITY AS wanted (\(listColumns.names())num, den, count, number)
+            CROSS JOIN LATERAL (
+                SELECT run.\(itemColumn) AS item, run.\(num) AS num, run.\(den) AS den\(isVisible)
+                FROM \(table) AS run
+                WHERE \(listColumns.equal("run", "wanted"))
+                    AND run.\(rank) \(comparison) CASE
+                        WHEN wanted.den > 0 THEN wanted.num::numeric(57, 38) / wanted.den::numeric
+                        WHEN wanted.num > 0 THEN 'Infinity'::numeric
+                        ELSE '-Infinity'::numeric END
+                ORDER BY run.\(rank) \(order)
+                LIMIT wanted.count
+            ) AS found
+            """
+    }
+
+    /// All placed rows of these lists, not sorted, at most `limit` rows in all.
+    ///
+    /// The rows are read in the order of the heap, so that each page is visited once. This takes half the time of ``runs(_:_:)``,
+    /// and a third of it if rows have several dead versions that vacuum can't remove yet.
+    ///
+    /// The comparison of the rank with the least value shows the planner, even without statistics, that an index with the rank
+    /// excludes more rows than an index without it: the unplaced rows.
+    func placedRows(of keys: [String], limit: Int) -> SQL {
+        """
+        SELECT \(listColumns.text(of: "placed")), \(itemType.text(of: "placed.\(itemColumn)")), placed.\(num), placed.\(den)\(isVisible)
+        FROM \(table) AS placed
+        WHERE \(listColumns.isAny(of: keys, "placed")) AND placed.\(rank) > '-Infinity'::numeric
+        LIMIT \(limit)
+        """
+    }
+
+    /// Up to `count` placed rows of a list from each offset on, with the number of the offset, from 1. Offsets count visible rows.
+    ///
+    /// The list is counted once, from each offset to the next, and with an index-only scan.
+    func rows(of list: String, at offsets: AscendingOffsets, count: Int) -> SQL {
+        let isInList = listColumns.isIn(list, "placed")
+        return """
+            WITH RECURSIVE counted (number, rank) AS (
+                (SELECT 1::bigint, placed.\(rank)
+                FROM \(table) AS placed
+                WHERE \(isInList) AND placed.\(rank) IS NOT NULL\(andIsVisible)
+                ORDER BY placed.\(rank) OFFSET \(offsets.steps[0]) LIMIT 1)
+                UNION ALL
+                SELECT counted.number + 1, next.rank
+                FROM counted
+                CROSS JOIN LATERAL (
+                    SELECT placed.\(rank) AS rank
+                    FROM \(table) AS placed
+                    WHERE \(isInList) AND placed.\(rank) >= counted.rank\(andIsVisible)
+                    ORDER BY placed.\(rank) OFFSET (\(offsets.steps))[counted.number + 1] LIMIT 1
+                ) AS next
+                WHERE counted.number < \(offsets.steps.count)
+            )
+            SELECT counted.number, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
+            FROM counted
+            CROSS JOIN LATERAL (
+                SELECT placed.\(itemColumn) AS item, placed.\(num) AS num, placed.\(den) AS den\(isVisible)
+                FROM \(table) AS placed
+                WHERE \(isInList) AND placed.\(rank) >= counted.rank
+                ORDER BY placed.\(rank)
+                LIMIT \(count)
+            ) AS found
+            """
+    }
+
+    /// The keys and sort keys of the first visible placed rows beyond a rank, and their exact ranks if wanted. For
+    /// `brocot.items`, the index of list and rank contains all of this except the exact ranks.
+    func items(of list: String, after rank: PostgresNumeric?, limit: Int, withFractions: Bool) -> SQL {
+        let fraction: SQL = withFractions ? ", placed.\(num), placed.\(den)" : ""
+        return """
+            SELECT \(itemType.text(of: "placed.\(itemColumn)")), placed.\(self.rank)\(fraction)
+            FROM \(table) AS placed
+            WHERE \(listColumns.isIn(list, "placed"))
+                AND \(rank.map { "placed.\(self.rank) > \($0)" as SQL } ?? "placed.\(self.rank) IS NOT NULL")\(andIsVisible)
+            ORDER BY placed.\(self.rank)
+            LIMIT \(limit)
+            """
+    }
+
+    /// The number of visible placed rows of a list. Because of ORDER BY, only the index of list and rank is suitable.
+    func count(of list: String) -> SQL {
+        """
+        SELECT count(*) FROM (
+            SELECT FROM \(table) AS placed
+            WHERE \(listColumns.isIn(list, "placed")) AND placed.\(rank) IS NOT NULL\(andIsVisible)
+            ORDER BY placed.\(rank)
+        ) AS counted
+        """
+    }
+}
