@@ -25,7 +25,7 @@ package struct MoveApplication: Sendable {
     ///   - policy: How ranks are rebalanced.
     ///   - rowsPerLookup: A list is read from its beginning if it seems to have at most so many rows for each row that would
     ///     be looked up. With 0, it never is.
-    ///   - sizes: The sizes of lists in earlier transactions; nil if unknown. The transaction must have ``plannerSettings``.
+    ///   - sizes: The sizes of lists in earlier transactions; nil if unknown.
     ///   - rowLocks: What happens if another session has locked rows.
     package init(
         policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil,

@@ -23,7 +23,6 @@ struct StatementPlanTests {
         let plans = Plans(history: history, connection: connection)
         try await rowsAndNeighbours(plans)
         try await runs(plans)
-        try await shortLists(plans)
         try await positions(plans)
         try await pages(plans)
         try await writes(plans)
@@ -48,22 +47,6 @@ struct StatementPlanTests {
             try await plans.expectIndexes(
                 ["items_list_rank_key"], in: statements.runs(wanted, direction), sorts: false)
         }
-    }
-
-    private func shortLists(_ plans: Plans) async throws {
-        let statement = statements.placedRows(of: ["l1", "l2"], limit: 100)
-        let plan = try await plans.plan(of: statement, script: OrderingStatements.heapOrder)
-        #expect(plan.contains("Bitmap Heap Scan on items"), "\(plan)")
-        #expect(plan.contains("(list = ANY"), "\(plan)")
-        // Not through unplaced rows, unless the table was all but empty when it was analysed.
-        if plans.history.isUsual {
-            #expect(plan.contains("Bitmap Index Scan on items_list_rank_key"), "\(plan)")
-        }
-        // Later statements of the same transaction use the indexes again.
-        let both = OrderingStatements.heapOrder + "; " + OrderingStatements.indexOrder
-        let next = try await plans.plan(of: statements.updateRanks([change]), script: both)
-        #expect(next.contains("Index Scan using items_pkey"), "\(next)")
-        #expect(!next.contains("Bitmap"), "\(next)")
     }
 
     private func positions(_ plans: Plans) async throws {

@@ -99,14 +99,6 @@ struct ListColumns {
             })
     }
 
-    /// The condition that a row is in one of these lists; for tables with one list column.
-    func isAny(of lists: [String], _ row: SQL) -> SQL {
-        "\(row).\(columns[0].identifier) \(Operators.equal) ANY (\(lists)::text[]::\(columns[0].type.sql)[])"
-    }
-
-    /// The list's key as text; for tables with one list column.
-    func text(of row: SQL) -> SQL { columns[0].type.text(of: "\(row).\(columns[0].identifier)") }
-
     /// The assignments for SET.
     func assignments(from row: SQL, _ prefix: String) -> SQL {
         columns.enumerated().map { index, column in

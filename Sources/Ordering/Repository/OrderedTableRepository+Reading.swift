@@ -3,8 +3,6 @@ import SternBrocot
 
 /// Reading the rows that a batch of moves needs.
 extension OrderedTableRepository {
-    /// The least number of short lists that are read at once. For fewer lists, changing the settings costs more than it gains.
-    static let fewestListsAtOnce = 4
     /// The number of rows that are read around each requested position.
     private static let rowsAroundPosition = 9
 
@@ -76,50 +74,17 @@ extension OrderedTableRepository {
         }
     }
 
-    /// Reads runs upwards. The lists that seem to be short are read as a whole, all at once.
+    /// Reads runs upwards, and remembers how many rows the lists have.
     private func readRunsUp(
         _ needs: [ListNeed], on connection: isolated Connection
     ) throws(OrderingError) -> [Reading] {
-        let areShort = sizes?.areShorter(needs.map { ($0.list, $0.need.rowsFromBeginning ?? 0) }) ?? []
-        let short = zip(needs, areShort).filter(\.1).map(\.0)
-        var found: [Reading] = []
-        if short.count < Self.fewestListsAtOnce || table.listColumns.count != 1 {
-            found = try readRuns(needs, .up, on: connection)
-        } else {
-            let long = zip(needs, areShort).filter { !$0.1 }.map(\.0)
-            found = try readWholeLists(short, on: connection) + readRuns(long, .up, on: connection)
-        }
+        let found = try readRuns(needs, .up, on: connection)
         sizes?.remember(
             found.compactMap { need, result in
-                guard case .run(let rows) = result, let wanted = need.need.rowsFromBeginning else { return nil }
-                return (need.list, rows.count, wanted)
+                guard case .run(let rows) = result, need.need.rowsFromBeginning != nil else { return nil }
+                return (need.list, rows.count)
             })
         return found
-    }
-
-    /// Reads runs from the beginning of lists that seem to be shorter than the runs. If one of the lists has become longer,
-    /// little more than the requested rows is read without use.
-    private func readWholeLists(
-        _ needs: [ListNeed], on connection: isolated Connection
-    ) throws(OrderingError) -> [Reading] {
-        let limit = needs.reduce(0) { $0 + ($1.need.rowsFromBeginning ?? 0) }
-        try connection.run(script: OrderingStatements.heapOrder)
-        let rows = try connection.rows(statements.placedRows(of: needs.map(\.list.list), limit: limit))
-        try connection.run(script: OrderingStatements.indexOrder)
-        guard rows.count < limit else {
-            sizes?.forget(needs.map(\.list))
-            return try readRuns(needs, .up, on: connection)
-        }
-        var lists: [ExactText: [StoredRow]] = [:]
-        for row in rows {
-            let list = try decodingRows { () throws(PostgresError) in try row.decode(0, as: String.self) }
-            guard let stored = try storedRow(row, from: 1, list: ListIdentifier(list, of: table.name)) else { continue }
-            lists[ExactText(list), default: []].append(stored)
-        }
-        return needs.map { need in
-            let rows = (lists[ExactText(need.list.list)] ?? []).sorted { $0.rank < $1.rank }
-            return (need, .run(Array(rows.prefix(need.need.rowsFromBeginning ?? 0))))
-        }
     }
 
     private func readRuns(

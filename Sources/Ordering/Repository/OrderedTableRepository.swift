@@ -7,7 +7,7 @@ struct OrderedTableRepository {
     let statements: OrderingStatements
     let sizes: KnownListSizes?
 
-    /// With `sizes`, short lists are read at once. The transaction must then have ``OrderingStatements/plannerSettings``.
+    /// The sizes of lists that are read are remembered in `sizes`.
     init(_ table: OrderedTable, sizes: KnownListSizes? = nil) {
         self.table = table
         self.sizes = sizes
@@ -34,10 +34,6 @@ struct OrderedTableRepository {
 }
 
 extension Connection {
-    func run(script: String) throws(OrderingError) {
-        do { try execute(script: script) } catch { throw .database(error) }
-    }
-
     func rows(_ statement: SQL) throws(OrderingError) -> Rows {
         do { return try query(statement, prepared: true) } catch { throw .database(error) }
     }

@@ -2,12 +2,6 @@ import LibPQ
 
 /// The statements that read rows.
 extension OrderingStatements {
-    /// The settings for ``placedRows(of:limit:)``, and the settings to return to afterwards.
-    static let (heapOrder, indexOrder) = (
-        "SET LOCAL enable_bitmapscan = on; SET LOCAL enable_indexscan = off",
-        "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexscan = on"
-    )
-
     /// The rows with these keys (side 0), and the wanted numbers of placed neighbours below (side -1) and above (side 1) each.
     func rows(_ wanted: RowsWanted) -> SQL {
         """
@@ -73,22 +67,6 @@ extension OrderingStatements {
                 LIMIT wanted.count
             ) AS found
             """
-    }
-
-    /// All placed rows of these lists, not sorted, at most `limit` rows in all.
-    ///
-    /// The rows are read in the order of the heap, so that each page is visited once. This takes half the time of ``runs(_:_:)``,
-    /// and a third of it if rows have several dead versions that vacuum can't remove yet.
-    ///
-    /// The comparison of the rank with the least value shows the planner, even without statistics, that an index with the rank
-    /// excludes more rows than an index without it: the unplaced rows.
-    func placedRows(of keys: [String], limit: Int) -> SQL {
-        """
-        SELECT \(listColumns.text(of: "placed")), \(itemType.text(of: "placed.\(itemColumn)")), placed.\(num), placed.\(den)\(isVisible)
-        FROM \(table) AS placed
-        WHERE \(listColumns.isAny(of: keys, "placed")) AND placed.\(rank) > '-Infinity'::numeric
-        LIMIT \(limit)
-        """
     }
 
     /// Up to `count` placed rows of a list from each offset on, with the number of the offset, from 1. Offsets count visible rows.

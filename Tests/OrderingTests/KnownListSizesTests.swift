@@ -1,0 +1,70 @@
+import LibPQ
+import SternBrocot
+import TestPostgres
+import Testing
+
+@testable import Ordering
+
+@Suite("Lists whose sizes are known", .timeLimit(.minutes(30)))
+struct KnownListSizesTests {
+    private static let items = OrderedTable(
+        name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
+        itemColumn: KeyColumn("item", .text), ownsRows: true)
+
+    private func read(_ needs: [ListNeed], _ sizes: KnownListSizes, on connection: Connection) async throws {
+        try await connection.run { connection in
+            try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
+                _ = try OrderedTableRepository(Self.items, sizes: sizes).read(needs, on: connection)
+            }
+        }
+    }
+
+    private func lay(_ count: Int, in list: String, on connection: Connection) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+            SELECT \(list), n::text, n, 1, n FROM generate_series(1, \(Int64(count))) AS n
+            """)
+    }
+
+    @Test("The least size of a list is the number of rows that were read last") func leastSizes() {
+        let sizes = KnownListSizes()
+        sizes.remember([("short", rows: 5), ("long", rows: 20)])
+        #expect(sizes.leastSizes(of: ["short", "long", "unknown"]) == ["short": 5, "long": 20])
+        sizes.remember([("short", rows: 7)])
+        #expect(sizes.leastSizes(of: ["short"]) == ["short": 7])
+    }
+
+    @Test("Earlier lists are forgotten when there is no room for more") func capacity() {
+        let sizes = KnownListSizes()
+        sizes.remember([("early", rows: 5)])
+        for first in stride(from: 0, to: 2 * KnownListSizes.capacity, by: 1000) {
+            sizes.remember((first..<(first + 1000)).map { (ListIdentifier("\($0)"), rows: 1) })
+        }
+        let last = ListIdentifier("\(2 * KnownListSizes.capacity - 1)")
+        #expect(sizes.leastSizes(of: ["early", last]) == [last: 1])
+    }
+
+    @Test("A short list is read whole again, and a long list is not read from its beginning", .database)
+    func wholeList() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await lay(20, in: "short", on: connection)
+        try await lay(3_000, in: "long", on: connection)
+        let sizes = KnownListSizes()
+        for name in ["short", "long"] {
+            let needs = [ListNeed(list: ListIdentifier(name), need: .run(from: nil, .up, count: 480))]
+            try await read(needs, sizes, on: connection)
+        }
+        // Ten moves look up 20 rows, in the time in which 480 rows are read in order.
+        let lists: [ListIdentifier] = ["short", "long"]
+        let moves = lists.flatMap { list in
+            (1...10).map { Move(list: list, items: ["\($0)"], action: .place(.after("\($0 + 10)"), from: nil)) }
+        }
+        var batch = MoveBatch(
+            moves, tables: [ExactText("items"): Self.items], policy: RebalancingPolicy(),
+            leastSizes: sizes.leastSizes(of: lists))
+        let needs = batch.advance()
+        #expect(needs.filter { $0.need.rowsFromBeginning != nil }.map(\.list) == ["short"])
+        #expect(needs.count == 21, "one run, and 20 rows")
+    }
+}
