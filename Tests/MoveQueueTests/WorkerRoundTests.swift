@@ -130,10 +130,10 @@ import Testing
         #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
     }
 
-    @Test("A patient worker waits for a list that others had at each of many trials, at most once in 5 s")
+    @Test("A patient worker waits for a list that others had at each of many attempts, at most once in 5 s")
     func waitsForList() throws {
         var postponed = PostponedLists()
-        for _ in 1...PostponedLists.trialsWithoutWaiting { postponed.noteTaken(lists("a", "b"), at: now) }
+        for _ in 1...PostponedLists.attemptsWithoutWaiting { postponed.noteTaken(lists("a", "b"), at: now) }
         var configuration = QueueConfiguration()
         for isPatient in [true, false] {
             configuration.isPatient = isPatient

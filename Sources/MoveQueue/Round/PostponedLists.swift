@@ -24,14 +24,14 @@ package struct PostponedLists: Sendable {
     package static let capacity = 10_000
     /// The most lists that are tried together, the same number as in any batch.
     static let largestGroup = 256
-    /// The most failing lists that are tried together. All other lists wait for the end of such a trial.
+    /// The most failing lists that are tried together. All other lists wait for the end of such a batch.
     static let largestFailingGroup = 32
 
     private static let firstPause = (taken: Duration.milliseconds(10), failed: Duration.milliseconds(100))
     private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
 
     /// How often a list is tried without waiting, before the worker waits for it.
-    static let trialsWithoutWaiting = 8
+    static let attemptsWithoutWaiting = 8
 
     /// A pause that doubles so often is longer than any ``longestPause``.
     private static let mostDoublings = 20
@@ -121,12 +121,12 @@ package struct PostponedLists: Sendable {
     /// batch ended, it would hold up the lists between which items move.
     package func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
 
-    /// A list that is due, and that other sessions had at each of many trials; nil if there is none. They may have it again and again for
+    /// A list that is due, and that other sessions had at each of many attempts; nil if there is none. They may have it again and again for
     /// short times, so that trying without waiting hardly ever succeeds.
     package func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
         guard let earliest, earliest <= now else { return nil }
         let starving = entries.lazy.filter { _, entry in
-            entry.isTaken && entry.failures == 0 && entry.times >= Self.trialsWithoutWaiting && entry.due <= now
+            entry.isTaken && entry.failures == 0 && entry.times >= Self.attemptsWithoutWaiting && entry.due <= now
         }
         return starving.min { $0.value.due < $1.value.due }?.key
     }

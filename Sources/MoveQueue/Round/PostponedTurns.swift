@@ -3,7 +3,7 @@ import Ordering
 /// The turns in which a worker tries postponed lists again. Pure.
 struct PostponedTurns: Sendable {
     /// What such a turn is for.
-    enum Trial: Sendable {
+    enum Retry: Sendable {
         case lists([ListIdentifier])
         /// The lists of the oldest requests, because more postponed lists are due than one batch can have.
         case oldest(insteadOf: [ListIdentifier])
@@ -36,7 +36,7 @@ struct PostponedTurns: Sendable {
     /// The next turn for postponed lists; nil if none of them is due. `configuration` is the one of a usual batch.
     mutating func next(
         _ configuration: QueueConfiguration, at now: ContinuousClock.Instant
-    ) -> (Trial, WorkerRound.Batch)? {
+    ) -> (Retry, WorkerRound.Batch)? {
         if let list = listToWaitFor(configuration, at: now) {
             nextWait = now + Self.pauseBetweenWaits
             var limited = configuration
@@ -86,12 +86,12 @@ struct PostponedTurns: Sendable {
 
     // MARK: Events
 
-    /// Records the failures of a batch. `trial` is what it was for; nil if it was a usual batch.
-    mutating func noteFailures(of report: BatchReport, _ trial: Trial?, at now: ContinuousClock.Instant) {
+    /// Records the failures of a batch. `retry` is what it was for; nil if it was a usual batch.
+    mutating func noteFailures(of report: BatchReport, _ retry: Retry?, at now: ContinuousClock.Instant) {
         for failure in report.failures {
             noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
         }
-        if case .lists(let lists) = trial, lists.count == 1, !report.hasDecisions, report.failures.isEmpty,
+        if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions, report.failures.isEmpty,
             report.untried.contains(lists[0])
         {
             // There was no time for any request of the list, although it was tried alone. A smaller batch may succeed.
@@ -111,11 +111,11 @@ struct PostponedTurns: Sendable {
         postponed.noteTaken(lists, at: now)
     }
 
-    /// Records which lists a trial worked on, and which ones other sessions have.
-    mutating func noteSuccess(of report: BatchReport, _ trial: Trial, at now: ContinuousClock.Instant) {
+    /// Records which lists a retry worked on, and which ones other sessions have.
+    mutating func noteSuccess(of report: BatchReport, _ retry: Retry, at now: ContinuousClock.Instant) {
         let taken = report.obstructed.union(report.unavailable)
         let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
-        switch trial {
+        switch retry {
         case .lists(let lists):
             noteSearch(report)
             let done = lists.filter { !others.contains($0) }

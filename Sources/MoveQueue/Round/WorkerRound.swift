@@ -32,7 +32,7 @@ package struct WorkerRound: Sendable {
         case betweenTurns
         case reading
         case gathering
-        case retrying(PostponedTurns.Trial)
+        case retrying(PostponedTurns.Retry)
         case servingCrowdedOut
         case servingOldest
         /// The batch is for the next lists of the round.
@@ -116,8 +116,8 @@ package struct WorkerRound: Sendable {
     /// Begins a turn. `isReadingDue` says whether it is time to find out how far the queue was read.
     package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isPostponedTurn.toggle()
-        if !isPostponedTurn, let (trial, batch) = postponedTurns.next(configuration, at: now) {
-            state = .retrying(trial)
+        if !isPostponedTurn, let (retry, batch) = postponedTurns.next(configuration, at: now) {
+            state = .retrying(retry)
             return .decide(batch)
         }
         // A worker that was just woken decides requests first, which is more urgent.
@@ -139,9 +139,9 @@ package struct WorkerRound: Sendable {
     package mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch state {
-        case .retrying(let trial):
+        case .retrying(let retry):
             if !report.hasLostProgress {
-                postponedTurns.noteSuccess(of: report, trial, at: now)
+                postponedTurns.noteSuccess(of: report, retry, at: now)
                 if !report.hasDecisions { crowdedOut = report.crowdedOut ?? crowdedOut }
             }
             return end(report.hasDecisions ? .decided(report) : .contended(report))
@@ -174,7 +174,7 @@ package struct WorkerRound: Sendable {
     }
 
     /// The postponed lists that the latest batch was for; nil if it was another batch.
-    private var retried: PostponedTurns.Trial? { if case .retrying(let trial) = state { trial } else { nil } }
+    private var retried: PostponedTurns.Retry? { if case .retrying(let retry) = state { retry } else { nil } }
 
     // MARK: The list for which there was no room
 
