@@ -42,6 +42,26 @@ import Testing
             script: "SELECT brocot.move(7, '\(item)'::uuid, \(place), ordered_table => 'public.tasks')")
     }
 
+    @Test("Rows that a user's trigger moves along with a row that a daemon moves are placed in their new list")
+    func children() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id int PRIMARY KEY, project_id int, parent int, title text);
+                INSERT INTO tasks VALUES (1, 1, NULL, 'b'), (2, 1, 1, 'c'), (3, 1, 1, 'd'), (10, 7, NULL, 'a');
+                CREATE FUNCTION children() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN UPDATE tasks SET project_id = NEW.project_id WHERE parent = NEW.id; RETURN NULL; END';
+                CREATE TRIGGER children AFTER UPDATE OF project_id ON tasks FOR EACH ROW EXECUTE FUNCTION children();
+                """)
+        let attached = try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--list", "project_id")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await connection.execute(
+            script: "SELECT brocot.move(7, 1, last => true, from_list => 1, ordered_table => 'public.tasks')")
+        try await drain()
+        #expect(try await titles(of: 7, on: connection) == "abcd")
+        #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
+    }
+
     @Test("New rows of an attached table come last, and moves place rows where they ask")
     func moves() async throws {
         let connection = try await attach()

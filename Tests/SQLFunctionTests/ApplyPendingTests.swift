@@ -32,6 +32,18 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 1)
     }
 
+    @Test("apply_pending rejects requests with standard_conforming_strings off too") func oldStrings() async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            script: """
+                SET standard_conforming_strings = off;
+                SELECT brocot.move('a', '1', before => 'nothing'), brocot.move('a', '2', last => true);
+                SELECT brocot.apply_pending();
+                """)
+        #expect(try await items("a", connection) == "2")
+        #expect(try await pending(connection) == 0)
+    }
+
     @Test("apply_pending logs the same outcomes as a daemon")
     func outcomes() async throws {
         let connection = try await connect()

@@ -61,7 +61,7 @@ struct OrderObjects {
     var keepFunction: String { "brocot.\(quoteIdentifier(names.keepFunction))()" }
     var arriveFunction: String { "brocot.\(quoteIdentifier(names.arriveFunction))()" }
 
-    /// Whether a key column or rank column was renamed or changed. Then the triggers do nothing, so that no statement of the user fails.
+    /// Whether a key column or rank column was renamed or changed. Then no places are requested, so that no statement of the user fails.
     /// All names are qualified, because one of the functions runs with the caller's `search_path`.
     var isChanged: String {
         let equals = "OPERATOR(pg_catalog.=)"
@@ -88,15 +88,41 @@ struct OrderObjects {
                 .joined(separator: " OR ")
     }
 
+    /// The key columns with their types, from which ``ChangedKeys`` sees later whether a type was changed.
+    private var keyTypes: String {
+        let types = keys.map { Self.keyType($0.name) + quoteLiteral($0.type) }
+        return "key_types CONSTANT text[] := ARRAY[\(types.joined(separator: ", "))];"
+    }
+
+    /// What precedes the type of a key column in the function.
+    static func keyType(_ column: String) -> String { "\(quoteLiteral(column)), " }
+
     /// A row that leaves its list loses its rank. Otherwise an UPDATE of the user changes no rank.
+    ///
+    /// If a list or rank column has another name now, the row loses its rank in any case: a rank that stays could be the rank of
+    /// another row in the new list, and the unique index would refuse the user's statement. The constraint knows the columns by number.
     var keepBody: String {
         let forgets = rankColumns.map { "NEW.\($0) := NULL;" }.joined(separator: " ")
         let keeps = rankColumns.map { "NEW.\($0) := OLD.\($0);" }.joined(separator: " ")
+        let ranks = [names.rank, names.numerator, names.denominator].map(quoteLiteral).joined(separator: ", ")
+        let columns = Set(lists.map(\.name)).sorted().map(quoteLiteral).joined(separator: ", ")
+        let count = Set(lists.map(\.name)).count + rankColumns.count
         return """
 
+            DECLARE
+                \(keyTypes)
             BEGIN
-                IF \(isChanged) THEN
-                    RETURN NEW;
+                IF (SELECT count(*) FROM pg_attribute AS stored
+                    WHERE stored.attrelid = TG_RELID AND stored.attname IN (\(columns.isEmpty ? "" : "\(columns), ")\(ranks))) < \(count)
+                THEN
+                    RETURN jsonb_populate_record(NEW, (
+                        SELECT coalesce(jsonb_object_agg(stored.attname, NULL::text), '{}')
+                        FROM pg_attribute AS stored
+                        WHERE stored.attrelid = TG_RELID AND stored.attnum > 0 AND NOT stored.attisdropped AND (
+                            stored.attname IN (\(ranks))
+                            OR stored.attnum IN (
+                                SELECT unnest(found.conkey) FROM pg_constraint AS found
+                                WHERE found.conrelid = TG_RELID AND found.conname = \(quoteLiteral(names.constraint))))));
                 END IF;
                 IF \(changesList("OLD", "NEW")) THEN
                     \(forgets)
@@ -165,7 +191,8 @@ struct OrderObjects {
                     FROM (SELECT \(listValue.0) AS list, \(itemValue.0) AS item FROM arriving WHERE \(isUnplaced)) AS keyed
                     \(lengthCondition(list: listValue.type, item: itemValue.type))LIMIT 10001
                 ) AS first;
-                IF cardinality(items) <= 10000 AND lists[1] = ALL (lists) THEN
+                -- A trigger may have replaced a row that the statement inserted before, so that a key is there twice.
+                IF cardinality(items) <= 10000 AND lists[1] = ALL (lists) AND brocot.keys_are_distinct(items) THEN
                     INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
                     VALUES (\(name), lists[1]::text, items, 'arrive');
                     RETURN NULL;
@@ -173,8 +200,12 @@ struct OrderObjects {
                 INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
                 SELECT \(name), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
                 FROM (
-                    SELECT \(listKey(of: "arriving")) AS list, \(itemKey(of: "arriving")) AS item, row_number() OVER () AS number
-                    FROM arriving WHERE \(isUnplaced)
+                    SELECT named.list, named.item, row_number() OVER (ORDER BY max(named.number)) AS number
+                    FROM (
+                        SELECT \(listKey(of: "arriving")) AS list, \(itemKey(of: "arriving")) AS item, row_number() OVER () AS number
+                        FROM arriving WHERE \(isUnplaced)
+                    ) AS named
+                    GROUP BY named.list, named.item
                 ) AS keyed
                 WHERE \(isAsked)
                 GROUP BY keyed.list, (keyed.number - 1) / 10000
@@ -221,7 +252,8 @@ struct OrderObjects {
         return switch texts.count {
         case 0: "''::text"
         case 1: texts[0]
-        default: "brocot.list_key(\(texts.joined(separator: ", ")))"
+        // The columns may have different collations.
+        default: "brocot.list_key(\(texts.map { "(\($0)) COLLATE \"C\"" }.joined(separator: ", ")))"
         }
     }
 
@@ -266,7 +298,11 @@ struct OrderObjects {
 
     /// The statements by the triggers' names. An existing trigger is replaced.
     var triggers: [String: String] {
-        let isOthers = "current_setting('brocot.writing', true) IS DISTINCT FROM \(quoteLiteral(names.orderedTable))"
+        // A trigger or foreign key of the user that Brocot's statement fires runs at a greater depth than this statement.
+        let isOthers = """
+            (current_setting('brocot.writing', true) IS DISTINCT FROM \(quoteLiteral(names.orderedTable)) \
+            OR pg_trigger_depth()::text <> coalesce(nullif(current_setting('brocot.writing_depth', true), ''), '0'))
+            """
         let changesRank = rankColumns.map { "OLD.\($0) IS DISTINCT FROM NEW.\($0)" }.joined(separator: " OR ")
         let changes = changesList("OLD", "NEW")
         var triggers = [

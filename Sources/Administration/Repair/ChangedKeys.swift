@@ -24,12 +24,15 @@ struct ChangedKeys {
         return nil
     }
 
-    /// The type for which ``OrderObjects/isChanged`` looks.
+    /// The type that the function names, as ``OrderObjects`` writes it now, or as it wrote it before.
     private func type(of column: String, in body: String) -> String? {
-        let beginning =
+        let beginnings = [
+            OrderObjects.keyType(column) + "'",
             "stored.attname OPERATOR(pg_catalog.=) \(quoteLiteral(column)) AND stored.atttypid "
-            + "OPERATOR(pg_catalog.=) pg_catalog.to_regtype('"
-        guard let start = body.firstRange(of: beginning)?.upperBound, let end = body[start...].firstRange(of: "')")
+                + "OPERATOR(pg_catalog.=) pg_catalog.to_regtype('",
+        ]
+        guard let start = beginnings.lazy.compactMap({ body.firstRange(of: $0)?.upperBound }).first,
+            let end = body[start...].firstRange(of: "'")
         else {
             return nil
         }

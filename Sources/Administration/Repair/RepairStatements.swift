@@ -48,7 +48,10 @@ struct RepairStatements {
         (column.keyType ?? .text).text(of: "stored.\(identifier: column.name)")
     }
 
-    private var listTexts: SQL { "ARRAY[\(lists.map(text).joined())]::text[]" }
+    /// The columns may have different collations.
+    private var listTexts: SQL {
+        "ARRAY[\(lists.map { "(\(text($0))) COLLATE pg_catalog.\"C\"" as SQL }.joined())]::text[]"
+    }
 
     private var isInList: SQL {
         lists.map { column -> SQL in "stored.\(identifier: column.name) IS NOT NULL AND " }.joined(separator: "")

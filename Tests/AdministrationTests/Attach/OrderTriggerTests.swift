@@ -171,6 +171,66 @@ import Testing
         #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE title = 'newer'") == ["6"])
     }
 
+    @Test(
+        "A row that changes lists takes no rank along after the table or a column got another name",
+        arguments: [
+            ("RENAME TO todos", "todos", "project_id", "id"), ("SET SCHEMA other", "other.tasks", "project_id", "id"),
+            ("RENAME project_id TO board_id", "tasks", "board_id", "id"),
+            ("RENAME id TO key", "tasks", "project_id", "key"),
+            ("RENAME rank TO place", "tasks", "project_id", "id"),
+            ("RENAME rank_den TO d", "tasks", "project_id", "id"),
+            ("ALTER id TYPE integer", "tasks", "project_id", "id"),
+        ])
+    func changeOfListAfterRenaming(change: String, table: String, list: String, item: String) async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                CREATE SCHEMA other; ALTER TABLE tasks \(change);
+                UPDATE \(table) SET \(list) = 2 WHERE title = 'a';
+                INSERT INTO \(table) (\(item), \(list), title) VALUES (77, 2, 'new');
+                UPDATE \(table) SET \(list) = 1 WHERE title = 'new';
+                """)
+        let isLost =
+            "num_nulls(\(change.contains("place") ? "place" : "rank"), rank_num, \(change.contains("TO d") ? "d" : "rank_den"))"
+        #expect(try await fixture.texts("SELECT \(isLost) FROM \(table) WHERE title IN ('a', 'new')") == ["3", "3"])
+        #expect(try await fixture.texts("SELECT \(isLost) FROM \(table) WHERE title = 'x'") == ["0"])
+    }
+
+    @Test("Rows of lists with two columns of different collations cause requests") func differentCollations()
+        async throws
+    {
+        let fixture = try await AttachFixture(
+            #"CREATE TABLE tasks (id int PRIMARY KEY, a text COLLATE "C", b text COLLATE "POSIX")"#)
+        let definition = AttachFixture.definition(lists: ["a", "b"])
+        try await fixture.attach(definition)
+        try await fixture.connection.execute(script: "INSERT INTO tasks VALUES (2, 'x', 'y'), (3, 'x', 'z')")
+        #expect(
+            try await fixture.requests() == [
+                #"public.tasks ["x", "y"] {2} arrive"#, #"public.tasks ["x", "z"] {3} arrive"#,
+            ])
+    }
+
+    @Test(
+        "An INSERT may contain a key twice if a trigger replaces the first row", arguments: [true, false], [1, 2])
+    func replacedRow(arriveNow: Bool, lists: Int) async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id int PRIMARY KEY, project_id int, title text);
+            CREATE FUNCTION replace_row() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN DELETE FROM tasks WHERE id = NEW.id; RETURN NEW; END';
+            CREATE TRIGGER replace_row BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION replace_row();
+            """)
+        try await fixture.attach(AttachFixture.definition(arriveNow: arriveNow), orderBy: "id")
+        try await fixture.connection.execute(
+            script: """
+                INSERT INTO tasks VALUES (5, 1, 'first'), (6, \(lists), 'other'), (5, 1, 'last');
+                SELECT brocot.apply_pending();
+                """)
+        #expect(
+            try await fixture.texts("SELECT title FROM tasks WHERE rank IS NOT NULL ORDER BY project_id, rank")
+                == (lists == 1 ? ["other", "last"] : ["last", "other"]))
+    }
+
     @Test("The triggers of an attached table do not run a cast that the table's owner made") func hostileCast()
         async throws
     {
