@@ -149,6 +149,8 @@ enum CatalogStatements {
     ) -> SQL {
         """
         SELECT found.indisunique AND found.indimmediate AND found.indpred IS NULL AND found.indexprs IS NULL
+                -- The column is there since PostgreSQL 15. Such an index would refuse a second row without a rank.
+                AND to_jsonb(found) ->> 'indnullsnotdistinct' IS DISTINCT FROM 'true'
                 AND found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
                 AND ARRAY(
                     SELECT stored.attname::text
@@ -177,7 +179,8 @@ enum CatalogStatements {
         """
     }
 
-    /// The triggers that call the functions of these names in schema `brocot`, unless they are switched off.
+    /// The triggers that call the functions of these names in schema `brocot`, unless they are switched off, or do not have the present
+    /// condition. The triggers of earlier versions let all statements within a move pass.
     static func triggers(of relation: Int64, calling functions: [String]) -> SQL {
         """
         SELECT trigger.tgname::text
@@ -185,6 +188,7 @@ enum CatalogStatements {
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgenabled IN ('O', 'A')
             AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(functions)::text[]::name[])
+            AND strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing_depth') > 0
         """
     }
 

@@ -38,6 +38,14 @@ import Testing
             ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "trigger zzz_brocot_rank_arrive"),
             ("ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep", "trigger zzz_brocot_rank_keep"),
             (
+                // The condition of an earlier version.
+                """
+                CREATE OR REPLACE TRIGGER zzz_brocot_rank_keep BEFORE UPDATE ON tasks FOR EACH ROW
+                WHEN (current_setting('brocot.writing', true) IS DISTINCT FROM 'public.tasks')
+                EXECUTE FUNCTION brocot."keep_public.tasks"()
+                """, "trigger zzz_brocot_rank_keep"
+            ),
+            (
                 "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
                 "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep"
             ),
