@@ -77,16 +77,24 @@ public final class BrocotClient: Sendable {
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert
     ) async throws {
-        try await transaction { transaction in
-            try transaction.place(items, placement, in: list, from: source, missing: missing)
-        }
+        try await apply(Move(list: list, items: items, action: .place(placement, from: source), missing: missing))
     }
 
     /// Removes items from a list in a separate transaction: see ``BrocotTransaction/remove(_:from:)``.
     ///
     /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func remove(_ items: [String], from list: ListIdentifier) async throws {
-        try await transaction { transaction in try transaction.remove(items, from: list) }
+        try await apply(Move(list: list, items: items, action: .remove))
+    }
+
+    /// The transaction contains nothing else, so it needs no savepoint, and the move takes its locks by itself.
+    private func apply(_ move: Move) async throws {
+        try MoveRules.check(move)
+        try await pool.perform { connection in
+            try connection.transaction(.callersReadCommitted) { connection in
+                try LibraryStatements.apply(move, on: connection)
+            }
+        }
     }
 
     /// Moves items by their offsets in a separate transaction: see ``BrocotTransaction/move(fromOffsets:toOffset:in:)``.

@@ -122,12 +122,10 @@ extension BrocotTransaction {
         try MoveRules.check(move)
         try hold(Set(move.lists))
         try connection.assumeIsolated { connection in
-            do throws(PostgresError) {
-                try connection.savepoint("brocot_move") { connection throws(PostgresError) in
-                    _ = try connection.query(LibraryStatements.apply(move), prepared: true)
+            try translatingErrors {
+                try connection.savepoint("brocot_move") { connection in
+                    try LibraryStatements.apply(move, on: connection)
                 }
-            } catch {
-                throw MoveFailure.of(error)
             }
         }
     }

@@ -21,7 +21,17 @@ enum LibraryStatements {
     }
 
     /// Applies a move in the caller's transaction, with the functions that every client calls.
-    static func apply(_ move: Move) -> SQL {
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``. The transaction can't continue then, unless a savepoint is there.
+    static func apply(_ move: Move, on connection: isolated Connection) throws {
+        do throws(PostgresError) {
+            _ = try connection.query(call(move), prepared: true)
+        } catch {
+            throw MoveFailure.of(error)
+        }
+    }
+
+    private static func call(_ move: Move) -> SQL {
         let (list, table) = (move.list.list, move.list.orderedTable)
         guard move.placement != nil else {
             return
