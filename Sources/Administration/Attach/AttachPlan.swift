@@ -18,11 +18,13 @@ package struct AttachPlan: Sendable {
         let keys = try AttachRules(definition, table).check()
         let objects = OrderObjects(definition, keys: keys, isPartitioned: table.kind == .partitionedTable)
         self.definition = definition
+        // The columns may contain ranks from an earlier time. With the index but without the trigger that keeps ranks, a row that
+        // changes its list could not take its rank along. So the triggers come before the index.
         var steps: [AttachStep] = []
         steps += Self.columns(objects, table)
-        steps += Self.indexes(objects, table)
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
+        steps += Self.indexes(objects, table)
         self.steps = steps
         isMissingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
             .contains { table.column($0) == nil }
@@ -60,6 +62,41 @@ package struct AttachPlan: Sendable {
                     lock: .shareUpdateExclusive, by: .tableOwner))
         }
         return steps
+    }
+
+    /// The order is registered and the functions are created before the triggers, because requests name the order as soon as a trigger
+    /// exists.
+    private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        var statements = table.registered == nil ? [RegistryStatements.register(objects.definition)] : []
+        let changed = objects.functionBodies.filter { table.functionBodies[$0.key] != $0.value }.keys.sorted()
+        let missing =
+            (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
+            + changed.map { name in
+                let form = table.functionBodies[name] == nil ? "" : "the present form of "
+                return "\(form)function brocot.\(quoteIdentifier(name))"
+            }
+        if !changed.isEmpty {
+            statements += objects.createFunctions
+            if table.owner != table.schemaOwner {
+                let owner = quoteIdentifier(table.owner)
+                statements.append("GRANT USAGE ON SCHEMA brocot TO \(owner)")
+                statements += objects.functionBodies.keys.sorted().map {
+                    "GRANT EXECUTE ON FUNCTION brocot.\(quoteIdentifier($0))() TO \(owner)"
+                }
+            }
+        }
+        guard !statements.isEmpty else { return [] }
+        return [AttachStep("register the order", statements, missing: missing, lock: .none, by: .schemaOwner)]
+    }
+
+    private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        let missing = objects.triggers.filter { !table.triggers.contains($0.key) }.sorted { $0.key < $1.key }
+        guard !missing.isEmpty else { return [] }
+        return [
+            AttachStep(
+                "make the triggers", missing.map(\.value), missing: missing.map { "trigger \($0.key)" }, lock: .share,
+                by: .tableOwner)
+        ]
     }
 
     /// The index of a partitioned table consists of the indexes of its partitions, which are attached from the leaves up.
@@ -100,40 +137,5 @@ package struct AttachPlan: Sendable {
                     by: .tableOwner))
         }
         return steps
-    }
-
-    /// The order is registered and the functions are created before the triggers, because requests name the order as soon as a trigger
-    /// exists.
-    private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        var statements = table.registered == nil ? [RegistryStatements.register(objects.definition)] : []
-        let changed = objects.functionBodies.filter { table.functionBodies[$0.key] != $0.value }.keys.sorted()
-        let missing =
-            (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
-            + changed.map { name in
-                let form = table.functionBodies[name] == nil ? "" : "the present form of "
-                return "\(form)function brocot.\(quoteIdentifier(name))"
-            }
-        if !changed.isEmpty {
-            statements += objects.createFunctions
-            if table.owner != table.schemaOwner {
-                let owner = quoteIdentifier(table.owner)
-                statements.append("GRANT USAGE ON SCHEMA brocot TO \(owner)")
-                statements += objects.functionBodies.keys.sorted().map {
-                    "GRANT EXECUTE ON FUNCTION brocot.\(quoteIdentifier($0))() TO \(owner)"
-                }
-            }
-        }
-        guard !statements.isEmpty else { return [] }
-        return [AttachStep("register the order", statements, missing: missing, lock: .none, by: .schemaOwner)]
-    }
-
-    private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        let missing = objects.triggers.filter { !table.triggers.contains($0.key) }.sorted { $0.key < $1.key }
-        guard !missing.isEmpty else { return [] }
-        return [
-            AttachStep(
-                "make the triggers", missing.map(\.value), missing: missing.map { "trigger \($0.key)" }, lock: .share,
-                by: .tableOwner)
-        ]
     }
 }
