@@ -24,11 +24,15 @@ package struct AttachPlan: Sendable {
         steps += Self.columns(objects, table)
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
-        steps += Self.indexes(objects, table)
-        self.steps = steps
         isMissingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
             .contains { table.column($0) == nil }
         fills = table.registered?.isBeingFilled ?? true
+        let indexes = Self.indexes(objects, table)
+        if fills && !isMissingColumns && indexes.contains(where: { !$0.missing.isEmpty }) {
+            steps.append(EqualRanks(definition, on: table).step)
+        }
+        steps += indexes
+        self.steps = steps
         notes = table.laterTriggers.map {
             """
             Trigger \($0) fires after Brocot's triggers. If it changes the list of a row, the row keeps its rank, and the \
@@ -112,7 +116,7 @@ package struct AttachPlan: Sendable {
                     AttachStep(
                         "drop the unfinished index of \(relation.name)",
                         ["DROP INDEX CONCURRENTLY \(index(of: relation))"], lock: .shareUpdateExclusive,
-                        by: .tableOwner, isTransactional: false))
+                        by: .tableOwner, execution: .alone))
             }
             if relation.index == .missing || relation.index == .invalid && !relation.isPartitioned {
                 steps.append(
@@ -120,7 +124,7 @@ package struct AttachPlan: Sendable {
                         "index lists and ranks of \(relation.name)", [objects.index(on: relation)],
                         missing: ["index \(names.index(on: relation.name))"],
                         lock: relation.isPartitioned ? .share : .shareUpdateExclusive, by: .tableOwner,
-                        isTransactional: relation.isPartitioned))
+                        execution: relation.isPartitioned ? .together : .alone))
             }
         }
         for relation in table.relations.sorted(by: { $0.level > $1.level }) {

@@ -50,7 +50,7 @@ package struct DetachPlan: Sendable {
                 ? AttachStep(purpose, ["DROP INDEX \(index)"], lock: .accessExclusive, by: .tableOwner)
                 : AttachStep(
                     purpose, ["DROP INDEX CONCURRENTLY \(index)"], lock: .shareUpdateExclusive, by: .tableOwner,
-                    isTransactional: false)
+                    execution: .alone)
         }
     }
 
