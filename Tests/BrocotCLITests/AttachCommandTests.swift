@@ -124,7 +124,7 @@ import Testing
         #expect(try outcome.decode(0, as: String.self) == "unknown_ordered_table")
     }
 
-    @Test("A second brocot attach says how many rows had the rank of another row, and its --sql makes them unplaced too")
+    @Test("A second brocot attach says how many rows had the rank of another row; its --sql removes these ranks too")
     func equalRanks() async throws {
         let connection = try await database()
         for usesSQL in [false, true] {

@@ -6,7 +6,9 @@ extension Attacher {
 
     /// Runs the steps of a plan. If another session makes equal ranks while the index is built, the steps that are left are planned again.
     ///
-    /// - Parameter starting: Called before each step.
+    /// - Parameters:
+    ///   - plan: The steps.
+    ///   - starting: Called before each step.
     /// - Returns: How many rows lost their rank, because another row of their list has it or because they are in no list.
     /// - Throws: ``AttachError/equalRanks(_:isBeingFilled:_:)``, and what ``run(_:)`` throws.
     @discardableResult

@@ -10,8 +10,7 @@ extension PostgresError {
 private let mostTrials = 100
 
 /// Runs a transaction again after a short pause, as long as it fails because other sessions changed or locked the same rows.
-///
-/// - Parameter body: Is called with the number of failures in succession.
+/// `body` gets the number of failures in succession.
 func retryingConflicts<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: (_ failures: Int) async throws -> Value
 ) async throws -> Value {

@@ -15,7 +15,9 @@ import Testing
     /// An UPDATE of the list, as an application has it, which leaves no trace.
     private static let changeOfList = "BEGIN; UPDATE tasks SET project_id = 0 WHERE id = 1; ROLLBACK"
 
-    private let orders = "SELECT string_agg(id::text, ' ' ORDER BY rank) FROM tasks GROUP BY project_id ORDER BY project_id"
+    private let orders = """
+        SELECT string_agg(id::text, ' ' ORDER BY rank) FROM tasks GROUP BY project_id ORDER BY project_id
+        """
 
     @Test("A row can change its list after each step of brocot detach", arguments: [false, true])
     func detachSteps(dropsColumns: Bool) async throws {
@@ -53,7 +55,9 @@ import Testing
             CREATE TABLE tasks_2 PARTITION OF tasks DEFAULT;
             """)
         let plan = try await fixture.attacher.plan(AttachFixture.definition())
-        for step in plan.steps where !step.purpose.hasPrefix("attach the index") { try await fixture.attacher.run(step) }
+        for step in plan.steps where !step.purpose.hasPrefix("attach the index") {
+            try await fixture.attacher.run(step)
+        }
         let indexes = "SELECT count(*) FROM pg_class WHERE relname LIKE 'brocot_tasks%rank'"
         #expect(try await fixture.texts(indexes) == ["4"])
         try await fixture.detach(droppingColumns: false)
@@ -69,7 +73,7 @@ import Testing
         return fixture
     }
 
-    @Test("If rows got equal ranks while the table was detached, a second brocot attach places all but the first of them last")
+    @Test("If rows got equal ranks before a second brocot attach, it places all but the first of them last")
     func equalRanks() async throws {
         let fixture = try await detached(
             then: "UPDATE tasks SET project_id = 0 WHERE id = 1; UPDATE tasks SET project_id = NULL WHERE id = 5")
@@ -98,7 +102,10 @@ import Testing
     @Test("Equal ranks of many rows are removed in batches, and locked rows as soon as they are free")
     func batches() async throws {
         let fixture = try await detached(
-            "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint); INSERT INTO tasks SELECT n, n % 2 FROM generate_series(1, 1000) AS n",
+            """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+            INSERT INTO tasks SELECT n, n % 2 FROM generate_series(1, 1000) AS n
+            """,
             then: "UPDATE tasks SET project_id = 0")
         let definition = AttachFixture.definition()
         let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
@@ -113,7 +120,12 @@ import Testing
         }
         try await other.execute(script: "COMMIT")
         #expect(try await removing.value == 500)
-        #expect(try await fixture.texts("SELECT count(rank) || ' ' || count(DISTINCT rank) FROM tasks") == ["\"500 500\""])
+        #expect(
+            try await fixture.texts("SELECT count(rank) || ' ' || count(DISTINCT rank) FROM tasks") == ["\"500 500\""])
+    }
+
+    private static func equalRank(of item: Int) -> String {
+        "INSERT INTO tasks (id, project_id, rank, rank_num, rank_den) VALUES (\(item), 0, 1, 1, 1)"
     }
 
     @Test("If another session inserts an equal rank before the index is built, brocot attach removes it and continues")
@@ -126,8 +138,7 @@ import Testing
             guard step.purpose.hasPrefix("index lists") else { return }
             starts += 1
             if starts > 2 { return }
-            try? await other.execute(
-                script: "INSERT INTO tasks (id, project_id, rank, rank_num, rank_den) VALUES (\(10 + starts), 0, 1, 1, 1)")
+            try? await other.execute(script: Self.equalRank(of: 10 + starts))
         }
         #expect(starts == 3)
         #expect(removed == 3)
@@ -141,13 +152,12 @@ import Testing
         let fixture = try await detached(then: "SELECT 1")
         let other = try await TestDatabase.current.connect()
         let plan = try await fixture.attacher.plan(AttachFixture.definition())
-        var starts: Int32 = 0
+        var starts = 0
         do {
             try await fixture.attacher.run(plan) { step in
                 guard step.purpose.hasPrefix("index lists") else { return }
                 starts += 1
-                try? await other.execute(
-                    script: "INSERT INTO tasks (id, project_id, rank, rank_num, rank_den) VALUES (\(10 + starts), 0, 1, 1, 1)")
+                try? await other.execute(script: Self.equalRank(of: 10 + starts))
             }
             Issue.record("attached")
         } catch {
@@ -156,7 +166,7 @@ import Testing
         try await fixture.attach()
     }
 
-    @Test("If the index of an attached table is missing and ranks are equal, brocot attach names the command that repairs it")
+    @Test("If an attached table lacks its index and has equal ranks, brocot attach names the command that repairs it")
     func equalRanksOfAttached() async throws {
         let fixture = try await AttachFixture(Self.tasks)
         try await fixture.attach()
