@@ -151,9 +151,15 @@ struct AttachCommand: AsyncParsableCommand {
         // Another command may have changed the table before this one got the lock.
         let plan = try await attacher.plan(definition)
         for note in plan.notes { logger.warning("\(note)") }
-        for step in plan.steps {
+        let unplaced = try await attacher.run(plan) { step in
             Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")
-            try await attacher.run(step)
+        }
+        if unplaced > 0 {
+            Stream.error.tell(
+                """
+                \(unplaced == 1 ? "1 row" : "\(unplaced) rows") had the rank of another row of the list, or were in no list, and lost \
+                the rank. Rows in a list are now placed last.
+                """)
         }
         guard plan.fills else {
             return Stream.error.tell(

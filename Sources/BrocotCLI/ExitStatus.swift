@@ -81,7 +81,7 @@ enum ExitStatus: Int32, Sendable {
         case .refused: .usage
         case .lockTimeout, .busy: .lockTimeout
         case .database(let error), .unfinished(_, let error): status(of: error)
-        case .cancelled: .failed
+        case .equalRanks, .cancelled: .failed
         }
     }
 

@@ -26,11 +26,12 @@ enum PlanText {
             let actor = step.actor == .tableOwner ? "the table's owner" : "the owner of schema brocot"
             let statements = step.statements.map { $0.printableSQL + ";" }.joined(separator: "\n")
             let comment = "-- \(step.purpose.printable), as \(actor): \(step.lock.rawValue)"
-            guard step.isTransactional else { return "\(comment)\n\(statements)" }
+            guard step.execution != .alone else { return "\(comment)\n\(statements)" }
+            // The user's triggers need the session's own search_path.
+            let searchPath = step.execution == .inBatches ? "" : "\nSET LOCAL search_path = pg_catalog;"
             return """
                 \(comment)
-                BEGIN;
-                SET LOCAL search_path = pg_catalog;
+                BEGIN;\(searchPath)
                 SET LOCAL lock_timeout = '200ms';
                 \(statements)
                 COMMIT;

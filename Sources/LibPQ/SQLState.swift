@@ -37,6 +37,7 @@ extension SQLState {
     package static let invalidStatementName = SQLState(rawValue: "26000")
     package static let invalidPassword = SQLState(rawValue: "28P01")
     package static let invalidCatalogName = SQLState(rawValue: "3D000")
+    package static let serializationFailure = SQLState(rawValue: "40001")
     package static let deadlockDetected = SQLState(rawValue: "40P01")
     package static let insufficientPrivilege = SQLState(rawValue: "42501")
     package static let undefinedColumn = SQLState(rawValue: "42703")

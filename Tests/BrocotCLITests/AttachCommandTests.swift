@@ -123,4 +123,24 @@ import Testing
         let outcome = try await connection.query("SELECT error_code FROM brocot.move_log").single()
         #expect(try outcome.decode(0, as: String.self) == "unknown_ordered_table")
     }
+
+    @Test("A second brocot attach says how many rows had the rank of another row; its --sql removes these ranks too")
+    func equalRanks() async throws {
+        let connection = try await database()
+        for usesSQL in [false, true] {
+            _ = try await BrocotProcess.run(Self.arguments)
+            _ = try await BrocotProcess.run("detach", "public.tasks")
+            try await connection.execute(script: "UPDATE tasks SET project_id = 0 WHERE id = \(usesSQL ? 3 : 1)")
+            if usesSQL {
+                let printed = try await BrocotProcess.run(Self.arguments + ["--sql"])
+                for part in printed.output.split(separator: ";\n\n") {
+                    try await connection.execute(script: part.contains("CONCURRENTLY") ? "\(part)" : "\(part);")
+                }
+            }
+            let attached = try await BrocotProcess.run(Self.arguments)
+            #expect(attached.exitCode == 0, "\(attached.errors)")
+            #expect(attached.errors.contains("1 row had the rank of another row") == !usesSQL, "\(attached.errors)")
+        }
+        #expect(try await order(on: connection) == [1, 3, 6, 2, 4, 5])
+    }
 }

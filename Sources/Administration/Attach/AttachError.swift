@@ -1,4 +1,5 @@
 import LibPQ
+import Ordering
 
 /// Why a table was not attached, detached or repaired.
 package enum AttachError: Error, Sendable {
@@ -8,6 +9,9 @@ package enum AttachError: Error, Sendable {
     case lockTimeout(step: String)
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
     case busy(holders: [String], waited: Duration)
+    /// Rows have the rank of another row of their list, so the unique index was not built. `isBeingFilled` says whether attach itself
+    /// removes such ranks.
+    case equalRanks(OrderNames, isBeingFilled: Bool, PostgresError)
     /// The database failed while rows were placed. The finished steps stay, and requests wait.
     case unfinished(orderedTable: String, PostgresError)
     /// The database failed, or refused a statement.
@@ -29,6 +33,14 @@ extension AttachError: CustomStringConvertible {
             \(holders.isEmpty ? "Another session" : holders.joined(separator: ", ")) had the lock of brocot attach, detach and \
             check --repair for \(waited.components.seconds) s. Wait until that command has ended. If it is none of these commands, end \
             the session: see pg_stat_activity. Nothing was changed.
+            """
+        case .equalRanks(let names, let isBeingFilled, let error):
+            """
+            \(error)
+            Rows of \(names.schema).\(names.table) have the rank of another row of their list, so the index can't be built. The finished \
+            steps stay. \(isBeingFilled
+                ? "Other sessions keep inserting such ranks: leave the rank columns out there, and run the same command again."
+                : "Run brocot check --repair as the table's owner: it corrects the ranks and builds the index.")
             """
         case .unfinished(let orderedTable, let error):
             """

@@ -18,15 +18,21 @@ package struct AttachPlan: Sendable {
         let keys = try AttachRules(definition, table).check()
         let objects = OrderObjects(definition, keys: keys, isPartitioned: table.kind == .partitionedTable)
         self.definition = definition
+        // The columns may contain ranks from an earlier time. With the index but without the trigger that keeps ranks, a row that
+        // changes its list could not take its rank along. So the triggers come before the index.
         var steps: [AttachStep] = []
         steps += Self.columns(objects, table)
-        steps += Self.indexes(objects, table)
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
-        self.steps = steps
         isMissingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
             .contains { table.column($0) == nil }
         fills = table.registered?.isBeingFilled ?? true
+        let indexes = Self.indexes(objects, table)
+        if fills && !isMissingColumns && indexes.contains(where: { !$0.missing.isEmpty }) {
+            steps.append(EqualRanks(definition, on: table).step)
+        }
+        steps += indexes
+        self.steps = steps
         notes = table.laterTriggers.map {
             """
             Trigger \($0) fires after Brocot's triggers. If it changes the list of a row, the row keeps its rank, and the \
@@ -58,46 +64,6 @@ package struct AttachPlan: Sendable {
                     ["ALTER TABLE \(objects.table) VALIDATE CONSTRAINT \(quoteIdentifier(names.constraint))"],
                     missing: table.constraint == .notValid ? ["validation of constraint \(names.constraint)"] : [],
                     lock: .shareUpdateExclusive, by: .tableOwner))
-        }
-        return steps
-    }
-
-    /// The index of a partitioned table consists of the indexes of its partitions, which are attached from the leaves up.
-    private static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        let names = objects.definition.names
-        func index(of relation: TableDescription.Relation) -> String {
-            "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
-        }
-        var steps: [AttachStep] = []
-        for relation in table.relations {
-            if relation.index == .invalid, !relation.isPartitioned {
-                steps.append(
-                    AttachStep(
-                        "drop the unfinished index of \(relation.name)",
-                        ["DROP INDEX CONCURRENTLY \(index(of: relation))"], lock: .shareUpdateExclusive,
-                        by: .tableOwner, isTransactional: false))
-            }
-            if relation.index == .missing || relation.index == .invalid && !relation.isPartitioned {
-                steps.append(
-                    AttachStep(
-                        "index lists and ranks of \(relation.name)", [objects.index(on: relation)],
-                        missing: ["index \(names.index(on: relation.name))"],
-                        lock: relation.isPartitioned ? .share : .shareUpdateExclusive, by: .tableOwner,
-                        isTransactional: relation.isPartitioned))
-            }
-        }
-        for relation in table.relations.sorted(by: { $0.level > $1.level }) {
-            guard let parent = table.relations.first(where: { $0.name == relation.parent }),
-                relation.index != .valid(isAttached: true)
-            else { continue }
-            steps.append(
-                AttachStep(
-                    "attach the index of partition \(relation.name)",
-                    ["ALTER INDEX \(index(of: parent)) ATTACH PARTITION \(index(of: relation))"],
-                    missing: relation.index == .valid(isAttached: false)
-                        ? ["index \(names.index(on: relation.name)) as a part of the table's index"] : [],
-                    lock: .accessExclusive,
-                    by: .tableOwner))
         }
         return steps
     }
@@ -135,5 +101,45 @@ package struct AttachPlan: Sendable {
                 "make the triggers", missing.map(\.value), missing: missing.map { "trigger \($0.key)" }, lock: .share,
                 by: .tableOwner)
         ]
+    }
+
+    /// The index of a partitioned table consists of the indexes of its partitions, which are attached from the leaves up.
+    private static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        let names = objects.definition.names
+        func index(of relation: TableDescription.Relation) -> String {
+            "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
+        }
+        var steps: [AttachStep] = []
+        for relation in table.relations {
+            if relation.index == .invalid, !relation.isPartitioned {
+                steps.append(
+                    AttachStep(
+                        "drop the unfinished index of \(relation.name)",
+                        ["DROP INDEX CONCURRENTLY \(index(of: relation))"], lock: .shareUpdateExclusive,
+                        by: .tableOwner, execution: .alone))
+            }
+            if relation.index == .missing || relation.index == .invalid && !relation.isPartitioned {
+                steps.append(
+                    AttachStep(
+                        "index lists and ranks of \(relation.name)", [objects.index(on: relation)],
+                        missing: ["index \(names.index(on: relation.name))"],
+                        lock: relation.isPartitioned ? .share : .shareUpdateExclusive, by: .tableOwner,
+                        execution: relation.isPartitioned ? .together : .alone))
+            }
+        }
+        for relation in table.relations.sorted(by: { $0.level > $1.level }) {
+            guard let parent = table.relations.first(where: { $0.name == relation.parent }),
+                relation.index != .valid(isAttached: true)
+            else { continue }
+            steps.append(
+                AttachStep(
+                    "attach the index of partition \(relation.name)",
+                    ["ALTER INDEX \(index(of: parent)) ATTACH PARTITION \(index(of: relation))"],
+                    missing: relation.index == .valid(isAttached: false)
+                        ? ["index \(names.index(on: relation.name)) as a part of the table's index"] : [],
+                    lock: .accessExclusive,
+                    by: .tableOwner))
+        }
+        return steps
     }
 }

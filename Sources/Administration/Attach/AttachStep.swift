@@ -12,8 +12,19 @@ package struct AttachStep: Hashable, Sendable {
         case none = "no lock on the table"
         case shareUpdateExclusive = "readers and writers don't wait"
         /// SHARE, or SHARE ROW EXCLUSIVE.
+        case rows = "a batch's rows are locked for a moment"
         case share = "writers wait for a moment"
         case accessExclusive = "readers and writers wait for a moment"
+    }
+
+    /// How the statements are run.
+    package enum Execution: Sendable {
+        /// In one transaction.
+        case together
+        /// A single statement that can't run in a transaction.
+        case alone
+        /// In one transaction, which fires the user's triggers. `brocot attach` runs it in batches instead.
+        case inBatches
     }
 
     /// The purpose, as a phrase that fits after "could not".
@@ -23,18 +34,17 @@ package struct AttachStep: Hashable, Sendable {
     package let missing: [String]
     package let lock: Lock
     package let actor: Actor
-    /// Whether the statements run in one transaction. If not, there is a single statement that can't run in a transaction.
-    package let isTransactional: Bool
+    package let execution: Execution
 
     init(
         _ purpose: String, _ statements: [String], missing: [String] = [], lock: Lock, by actor: Actor,
-        isTransactional: Bool = true
+        execution: Execution = .together
     ) {
         self.purpose = purpose
         self.missing = missing
         self.statements = statements
         self.lock = lock
         self.actor = actor
-        self.isTransactional = isTransactional
+        self.execution = execution
     }
 }

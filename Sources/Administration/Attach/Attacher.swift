@@ -5,7 +5,7 @@ import Ordering
 /// Runs the steps of plans, with short waits for locks: a statement that waits for an exclusive lock also makes all later
 /// statements of other sessions wait.
 package struct Attacher: Sendable {
-    private let connection: Connection
+    let connection: Connection
     private let logger: Logger
     /// How long a statement waits for a lock behind which others would have to wait.
     private let lockTimeout: Duration
@@ -187,6 +187,8 @@ package struct Attacher: Sendable {
         try await databaseErrors { _ = try await connection.query(Self.unlock) }
     }
 
+    /// A transaction that another session hindered by a lock, or that was the victim of a deadlock, is tried again.
+    ///
     /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
     package func run(_ step: AttachStep) async throws(AttachError) {
         for attempt in 1...attempts {
@@ -195,7 +197,9 @@ package struct Attacher: Sendable {
                     try Self.run(step, lockTimeout: lockTimeout, on: connection)
                 }
             } catch {
-                guard step.isTransactional, error.sqlState == .lockNotAvailable else { throw .database(error) }
+                guard step.execution != .alone, error.sqlState == .lockNotAvailable || error.isConflict else {
+                    throw .database(error)
+                }
             }
             if attempt == Self.attemptsBeforeNotice {
                 logger.notice("could not \(step.purpose) yet: other sessions keep the table locked")
@@ -208,7 +212,7 @@ package struct Attacher: Sendable {
     private static func run(
         _ step: AttachStep, lockTimeout: Duration, on connection: isolated Connection
     ) throws(PostgresError) {
-        guard step.isTransactional else {
+        guard step.execution != .alone else {
             try connection.execute(SQL(unsafeRaw: step.statements[0]))
             return
         }

@@ -13,36 +13,22 @@ package struct DetachPlan: Sendable {
         // A view that has the name of a dropped table is left alone.
         let table = table.flatMap { $0.isTable ? $0 : nil }
         let quoted = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
-        var steps: [AttachStep] = []
-        if let table {
-            let triggers = table.triggers.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
-            if !triggers.isEmpty {
-                steps.append(
-                    AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
-            }
-        }
-        steps.append(Self.unregister(names))
         guard let table else {
-            self.steps = steps
+            steps = [Self.unregister(names)]
             return
         }
+        // The index comes first: with it, but without the triggers, a row that changes its list could not take its rank along.
+        var steps = Self.indexes(names, table)
+        let triggers = table.triggers.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
+        if !triggers.isEmpty {
+            steps.append(AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
+        }
+        steps.append(Self.unregister(names))
         var changes: [String] = []
         if table.constraint != .missing { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
         if dropsColumns {
             changes += [names.rank, names.numerator, names.denominator].filter { table.column($0) != nil }
                 .map { "DROP COLUMN \(quoteIdentifier($0))" }
-        }
-        let index = table.relations.first.map {
-            "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.index(on: $0.name)))"
-        }
-        if let relation = table.relations.first, let index, relation.index != .missing, relation.index != .other {
-            steps.append(
-                relation.isPartitioned
-                    ? AttachStep("drop the index", ["DROP INDEX \(index)"], lock: .accessExclusive, by: .tableOwner)
-                    : AttachStep(
-                        "drop the index", ["DROP INDEX CONCURRENTLY \(index)"], lock: .shareUpdateExclusive,
-                        by: .tableOwner,
-                        isTransactional: false))
         }
         if !changes.isEmpty {
             steps.append(
@@ -52,6 +38,20 @@ package struct DetachPlan: Sendable {
                     by: .tableOwner))
         }
         self.steps = steps
+    }
+
+    /// The index of a partitioned table takes the indexes of its partitions along. After an interrupted attach, partitions may have
+    /// indexes that don't belong to it yet.
+    private static func indexes(_ names: OrderNames, _ table: TableDescription) -> [AttachStep] {
+        table.relations.filter { $0.index == .invalid || $0.index == .valid(isAttached: false) }.map { relation in
+            let purpose = relation.level == 0 ? "drop the index" : "drop the index of partition \(relation.name)"
+            let index = "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
+            return relation.isPartitioned
+                ? AttachStep(purpose, ["DROP INDEX \(index)"], lock: .accessExclusive, by: .tableOwner)
+                : AttachStep(
+                    purpose, ["DROP INDEX CONCURRENTLY \(index)"], lock: .shareUpdateExclusive, by: .tableOwner,
+                    execution: .alone)
+        }
     }
 
     /// After this step the daemon rejects pending requests with `unknown_ordered_table`.

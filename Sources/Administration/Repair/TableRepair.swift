@@ -31,15 +31,17 @@ package struct TableRepair: Sendable {
         do throws(AttachError) {
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
             let plan = try AttachPlan(definition, on: table)
+            // Equal ranks are damage, which is repaired before the steps.
+            let missing = plan.steps.filter { $0.execution != .inBatches }
             guard !table.hidesRows else {
                 throw .refused("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
             guard !plan.isMissingColumns else {
-                return TableFindings(names, missing: plan.steps, isBeingFilled: plan.fills)
+                return TableFindings(names, missing: missing, isBeingFilled: plan.fills)
             }
             let statements = RepairStatements(definition, on: table)
             return TableFindings(
-                names, missing: plan.steps, damagedRows: try await count(statements.countOfDamaged, in: names),
+                names, missing: missing, damagedRows: try await count(statements.countOfDamaged, in: names),
                 unplacedRows: plan.fills ? 0 : try await count(statements.countOfUnplaced, in: names),
                 isBeingFilled: plan.fills)
         } catch {
@@ -111,10 +113,12 @@ package struct TableRepair: Sendable {
         _ statements: [SQL], in names: OrderNames, settings: [(String, String)]
     ) async throws(AttachError) {
         try await databaseErrors {
-            try await connection.run { connection throws in
-                try connection.transaction(settings: settings) { connection throws in
-                    try Self.hold(names, on: connection)
-                    for statement in statements { _ = try connection.execute(statement) }
+            try await retryingConflicts { _ in
+                try await connection.run { connection throws in
+                    try connection.transaction(settings: settings) { connection throws in
+                        try Self.hold(names, on: connection)
+                        for statement in statements { _ = try connection.execute(statement) }
+                    }
                 }
             }
         }

@@ -51,7 +51,7 @@ struct AttachFixture {
     /// All but placing the rows.
     func prepare(_ definition: OrderDefinition) async throws -> AttachPlan {
         let plan = try await attacher.plan(definition)
-        for step in plan.steps { try await attacher.run(step) }
+        try await attacher.run(plan)
         return plan
     }
 

@@ -91,4 +91,65 @@ import Testing
         try await task.value
         #expect(try await fixture.texts(isAsOrdered) == ["t"])
     }
+
+    /// The trigger gives other sessions time while a batch has locked its first row and not yet the others.
+    @Test("The placing of existing rows continues if another session moves a row to another partition meanwhile")
+    func movedToAnotherPartition() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
+            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+            INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 10) AS n;
+            CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
+            CREATE TRIGGER wait BEFORE UPDATE ON tasks FOR EACH ROW WHEN (OLD.id = 1) EXECUTE FUNCTION wait();
+            """)
+        let filling = Task { try await fixture.attach() }
+        let other = try await TestDatabase.current.connect()
+        try await eventually("the first row is being placed") {
+            try await !other.query(
+                "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+            ).isEmpty
+        }
+        try await other.execute(script: "UPDATE tasks SET project_id = 2 WHERE id = 9")
+        _ = try await filling.value
+        #expect(
+            try await fixture.texts("SELECT string_agg(id || '', ' ' ORDER BY rank) FROM tasks WHERE project_id = 1")
+                == ["\"1 2 3 4 5 6 7 8 10\""])
+        #expect(try await fixture.requests() == ["public.tasks 2 {9} arrive"])
+    }
+
+    @Test("brocot attach places the rows of a partitioned table while three sessions move rows between partitions")
+    func manyMovesBetweenPartitions() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
+            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+            INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 2000) AS n;
+            """)
+        let writers = (0..<3).map { writer in
+            Task {
+                let other = try await TestDatabase.current.connect()
+                while !Task.isCancelled {
+                    try await other.execute(
+                        script: """
+                            UPDATE tasks SET project_id = 3 - project_id WHERE id = 3 * (random() * 640)::int + \(writer)
+                            """)
+                }
+            }
+        }
+        let outcome = await Task { try await fixture.attach() }.result
+        for writer in writers {
+            writer.cancel()
+            _ = await writer.result
+        }
+        _ = try outcome.get()
+        let isUnasked = """
+            SELECT count(*) FROM tasks WHERE rank IS NULL AND NOT EXISTS (
+                SELECT FROM brocot.move_requests WHERE list = tasks.project_id::text AND tasks.id::text = ANY (items))
+            """
+        #expect(try await fixture.texts(isUnasked) == ["0"])
+        #expect(try await fixture.texts("SELECT count(rank) > 200 FROM tasks") == ["t"])
+    }
 }

@@ -1,0 +1,48 @@
+import LibPQ
+
+extension Attacher {
+    /// How often the steps are planned, if other sessions make equal ranks again and again.
+    private static let mostPlans = 5
+
+    /// Runs the steps of a plan. If another session makes equal ranks while the index is built, the steps that are left are planned again.
+    ///
+    /// - Parameters:
+    ///   - plan: The steps.
+    ///   - starting: Called before each step.
+    /// - Returns: How many rows lost their rank, because another row of their list has it or because they are in no list.
+    /// - Throws: ``AttachError/equalRanks(_:isBeingFilled:_:)``, and what ``run(_:)`` throws.
+    @discardableResult
+    package func run(
+        _ plan: AttachPlan, starting: (AttachStep) async -> Void = { _ in }
+    ) async throws(AttachError) -> Int {
+        var (plan, number, unplaced) = (plan, 1, 0)
+        while true {
+            do throws(AttachError) {
+                for step in plan.steps {
+                    await starting(step)
+                    if step.execution == .inBatches {
+                        unplaced += try await removeEqualRanks(of: plan.definition)
+                    } else {
+                        try await run(step)
+                    }
+                }
+                return unplaced
+            } catch {
+                guard case .database(let cause) = error, cause.sqlState == .uniqueViolation || cause.isConflict else {
+                    throw error
+                }
+                guard plan.fills, number < Self.mostPlans else {
+                    guard cause.sqlState == .uniqueViolation else { throw error }
+                    throw .equalRanks(plan.definition.names, isBeingFilled: plan.fills, cause)
+                }
+            }
+            number += 1
+            plan = try await self.plan(plan.definition)
+        }
+    }
+
+    private func removeEqualRanks(of definition: OrderDefinition) async throws(AttachError) -> Int {
+        let table = try await describe(definition.names, listColumns: definition.listColumns)
+        return try await EqualRanks(definition, on: table).remove(on: connection)
+    }
+}

@@ -1,0 +1,27 @@
+import LibPQ
+
+extension PostgresError {
+    /// Whether another session changed or locked the same rows at the same time, so that the same transaction may succeed later. In a
+    /// partitioned table that happens whenever a session moves a row to another partition.
+    var isConflict: Bool { sqlState == .serializationFailure || sqlState == .deadlockDetected }
+}
+
+/// How often a transaction is tried in succession if it fails because of other sessions.
+private let mostTrials = 100
+
+/// Runs a transaction again after a short pause, as long as it fails because other sessions changed or locked the same rows.
+/// `body` gets the number of failures in succession.
+func retryingConflicts<Value>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (_ failures: Int) async throws -> Value
+) async throws -> Value {
+    var failures = 0
+    while true {
+        do {
+            return try await body(failures)
+        } catch let error as PostgresError where error.isConflict {
+            failures += 1
+            guard failures < mostTrials else { throw error }
+        }
+        try await Task.sleep(for: .milliseconds(Int.random(in: 5...50)))
+    }
+}

@@ -1,0 +1,123 @@
+import LibPQ
+import Ordering
+
+/// Removes the ranks with which the unique index can't be built: while a table is detached, its rank columns may stay, and rows change
+/// their lists. Of several rows of a list with the same rank, the first by its item keeps it. Rows in no list lose their rank too.
+///
+/// ``RepairStatements`` do the same for an attached table, list by list and with requests for new places. Here the filling places the rows.
+struct EqualRanks: Sendable {
+    private let names: OrderNames
+    private let table: SQL
+    private let lists: [SQL]
+    private let item: SQL
+    private let itemText: SQL
+    private let batchSize: Int
+
+    init(_ definition: OrderDefinition, on description: TableDescription, batchSize: Int = 2_000) {
+        names = definition.names
+        table = "\(identifier: names.schema).\(identifier: names.table)"
+        lists = definition.listColumns.map { column -> SQL in "stored.\(identifier: column)" }
+        item = "stored.\(identifier: definition.itemColumn)"
+        itemText = (description.column(definition.itemColumn)?.keyType ?? .text).text(of: item)
+        self.batchSize = batchSize
+    }
+
+    /// The step for a script, in one transaction.
+    var step: AttachStep {
+        AttachStep(
+            "remove ranks that another row of the list has",
+            [
+                "SET LOCAL row_security = off",
+                "SELECT pg_catalog.set_config('brocot.writing', \(quoteLiteral(names.orderedTable)), true)",
+                """
+                UPDATE \(table.text) AS stored SET \(removal.text) FROM (\(found.text)) AS found
+                WHERE stored.ctid OPERATOR(pg_catalog.=) found.place AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
+                """,
+            ], lock: .rows, by: .tableOwner, execution: .inBatches)
+    }
+
+    /// Removes the ranks in batches. Rows that other sessions have locked are left for the next pass.
+    ///
+    /// - Returns: How many rows lost their rank.
+    func remove(on connection: Connection) async throws(AttachError) -> Int {
+        try await databaseErrors {
+            var removed = 0
+            while true {
+                let number = try await writeDown(on: connection)
+                if number == 0 { return removed }
+                let before = removed
+                for start in stride(from: 0, to: number, by: batchSize) {
+                    removed += try await retryingConflicts { _ in
+                        try await connection.run { connection throws(PostgresError) in
+                            try connection.transaction(settings: settings) { connection throws(PostgresError) in
+                                try connection.execute(batch(after: start))
+                            }
+                        }
+                    }
+                }
+                if removed == before { try await Task.sleep(for: .milliseconds(200)) }
+            }
+        }
+    }
+
+    /// With these settings, rows are found by their physical places with any statistics.
+    private var settings: [(String, String)] {
+        [
+            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("row_security", "off"),
+            ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
+        ]
+    }
+
+    /// Stores which rows are to lose their rank, and returns their number.
+    private func writeDown(on connection: Connection) async throws -> Int {
+        try await connection.run { connection throws(PostgresError) in
+            try connection.transaction(.readCommittedInSystemCatalog, settings: TableReader.settings) {
+                connection throws(PostgresError) in
+                try connection.execute("DROP TABLE IF EXISTS pg_temp.brocot_equal_ranks")
+                try connection.execute(
+                    """
+                    CREATE TEMPORARY TABLE brocot_equal_ranks AS
+                    SELECT row_number() OVER () AS number, found.place, found.relation, found.item FROM (\(found)) AS found
+                    """)
+                try connection.execute("ALTER TABLE pg_temp.brocot_equal_ranks ADD PRIMARY KEY (number)")
+                return try connection.query("SELECT count(*) FROM pg_temp.brocot_equal_ranks").single().decode(0)
+            }
+        }
+    }
+
+    private var removal: SQL {
+        "\(identifier: names.rank) = NULL, \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL"
+    }
+
+    /// The rows that are to lose their rank.
+    private var found: SQL {
+        let rank: SQL = "stored.\(identifier: names.rank)"
+        let isOutside = lists.map { list -> SQL in " OR \(list) IS NULL" }.joined(separator: "")
+        return """
+            SELECT judged.place, judged.relation, judged.item
+            FROM (
+                SELECT stored.ctid AS place, stored.tableoid AS relation, \(itemText) AS item, false\(isOutside) AS is_outside,
+                    pg_catalog.row_number() OVER (PARTITION BY \((lists + [rank]).joined()) ORDER BY \(item)) AS number
+                FROM \(table) AS stored WHERE \(rank) IS NOT NULL
+            ) AS judged
+            WHERE judged.is_outside OR judged.number OPERATOR(pg_catalog.>) 1
+            """
+    }
+
+    /// The user's triggers fire. A row that was changed meanwhile is at another place.
+    private func batch(after number: Int) -> SQL {
+        """
+        WITH waiting AS MATERIALIZED (
+            SELECT found.place, found.relation, found.item FROM pg_temp.brocot_equal_ranks AS found
+            WHERE found.number > \(number) AND found.number <= \(number + batchSize)
+        ), locked AS MATERIALIZED (
+            SELECT stored.ctid AS place, stored.tableoid AS relation
+            FROM waiting JOIN \(table) AS stored ON stored.ctid = waiting.place AND stored.tableoid = waiting.relation
+            WHERE stored.\(identifier: names.rank) IS NOT NULL AND \(itemText) = waiting.item
+            FOR NO KEY UPDATE OF stored SKIP LOCKED
+        )
+        UPDATE \(table) AS stored SET \(removal)
+        FROM locked WHERE stored.ctid = locked.place AND stored.tableoid = locked.relation
+        """
+    }
+}

@@ -1,0 +1,185 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("Tables that are detached and attached again", .database, .timeLimit(.minutes(30))) struct AttachAgainTests {
+    /// Two lists with the same ranks, so that a row can't take its rank along to the other list.
+    private static let tasks = """
+        CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+        INSERT INTO tasks SELECT n, n % 2 FROM generate_series(1, 6) AS n;
+        """
+
+    /// An UPDATE of the list, as an application has it, which leaves no trace.
+    private static let changeOfList = "BEGIN; UPDATE tasks SET project_id = 0 WHERE id = 1; ROLLBACK"
+
+    private let orders = """
+        SELECT string_agg(id::text, ' ' ORDER BY rank) FROM tasks GROUP BY project_id ORDER BY project_id
+        """
+
+    @Test("A row can change its list after each step of brocot detach", arguments: [false, true])
+    func detachSteps(dropsColumns: Bool) async throws {
+        let fixture = try await AttachFixture(Self.tasks)
+        try await fixture.attach()
+        let names = AttachFixture.definition().names
+        let plan = try #require(
+            try await fixture.attacher.planToDetach(names, droppingColumns: dropsColumns))
+        for step in plan.steps {
+            try await fixture.attacher.run(step)
+            try await fixture.connection.execute(script: Self.changeOfList)
+        }
+        #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
+    }
+
+    @Test("A row can change its list after each step of a second brocot attach") func attachSteps() async throws {
+        let fixture = try await AttachFixture(Self.tasks)
+        try await fixture.attach()
+        try await fixture.detach(droppingColumns: false)
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        for step in plan.steps {
+            try await fixture.attacher.run(step)
+            try await fixture.connection.execute(script: Self.changeOfList)
+        }
+        #expect(try await fixture.texts(orders) == ["\"2 4 6\"", "\"1 3 5\""])
+    }
+
+    @Test("brocot detach drops the indexes of partitions that an interrupted brocot attach left")
+    func detachOfPartitions() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1_1 PARTITION OF tasks_1 FOR VALUES IN (1);
+            CREATE TABLE tasks_2 PARTITION OF tasks DEFAULT;
+            """)
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        for step in plan.steps where !step.purpose.hasPrefix("attach the index") {
+            try await fixture.attacher.run(step)
+        }
+        let indexes = "SELECT count(*) FROM pg_class WHERE relname LIKE 'brocot_tasks%rank'"
+        #expect(try await fixture.texts(indexes) == ["4"])
+        try await fixture.detach(droppingColumns: false)
+        #expect(try await fixture.texts(indexes) == ["0"])
+    }
+
+    /// Attached and detached, so that the columns kept the ranks, and then changed by this statement.
+    private func detached(_ tasks: String = tasks, then change: String) async throws -> AttachFixture {
+        let fixture = try await AttachFixture(tasks)
+        try await fixture.attach()
+        try await fixture.detach(droppingColumns: false)
+        try await fixture.connection.execute(script: change)
+        return fixture
+    }
+
+    @Test("If rows got equal ranks before a second brocot attach, it places all but the first of them last")
+    func equalRanks() async throws {
+        let fixture = try await detached(
+            then: "UPDATE tasks SET project_id = 0 WHERE id = 1; UPDATE tasks SET project_id = NULL WHERE id = 5")
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        #expect(try await fixture.attacher.run(plan) == 2)
+        #expect(try await fixture.texts("SELECT id FROM tasks WHERE rank IS NULL ORDER BY id") == ["2", "5"])
+        #expect(try await fixture.texts("SELECT current_setting('brocot.writing', true) = 'public.tasks'") != ["t"])
+        try await fixture.attach()
+        #expect(try await fixture.texts(orders) == ["\"1 4 6 2\"", "3", "5"])
+        #expect(try await fixture.texts("SELECT rank IS NULL FROM tasks WHERE id = 5") == ["t"])
+    }
+
+    @Test("A second brocot attach places rows of a partitioned table last that have equal ranks")
+    func equalRanksInPartitions() async throws {
+        let tasks = """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_0 PARTITION OF tasks FOR VALUES IN (0);
+            CREATE TABLE tasks_rest PARTITION OF tasks DEFAULT;
+            INSERT INTO tasks SELECT n, n % 3 FROM generate_series(1, 9) AS n;
+            """
+        let fixture = try await detached(tasks, then: "UPDATE tasks SET project_id = 0 WHERE project_id = 2")
+        try await fixture.attach()
+        #expect(try await fixture.texts(orders) == ["\"2 5 8 3 6 9\"", "\"1 4 7\""])
+    }
+
+    @Test("Equal ranks of many rows are removed in batches, and locked rows as soon as they are free")
+    func batches() async throws {
+        let fixture = try await detached(
+            """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+            INSERT INTO tasks SELECT n, n % 2 FROM generate_series(1, 1000) AS n
+            """,
+            then: "UPDATE tasks SET project_id = 0")
+        let definition = AttachFixture.definition()
+        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; SELECT FROM tasks WHERE id IN (700, 800) FOR UPDATE")
+        let removing = Task {
+            try await EqualRanks(definition, on: table, batchSize: 70).remove(on: fixture.connection)
+        }
+        let observer = try await TestDatabase.current.connect()
+        try await eventually("all other ranks are removed") {
+            try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) <= 502
+        }
+        try await other.execute(script: "COMMIT")
+        #expect(try await removing.value == 500)
+        #expect(
+            try await fixture.texts("SELECT count(rank) || ' ' || count(DISTINCT rank) FROM tasks") == ["\"500 500\""])
+    }
+
+    private static func equalRank(of item: Int) -> String {
+        "INSERT INTO tasks (id, project_id, rank, rank_num, rank_den) VALUES (\(item), 0, 1, 1, 1)"
+    }
+
+    @Test("If another session inserts an equal rank before the index is built, brocot attach removes it and continues")
+    func equalRankMeanwhile() async throws {
+        let fixture = try await detached(then: "UPDATE tasks SET project_id = 0 WHERE id = 1")
+        let other = try await TestDatabase.current.connect()
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        var starts = 0
+        let removed = try await fixture.attacher.run(plan) { step in
+            guard step.purpose.hasPrefix("index lists") else { return }
+            starts += 1
+            if starts > 2 { return }
+            try? await other.execute(script: Self.equalRank(of: 10 + starts))
+        }
+        #expect(starts == 3)
+        #expect(removed == 3)
+        try await fixture.attach()
+        #expect(try await fixture.texts(orders) == ["\"1 4 6 2 11 12\"", "\"3 5\""])
+    }
+
+    @Test("If other sessions insert equal ranks again and again, brocot attach says what to do") func equalRanksForever()
+        async throws
+    {
+        let fixture = try await detached(then: "SELECT 1")
+        let other = try await TestDatabase.current.connect()
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        var starts = 0
+        do {
+            try await fixture.attacher.run(plan) { step in
+                guard step.purpose.hasPrefix("index lists") else { return }
+                starts += 1
+                try? await other.execute(script: Self.equalRank(of: 10 + starts))
+            }
+            Issue.record("attached")
+        } catch {
+            #expect("\(error)".contains("leave the rank columns out there, and run the same command again"), "\(error)")
+        }
+        try await fixture.attach()
+    }
+
+    @Test("If an attached table lacks its index and has equal ranks, brocot attach names the command that repairs it")
+    func equalRanksOfAttached() async throws {
+        let fixture = try await AttachFixture(Self.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                DROP INDEX brocot_tasks_rank; SET session_replication_role = replica;
+                UPDATE tasks SET project_id = 0 WHERE id = 1; RESET session_replication_role
+                """)
+        do {
+            try await fixture.attach()
+            Issue.record("attached")
+        } catch {
+            #expect("\(error)".contains("Run brocot check --repair"), "\(error)")
+        }
+    }
+}
