@@ -146,7 +146,7 @@ import Testing
         #expect(try await fixture.texts(orders) == ["\"1 4 6 2 11 12\"", "\"3 5\""])
     }
 
-    @Test("If other sessions insert equal ranks again and again, brocot attach says what to do") func equalRanksForever()
+    @Test("If other sessions insert equal ranks again and again, attach says what to do") func equalRanksForever()
         async throws
     {
         let fixture = try await detached(then: "SELECT 1")
