@@ -87,10 +87,14 @@ struct AttachCommand: AsyncParsableCommand {
     )
     var sql = false
 
+    @Flag(help: "With --sql: print SQL for one transaction, for a table that has no rows where it runs.")
+    var transactional = false
+
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
         guard !sql || !dryRun else { throw ValidationError("Give --sql or --dry-run, not both.") }
+        guard sql || !transactional else { throw ValidationError("Give --transactional together with --sql.") }
         guard !arriveNow || arrive != .none else {
             throw ValidationError("Give --arrive-now or --arrive none, not both.")
         }
@@ -111,6 +115,7 @@ struct AttachCommand: AsyncParsableCommand {
         try await attacher.requireTable(names)
         let definition = try await definition(names, on: database)
         let plan = try await plan(definition, by: attacher, on: database, logger)
+        if transactional { return Stream.output.print(PlanText.scriptForEmptyTable(plan)) }
         if dryRun || sql {
             return Stream.output.print(sql ? PlanText.script(plan.steps) : PlanText.description(plan))
         }

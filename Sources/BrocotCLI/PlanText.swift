@@ -19,6 +19,17 @@ enum PlanText {
         -- If a statement fails with 55P03, roll back and run it again, from its BEGIN on.
         """
 
+    /// A script for a table without rows, which may be a part of a larger transaction.
+    static func scriptForEmptyTable(_ plan: AttachPlan) -> String {
+        let statements = plan.statementsForEmptyTable
+        guard !statements.isEmpty else { return "-- Nothing to do." }
+        let instructions = """
+            -- For a table without rows. Run all of it in one transaction, with the rights of the table's owner and of the owner of
+            -- schema brocot: psql --single-transaction -v ON_ERROR_STOP=1 -f FILE
+            """
+        return ([instructions] + statements.map { $0.printableSQL + ";" }).joined(separator: "\n")
+    }
+
     /// A script. A comment before each transaction says which role must run it.
     static func script(_ steps: [AttachStep]) -> String {
         guard !steps.isEmpty else { return "-- Nothing to do." }

@@ -58,6 +58,46 @@ import Testing
         #expect(again.exitCode == 0 && again.output == "-- Nothing to do.\n", "\(again.output)")
     }
 
+    @Test("brocot attach --sql --transactional prints SQL for one transaction, which attaches a table without rows")
+    func transactional() async throws {
+        let connection = try await database()
+        try await connection.execute(script: "DELETE FROM tasks")
+        let printed = try await BrocotProcess.run(Self.arguments + ["--sql", "--transactional"])
+        try await connection.execute(
+            script: """
+                SET search_path = public, pg_catalog; BEGIN; CREATE TABLE other (id int);
+                \(printed.output)
+                INSERT INTO other VALUES (1); INSERT INTO tasks VALUES (3, 1), (1, 1); COMMIT;
+                """)
+        let path = try await connection.query("SHOW search_path").single().decode(0, as: String.self)
+        #expect(path == "public, pg_catalog")
+        let checked = try await BrocotProcess.run("check", "public.tasks")
+        #expect(checked.exitCode == 0, "\(checked.output)\(checked.errors)")
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        #expect(try await order(on: connection) == [3, 1])
+        try await connection.execute(
+            script: "SELECT brocot.move_now(1, 1, first => true, ordered_table => 'public.tasks')")
+        #expect(try await order(on: connection) == [1, 3])
+        for again in [["--sql"], ["--sql", "--transactional"]] {
+            #expect(try await BrocotProcess.run(Self.arguments + again).output == "-- Nothing to do.\n")
+        }
+    }
+
+    @Test("The SQL of brocot attach --transactional changes nothing if the table has rows") func transactionalWithRows()
+        async throws
+    {
+        let connection = try await database()
+        let printed = try await BrocotProcess.run(Self.arguments + ["--sql", "--transactional"])
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(script: "BEGIN; \(printed.output)")
+        }
+        #expect(error?.sqlState?.rawValue == "55000")
+        #expect(error?.message == "public.tasks has rows. Run brocot attach instead, which places them.")
+        let alone = try await BrocotProcess.run(Self.arguments + ["--transactional"])
+        #expect(alone.exitCode == 2)
+        #expect(alone.errors.contains("Give --transactional together with --sql."))
+    }
+
     @Test(
         "brocot attach changes nothing if --order-by is wrong, and says so", arguments: [[], ["--dry-run"], ["--sql"]])
     func wrongOrder(options: [String]) async throws {

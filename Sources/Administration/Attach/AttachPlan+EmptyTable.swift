@@ -1,0 +1,37 @@
+import LibPQ
+import Ordering
+
+extension AttachPlan {
+    /// The statements that attach a table without rows, for one transaction. They fail with 55000 if the table has rows.
+    ///
+    /// Nobody can write to the table meanwhile, so the index needs no CONCURRENTLY, and there is nothing to place. The `search_path` is
+    /// the former one afterwards.
+    package var statementsForEmptyTable: [String] {
+        guard fills || !steps.isEmpty else { return [] }
+        let names = definition.names
+        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let refusal = "\(names.orderedTable) has rows. Run brocot attach instead, which places them."
+        let check = """
+            BEGIN IF EXISTS (SELECT FROM \(table)) THEN \
+            RAISE EXCEPTION USING MESSAGE = \(quoteLiteral(refusal)), ERRCODE = '55000'; END IF; END
+            """
+        return [
+            """
+            SELECT pg_catalog.set_config('brocot.former_path', pg_catalog.current_setting('search_path'), true), \
+            pg_catalog.set_config('search_path', 'pg_catalog', true)
+            """,
+            "LOCK TABLE \(table) IN SHARE ROW EXCLUSIVE MODE",
+            "DO \(quoteLiteral(check))",
+        ]
+            + steps.filter { $0.execution != .inBatches }.flatMap(\.statements).map(Self.withoutConcurrently)
+            + (fills ? RegistryStatements.filled(names.orderedTable) : [])
+            + ["SELECT set_config('search_path', current_setting('brocot.former_path'), true)"]
+    }
+
+    private static func withoutConcurrently(_ statement: String) -> String {
+        for command in ["CREATE UNIQUE INDEX ", "DROP INDEX "] where statement.hasPrefix(command + "CONCURRENTLY ") {
+            return command + statement.dropFirst((command + "CONCURRENTLY ").count)
+        }
+        return statement
+    }
+}
