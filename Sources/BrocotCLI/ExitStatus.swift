@@ -36,7 +36,7 @@ enum ExitStatus: Int32, Sendable {
         case let error as OrderingError: self = Self.status(of: error)
         case let error as AttachError: self = Self.status(of: error)
         case let error as LocalPostgresError: self = Self.status(of: error)
-        case is OnlyHeldWorkIsLeft: self = .needsRepair
+        case is OnlyWaitingWorkIsLeft: self = .needsRepair
         case is ProbeServerError: self = .failed
         default: return nil
         }

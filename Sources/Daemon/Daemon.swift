@@ -19,9 +19,9 @@ package struct Daemon: Service {
     }
 
     /// Runs until one of three events: a graceful shutdown, after which the running transactions are finished; a cancellation,
-    /// which rolls them back; or, with `drains`, that nothing is pending.
+    /// which rolls them back; or, with `drains`, that nothing is pending, or only requests that wait for a person.
     ///
-    /// - Throws: ``OnlyHeldWorkIsLeft`` with `drains`.
+    /// - Throws: ``OnlyWaitingWorkIsLeft`` with `drains`.
     package func run() async throws {
         // A daemon that drains the queue has no listener, so the listener's health must not count.
         let listenerHealth = (configuration.drains ? DaemonHealth() : health).loop("the listener", .listener)
@@ -59,7 +59,7 @@ package struct Daemon: Service {
                 "rebalanced_rows": .stringConvertible(totals.rebalancedRows),
                 "largest_rebalance": .stringConvertible(totals.largestRebalance),
             ])
-        if ends.contains(.onlyHeldWork) { throw OnlyHeldWorkIsLeft() }
+        if ends.contains(.onlyWaitingWork) { throw OnlyWaitingWorkIsLeft() }
     }
 
     private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ isStopping: StopFlag) {
@@ -79,13 +79,14 @@ package struct Daemon: Service {
     }
 }
 
-/// All pending requests belong to held or paused lists, which wait for a person, or to tables whose rows `brocot attach` still
-/// places.
-package struct OnlyHeldWorkIsLeft: Error, CustomStringConvertible {
+/// All pending requests wait for a person. They belong to held or paused lists, to tables whose rows `brocot attach` still places, or
+/// to tables that are missing or that the daemon may not use.
+package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
         """
-        only requests of held or paused lists, or of tables that brocot attach is still filling, are left. See which and why: \
-        brocot status. Then: brocot release, or brocot resume, or the same brocot attach again
+        only requests that wait for a person are left: of held or paused lists, of tables that brocot attach is still filling, or of \
+        tables that the daemon can't use. See which and why: brocot status, and brocot doctor. Then: brocot release, or brocot \
+        resume, or the same brocot attach again, or what brocot doctor advises
         """
     }
 }

@@ -18,7 +18,7 @@ struct Worker: Sendable {
 
     /// Why a worker ended by itself.
     enum End: Sendable {
-        case drained, onlyHeldWork
+        case drained, onlyWaitingWork
     }
 
     /// Runs until the worker ends by itself. Returns nil if the daemon stops.
@@ -60,6 +60,8 @@ struct Worker: Sendable {
         var lostConnections: FailureLog
         var failedBatches: FailureLog
         private var latestFailure = ContinuousClock.now
+        /// The lists whose latest failure does not pass by itself.
+        private var needingPerson: Set<ListIdentifier> = []
 
         init(_ logger: Logger) {
             lostConnections = FailureLog(logger)
@@ -72,10 +74,16 @@ struct Worker: Sendable {
             lostConnections.noteWork("connected again")
             latestFailure = .now
             guard failure.lists.count < 2 else { return }
+            for list in failure.lists {
+                if failure.nextStep == nil { needingPerson.remove(list) } else { needingPerson.insert(list) }
+            }
             var metadata: Logger.Metadata = failure.lists.isEmpty ? [:] : ["list": "\(failure.lists[0])"]
             metadata["next_step"] = failure.nextStep.map { "\($0)" }
             failedBatches.note("nothing was decided; trying again", failure, level: .error, metadata)
         }
+
+        /// Whether none of these lists can be worked on before a person does something.
+        func needPerson(_ lists: some Collection<ListIdentifier>) -> Bool { lists.allSatisfy(needingPerson.contains) }
 
         /// A decided batch does not end an outage, because it may contain other lists than the failed batches. An outage ends if
         /// nothing is pending, or if no batch has failed for a while.
@@ -99,7 +107,7 @@ struct Worker: Sendable {
         var unavailable = UnavailableLists()
     }
 
-    /// Works until the daemon stops or, with `drains`, until nothing is pending.
+    /// Works until the daemon stops or, with `drains`, until nothing is pending, or only requests that wait for a person.
     ///
     /// - Throws: The error because of which the connection must be replaced.
     private func work(
@@ -184,13 +192,14 @@ struct Worker: Sendable {
             failureState.share.noteSuccess()
             try await reportLockHolders(of: report.unavailable, &memory, on: connection)
             try await Task.sleep(for: Self.shortestPause)
+        case .postponed where configuration.drains && failureState.needPerson(memory.worker.postponed.lists),
+            .idle where configuration.drains, .held where configuration.drains:
+            if memory.worker.readFromBeginning() { return nil }
+            if case .idle = result { return .drained }
+            return .onlyWaitingWork
         case .postponed(let due):
             health.waits()
             await idleWorkers.wait(until: due)
-        case .idle where configuration.drains, .held where configuration.drains:
-            if memory.worker.readFromBeginning() { return nil }
-            if case .held = result { return .onlyHeldWork }
-            return .drained
         case .idle, .held:
             health.waits()
             await idleWorkers.wait()

@@ -18,6 +18,8 @@ enum MigrationQueries {
         SET LOCAL search_path = pg_catalog, pg_temp;
         SET LOCAL standard_conforming_strings = on;
         SET LOCAL check_function_bodies = on;
+        SET LOCAL plpgsql.extra_errors = 'none';
+        SET LOCAL plpgsql.extra_warnings = 'none';
         SET LOCAL statement_timeout = 0;
         SET LOCAL idle_in_transaction_session_timeout = 0;
         SET LOCAL lock_timeout = \(max(1, lockTimeout.milliseconds));

@@ -12,7 +12,8 @@ extension KeyType {
             EXISTS (
                 SELECT FROM pg_catalog.pg_collation AS fold
                 WHERE fold.oid = \(attribute).attcollation AND NOT fold.collisdeterministic
-            ) AS folds
+            ) AS folds,
+            base.oid IS DISTINCT FROM \(attribute).atttypid AS is_domain
         """
     }
 
@@ -37,7 +38,8 @@ extension KeyType {
     /// Reads ``columns(of:)``.
     ///
     /// A nondeterministic collation makes different texts equal. A list would then have several names, and so several locks. So a
-    /// column with such a collation can't be a key, and the collation is part of the type's name for people.
+    /// column with such a collation can't be a key, and the collation is part of the type's name for people. PostgreSQL has no operators
+    /// for domains over enum types, not even `=`.
     ///
     /// - Returns: The key type, nil if the column can't be a key; and the type's name for people, nil if the column does not
     ///   exist.
@@ -53,6 +55,9 @@ extension KeyType {
         let labels = try row.decode(column + 3, as: [String].self)
         if try row.decode(column + 4, as: Bool.self) {
             return (nil, "\(displayed) with a nondeterministic collation")
+        }
+        if !labels.isEmpty, try row.decode(column + 5, as: Bool.self) {
+            return (nil, "\(displayed), a domain over an enum type")
         }
         if !labels.isEmpty { return (.enumeration(.init(schema: schema, name: name, labels: labels)), displayed) }
         return (schema == "pg_catalog" ? KeyType(systemName: name) : nil, displayed)

@@ -30,7 +30,7 @@ package enum KeyType: Hashable, Sendable {
 
     /// For messages.
     package static let names =
-        "text, varchar, smallint, integer, bigint, uuid, boolean, date, enum types, and domains over these"
+        "text, varchar, smallint, integer, bigint, uuid, boolean, date, domains over these, and enum types"
 
     /// The type with this name in `pg_catalog`; nil if it can't be a key.
     package init?(systemName: String) {

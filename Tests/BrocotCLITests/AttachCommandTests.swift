@@ -151,6 +151,33 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
+    @Test("daemon --drain ends with status 7 if only requests of tables that it can't use are left") func unusableTables()
+        async throws
+    {
+        let connection = try await database()
+        _ = try await BrocotProcess.run(Self.arguments)
+        try await connection.execute(
+            script: """
+                SELECT brocot.move(0, 6, first => true, ordered_table => 'public.tasks'), brocot.move('list', 'item', first => true);
+                DROP TABLE tasks;
+                """)
+        let result = try await BrocotProcess.run("daemon", "--drain")
+        #expect(result.exitCode == 7)
+        #expect(result.errors.contains("there is no table public.tasks"), "\(result.errors)")
+        let left = try await connection.query("SELECT ordered_table FROM brocot.move_requests").single()
+        #expect(try left.decode(0, as: String.self) == "public.tasks")
+    }
+
+    @Test("brocot attach works where transactions are read-only by default") func readOnlyByDefault() async throws {
+        let connection = try await database()
+        let name = SQL(unsafeRaw: quoteIdentifier(TestDatabase.current.name))
+        try await connection.execute("ALTER DATABASE \(name) SET default_transaction_read_only = on")
+        let result = try await BrocotProcess.run(Self.arguments)
+        #expect(result.exitCode == 0, "\(result.errors)")
+        #expect(try await BrocotProcess.run("check", "--repair").exitCode == 0)
+        #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
+    }
+
     @Test("brocot detach detaches a table, and its pending requests are rejected") func detach() async throws {
         let connection = try await database()
         _ = try await BrocotProcess.run(Self.arguments)

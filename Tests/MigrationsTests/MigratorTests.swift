@@ -103,10 +103,17 @@ import Testing
         try await connection.execute(
             script: """
                 SET default_transaction_isolation = serializable; SET default_transaction_read_only = on;
-                SET standard_conforming_strings = off; SET statement_timeout = 300; SET escape_string_warning = off
+                SET standard_conforming_strings = off; SET statement_timeout = 300; SET escape_string_warning = off;
+                SET plpgsql.extra_errors = 'all'
                 """)
         let set = try migrations(#"SELECT pg_sleep(0.4); CREATE TABLE brocot.a AS SELECT '\'::text AS b"#)
         #expect(try await Migrator(connection: connection, set: set).up().count == 1)
+    }
+
+    @Test("Brocot's own migrations do not depend on additional checks of PL/pgSQL") func needsNoCheck() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute("SET plpgsql.extra_errors = 'all'")
+        #expect(try await Migrator(connection: connection).up().count == MigrationSet.embedded.latestVersion)
     }
 
     @Test("Migrations leave the session's settings and locks unchanged") func leavesTheSessionAsItWas() async throws {

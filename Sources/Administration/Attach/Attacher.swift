@@ -163,9 +163,13 @@ package struct Attacher: Sendable {
         try await unlock()
     }
 
+    /// The settings of statements that run outside of transactions. Transactions have settings of their own.
+    private static let settings =
+        "SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off"
+
     private func lock() async throws(AttachError) {
         try await databaseErrors {
-            try await connection.execute(script: "SET statement_timeout = 0; SET lock_timeout = 0")
+            try await connection.execute(script: Self.settings)
             let start = ContinuousClock.now
             var isWaiting = false
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {

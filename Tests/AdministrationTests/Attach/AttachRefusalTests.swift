@@ -33,6 +33,10 @@ struct AttachRefusalTests {
                 "one value may be written in several ways, such as 1.0 and 1.00"
             ),
             ("CREATE TABLE tasks (id char(3) PRIMARY KEY)", "spaces at the end don't count"),
+            (
+                "CREATE TYPE size AS ENUM ('s'); CREATE DOMAIN small AS size; CREATE TABLE tasks (id small PRIMARY KEY)",
+                "a domain over an enum type, which can't be a key"
+            ),
             ("CREATE TABLE tasks (id oid PRIMARY KEY)", "is of type oid, which can't be a key. Keys are text"),
             (
                 "CREATE TABLE tasks (id int PRIMARY KEY, rank text NOT NULL)",
