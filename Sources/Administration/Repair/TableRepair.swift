@@ -26,7 +26,7 @@ package struct TableRepair: Sendable {
         let names = definition.names
         guard let table = try await attacher.find(names, listColumns: definition.listColumns) else {
             return TableFindings(
-                names, refusal: "the table is gone. Restore it, or run: brocot detach \(names.schema).\(names.table)")
+                names, refusal: "the table is gone. Restore it, or run: \(names.detachCommand)")
         }
         do throws(AttachError) {
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
