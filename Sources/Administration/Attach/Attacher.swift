@@ -63,6 +63,8 @@ package struct Attacher: Sendable {
                     guard let registered = try TableReader.registered(names.orderedTable, on: connection) else {
                         return nil
                     }
+                    // The order may have been named as the registry does it: schema.table.rank_column.
+                    let names = registered.definition.names
                     let table = try TableReader.describe(
                         names, listColumns: registered.definition.listColumns, on: connection)
                     return DetachPlan(names, on: table, dropsColumns: droppingColumns)

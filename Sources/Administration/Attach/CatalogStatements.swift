@@ -57,7 +57,12 @@ enum CatalogStatements {
     static func columns(of relation: Int64) -> SQL {
         """
         SELECT stored.attname::text, format('%I.%I', namespace.nspname, type.typname),
-            stored.attnotnull, stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
+            stored.attnotnull AND NOT EXISTS (
+                -- From PostgreSQL 18 on, such a constraint may be NOT VALID.
+                SELECT FROM pg_constraint AS rule
+                WHERE rule.conrelid = stored.attrelid AND rule.contype = 'n' AND rule.conkey[1] = stored.attnum
+                    AND NOT rule.convalidated),
+            stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
             \(KeyType.columns(of: "stored")), \(foreignTypeOwner), \(castByFunction)
         FROM pg_attribute AS stored
         JOIN pg_class AS relation ON relation.oid = stored.attrelid
