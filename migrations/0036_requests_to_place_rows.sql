@@ -22,7 +22,7 @@ BEGIN
         IF pg_catalog.cardinality(items) OPERATOR(pg_catalog.=) 0 THEN
             RETURN 0;
         END IF;
-        placement := CASE shape.arrive WHEN 'none' THEN 'last' ELSE shape.arrive END;
+        placement := CASE WHEN shape.arrive OPERATOR(pg_catalog.=) 'none' THEN 'last' ELSE shape.arrive END;
     END IF;
     IF NOT shape.is_built_in THEN
         PERFORM pg_catalog.set_config('brocot.writing', shape.name, true),

@@ -13,7 +13,9 @@ extension KeyType {
                 SELECT FROM pg_catalog.pg_collation AS fold
                 WHERE fold.oid = \(attribute).attcollation AND NOT fold.collisdeterministic
             ) AS folds,
-            base.oid IS DISTINCT FROM \(attribute).atttypid AS is_domain
+            base.oid IS DISTINCT FROM \(attribute).atttypid AS is_domain,
+            -- The modifier of varchar is four more than the length. -1 means none.
+            nullif(greatest(\(attribute).atttypmod, base.modifier), -1) - 4 AS longest
         """
     }
 
@@ -21,14 +23,14 @@ extension KeyType {
     package static func source(of attribute: SQL) -> SQL {
         """
         LEFT JOIN LATERAL (
-            WITH RECURSIVE type (oid, base, schema, name) AS (
-                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
+            WITH RECURSIVE type (oid, base, schema, name, modifier) AS (
+                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname, self.typtypmod
                 FROM pg_catalog.pg_type AS self WHERE self.oid = \(attribute).atttypid
                 UNION ALL
-                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname
+                SELECT self.oid, self.typbasetype, self.typnamespace, self.typname, greatest(type.modifier, self.typtypmod)
                 FROM type JOIN pg_catalog.pg_type AS self ON self.oid = type.base
             )
-            SELECT type.oid, namespace.nspname::text AS schema_name, type.name::text AS name
+            SELECT type.oid, namespace.nspname::text AS schema_name, type.name::text AS name, type.modifier
             FROM type JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = type.schema
             WHERE type.base = 0::oid
         ) AS base ON true
@@ -60,6 +62,8 @@ extension KeyType {
             return (nil, "\(displayed), a domain over an enum type")
         }
         if !labels.isEmpty { return (.enumeration(.init(schema: schema, name: name, labels: labels)), displayed) }
-        return (schema == "pg_catalog" ? KeyType(systemName: name) : nil, displayed)
+        guard schema == "pg_catalog" else { return (nil, displayed) }
+        if name == "varchar" { return (.varchar(longest: try row.decode(column + 6, as: Int?.self)), displayed) }
+        return (KeyType(systemName: name), displayed)
     }
 }

@@ -6,7 +6,8 @@ import LibPQ
 /// name for the same list. So a key type must have the same text for a value in every session.
 package enum KeyType: Hashable, Sendable {
     case text
-    case varchar
+    /// `longest` is the greatest number of characters; nil if there is no limit.
+    case varchar(longest: Int?)
     case smallint
     case integer
     case bigint
@@ -36,7 +37,7 @@ package enum KeyType: Hashable, Sendable {
     package init?(systemName: String) {
         switch systemName {
         case "text": self = .text
-        case "varchar": self = .varchar
+        case "varchar": self = .varchar(longest: nil)
         case "int2": self = .smallint
         case "int4": self = .integer
         case "int8": self = .bigint
@@ -51,7 +52,8 @@ package enum KeyType: Hashable, Sendable {
     package var name: String {
         switch self {
         case .text: "text"
-        case .varchar: "character varying"
+        case .varchar(nil): "character varying"
+        case .varchar(let longest?): "character varying(\(longest))"
         case .smallint: "smallint"
         case .integer: "integer"
         case .bigint: "bigint"
@@ -64,9 +66,16 @@ package enum KeyType: Hashable, Sendable {
 
     /// The name as part of a statement.
     package var sql: SQL {
-        if case .enumeration(let type) = self { return "\(identifier: type.schema).\(identifier: type.name)" }
-        return SQL(unsafeRaw: name)
+        switch self {
+        case .enumeration(let type): "\(identifier: type.schema).\(identifier: type.name)"
+        // With its length, a cast would cut off the rest of a longer text.
+        case .varchar: "character varying"
+        default: SQL(unsafeRaw: name)
+        }
     }
+
+    /// Whether this is `varchar`, of any length.
+    package var isVarchar: Bool { if case .varchar = self { true } else { false } }
 
     /// The canonical text of a value, with any `DateStyle` of the session.
     package func text(of value: SQL) -> SQL {
@@ -76,7 +85,8 @@ package enum KeyType: Hashable, Sendable {
     /// Whether `key` is the canonical text of a value of this type: the text that PostgreSQL prints for it.
     package func isCanonical(_ key: String) -> Bool {
         switch self {
-        case .text, .varchar: true
+        case .text: true
+        case .varchar(let longest): longest.map { key.unicodeScalars.count <= $0 } ?? true
         case .smallint: Int16(key).map { String($0) == key } ?? false
         case .integer: Int32(key).map { String($0) == key } ?? false
         case .bigint: Int64(key).map { String($0) == key } ?? false

@@ -38,7 +38,8 @@ struct KeyTypeTests {
         "A key is canonical exactly if PostgreSQL prints its value with the same spelling",
         arguments: [
             (KeyType.smallint, "smallint"), (.integer, "integer"), (.bigint, "bigint"), (.uuid, "uuid"),
-            (.boolean, "boolean"), (.date, "date"), (.text, "text"), (.varchar, "varchar"),
+            (.boolean, "boolean"), (.date, "date"), (.text, "text"), (.varchar(longest: nil), "varchar"),
+            (.varchar(longest: 4), "varchar(4)"),
             (.enumeration(.init(schema: "public", name: "mood", labels: ["sad", "so-so", "true"])), "mood"),
         ]) func canonical(type: KeyType, name: String) async throws
     {

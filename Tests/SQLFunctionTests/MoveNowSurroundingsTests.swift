@@ -33,6 +33,34 @@ struct MoveNowSurroundingsTests {
                 == ["2026-11-23", "2026-11-24", "infinity", "0044-03-15 BC"])
     }
 
+    @Test(
+        "A key that is too long for its column is no key in any way, also with spaces at its end",
+        arguments: ["varchar(3)", "code"]) func longKeys(type: String) async throws
+    {
+        let caller = try await SQLCaller()
+        try await caller.connection.execute(
+            script: """
+                CREATE DOMAIN code AS varchar(3);
+                CREATE TABLE codes (
+                    list \(type), item \(type), rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (list, item),
+                    UNIQUE (list, rank));
+                INSERT INTO brocot.ordered_tables VALUES ('public.codes', 'public', 'codes', '{list}', 'item', true);
+                SELECT brocot.make_place_functions('public.codes');
+                """)
+        for key in ["abcd", "abc ", "abc", "äöü", "äöü "] {
+            let expected = key.unicodeScalars.count > 3 ? Rejection.Code.invalidKey : nil
+            for (list, item) in [("l", key), (key, "i")] {
+                let list = ListIdentifier(orderedTable: "public.codes", list: list)
+                let move = Move(list: list, items: [item], action: .place(.last, from: nil))
+                #expect(try await caller.apply(move) == expected, "at once: \(move)")
+                let id = try await caller.enqueue(move)
+                try await caller.drain()
+                let code = try await caller.connection.query("SELECT error_code FROM brocot.move_log WHERE id = \(id)")
+                #expect(try code.single().decode(0, as: String?.self) == expected?.rawValue, "by the queue: \(move)")
+            }
+        }
+    }
+
     @Test("A move at once works under a hostile search_path, and users' triggers keep the search_path")
     func hostileSearchPath() async throws {
         let owner = try await SQLCaller()

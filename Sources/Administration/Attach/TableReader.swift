@@ -68,8 +68,8 @@ package enum TableReader {
                     baseType: baseType ?? "",
                     type: try row.decode(1),
                     isNotNull: try row.decode(2), isGenerated: try row.decode(3), hasDefault: try row.decode(4),
-                    isIdentityAlways: try row.decode(5), foreignTypeOwner: try row.decode(12),
-                    cast: try row.decode(13)))
+                    isIdentityAlways: try row.decode(5), foreignTypeOwner: try row.decode(13),
+                    cast: try row.decode(14)))
         }
         return columns
     }

@@ -17,8 +17,8 @@ struct ListColumns {
 
     init(_ table: OrderedTable) { self.table = table }
 
-    /// Whether there is one list column, and it has another type than this.
-    func isOne(otherThan type: KeyType) -> Bool { columns.count == 1 && columns[0].type != type }
+    /// Whether there is one list column, and its type is not `varchar`.
+    var isOneButNotVarchar: Bool { columns.count == 1 && !columns[0].type.isVarchar }
 
     /// The beginning of `ROWS FROM (…)`: the elements of an array for each column, with one element for each list. The keys must be
     /// valid.

@@ -1,3 +1,19 @@
+-- What a key's text looks like that PostgreSQL prints for a value of this type: now also for varchar with a length. A cast would cut off the rest of a
+-- text that is too long.
+CREATE OR REPLACE FUNCTION brocot.is_plain_key(key_type text, key text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE
+        WHEN key_type IN ('text', 'pg_catalog.text', 'character varying') THEN 'true'
+        WHEN key_type ~ '^character varying\([0-9]+\)$' THEN format(
+            'pg_catalog.char_length(%s) OPERATOR(pg_catalog.<=) %s', key, substring(key_type FROM '[0-9]+'))
+        WHEN key_type IN ('smallint', 'integer', 'bigint') THEN format(
+            '%s OPERATOR(pg_catalog.~) ''^(0|-?[1-9][0-9]{0,%s})$''', key,
+            CASE key_type WHEN 'smallint' THEN 3 WHEN 'integer' THEN 8 ELSE 17 END)
+        WHEN key_type = 'uuid' THEN format(
+            '%s OPERATOR(pg_catalog.~) ''^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$''', key)
+    END;
+
+-- The types of keys are named with their lengths, which a key must not exceed.
 -- The text of a date as an item's key, also of a domain over dates, is its ISO text: with any DateStyle of the session, of infinity and of years before
 -- Christ. Otherwise this is the function as it was.
 CREATE OR REPLACE FUNCTION brocot.order_shape(ordered_table text) RETURNS brocot.order_shape
@@ -28,7 +44,7 @@ BEGIN
         shape.look_up := brocot.look_up(shape);
         RETURN shape;
     END IF;
-    SELECT known.*, item.atttypid AS item_type, lists.quoted, lists.types,
+    SELECT known.*, item.atttypid AS item_type, item.atttypmod AS item_modifier, lists.quoted, lists.types,
         lists.conditions, lists.key_values, (
             SELECT pg_catalog.array_agg(pg_catalog.quote_ident(part.attname) ORDER BY key.number)
             FROM pg_catalog.pg_index AS one
@@ -52,7 +68,7 @@ BEGIN
             AND item.attname OPERATOR(pg_catalog.=) known.item_column
     CROSS JOIN LATERAL (
         SELECT pg_catalog.array_agg(pg_catalog.quote_ident(part.attname) ORDER BY wanted.number) AS quoted,
-            pg_catalog.array_agg(pg_catalog.format_type(part.atttypid, NULL) ORDER BY wanted.number) AS types,
+            pg_catalog.array_agg(pg_catalog.format_type(part.atttypid, part.atttypmod) ORDER BY wanted.number) AS types,
             pg_catalog.array_agg(value.expression ORDER BY wanted.number) AS key_values,
             pg_catalog.string_agg(pg_catalog.format(
                 'stored.%I OPERATOR(pg_catalog.=) %s', part.attname, value.condition), ' AND ' ORDER BY wanted.number
@@ -92,7 +108,7 @@ BEGIN
     shape.name := registered.name;
     shape.relation := pg_catalog.format('%I.%I', registered.schema_name, registered.table_name);
     shape.item := pg_catalog.quote_ident(registered.item_column);
-    shape.item_type := pg_catalog.format_type(registered.item_type, NULL);
+    shape.item_type := pg_catalog.format_type(registered.item_type, registered.item_modifier);
     -- A domain may be over dates.
     shape.item_text := pg_catalog.format(
         CASE WHEN registered.item_type OPERATOR(pg_catalog.=) 'pg_catalog.date'::pg_catalog.regtype OR EXISTS (
@@ -115,5 +131,22 @@ BEGIN
     shape.arrive := registered.arrive;
     shape.log_direct := registered.log_direct;
     RETURN shape;
+END
+$$;
+
+-- The functions that place one item contain these types. Tables that are not as they are registered go the general way, which says so.
+DO $$
+DECLARE
+    known record;
+BEGIN
+    FOR known IN
+        SELECT listed.name FROM brocot.ordered_tables AS listed WHERE listed.place_function IS NOT NULL AND NOT listed.being_filled
+    LOOP
+        BEGIN
+            PERFORM brocot.make_place_functions(known.name);
+        EXCEPTION WHEN OTHERS THEN
+            UPDATE brocot.ordered_tables AS listed SET place_function = NULL WHERE listed.name = known.name;
+        END;
+    END LOOP;
 END
 $$;
