@@ -166,7 +166,8 @@ package struct Migrator: Sendable {
             return try await connection.run { connection throws in
                 try connection.transaction { connection throws in
                     try connection.execute(script: MigrationQueries.settings(lockTimeout: lockTimeout))
-                    guard try connection.query(MigrationQueries.tryLock).single().decode(0, as: Bool.self) else {
+                    // Without waiting, so that the program can report how long it has been waiting and for whom.
+                    guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
                         let rows = try connection.query(MigrationQueries.lockHolders)
                         return Attempt.locked(holders: try rows.map { row in try row.decode(0) })
                     }

@@ -19,7 +19,7 @@ struct QueueRepository {
     /// Waits for the lock of a list.
     func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(PostgresError) {
         try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
-        try connection.execute(QueueStatements.lock(list))
+        try connection.execute(AdvisoryLock.ofList(list).lock)
         try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
     }
 

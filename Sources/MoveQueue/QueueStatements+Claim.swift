@@ -47,11 +47,6 @@ extension QueueStatements {
             """
     }
 
-    /// Waits for the lock of a list.
-    static func lock(_ list: ListIdentifier) -> SQL {
-        "SELECT pg_catalog.pg_advisory_xact_lock(brocot.list_lock_key(\(list.orderedTable), \(list.list)))"
-    }
-
     /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out.
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
