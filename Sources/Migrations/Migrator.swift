@@ -140,7 +140,7 @@ package struct Migrator: Sendable {
         _ willApply: @escaping @Sendable (Migration) -> Void
     ) async throws(MigrationError) -> AppliedMigration? {
         let start = ContinuousClock.now
-        var pause = Duration.milliseconds(50)
+        var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         while true {
             switch try await attempt(willApply) {
             case .applied(let migration): return migration
@@ -151,11 +151,10 @@ package struct Migrator: Sendable {
                 }
             }
             do {
-                try await Task.sleep(for: min(pause * Double.random(in: 0.5...1), lockTimeout))
+                try await Task.sleep(for: min(backoff.pause(), lockTimeout))
             } catch {
                 throw MigrationError(caught: error)
             }
-            pause = min(pause * 2, .seconds(1))
         }
     }
 
