@@ -151,9 +151,8 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
-    @Test("daemon --drain ends with status 7 if only requests of tables that it can't use are left") func unusableTables()
-        async throws
-    {
+    @Test("daemon --drain ends with status 7 if only requests of tables that it can't use are left")
+    func unusableTables() async throws {
         let connection = try await database()
         _ = try await BrocotProcess.run(Self.arguments)
         try await connection.execute(
