@@ -132,9 +132,10 @@ struct QueuePlanTests {
                 """)
         try await connection.execute("VACUUM ANALYZE brocot.move_requests")
         var round = WorkerRound(QueueConfiguration())
-        let taken = (1..<3_000).map { ListIdentifier("l\($0)") }
+        let unavailable = (1..<3_000).map { ListIdentifier("l\($0)") }
         var report = BatchReport()
-        (report.found, report.lastFound, report.unavailable) = (taken.count, taken.last, taken)
+        (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
+        report.claim.unavailable = unavailable
         let now = ContinuousClock.now
         _ = round.beginTurn(isReadingDue: false, at: now)
         _ = round.note(report, at: now)
