@@ -52,7 +52,7 @@ import Testing
                 try await connection.execute("SELECT brocot.move('a', '1', last => true)")
                 let status = try await BrocotProcess.run("status")
                 #expect(status.output.contains(/\nitems +\(all lists\) +2\d\d\d-/), "\(status.output)")
-                try await waitForBatches(after: 1, connection)
+                try await waitForBatches(connection)
                 #expect(try await pending(connection) == ["a"])
                 #expect(try await BrocotProcess.run("resume", databaseURL: roles[0].url).exitCode == 0)
                 try await connection.execute("CALL brocot.wait_for(1, '60 s')")
@@ -63,8 +63,10 @@ import Testing
         }
     }
 
-    /// Waits until the daemon's two workers have ended three transactions after a request was made. One of these began afterwards.
-    private func waitForBatches(after request: Int64, _ connection: Connection) async throws {
+    /// Waits until the daemon's two workers have ended three transactions from now on, of which one begins after now, or until nothing is
+    /// pending.
+    private func waitForBatches(_ connection: Connection) async throws {
+        let start: Timestamp = try await connection.query("SELECT clock_timestamp()").single().decode(0)
         var ends: Set<String> = []
         try await eventually(
             "the workers end transactions", within: .seconds(120), pause: .milliseconds(1),
@@ -73,10 +75,10 @@ import Testing
                     """
                     SELECT format('%s %s', pid, query_start) FROM pg_stat_activity
                     WHERE datname = current_database() AND pid <> pg_backend_pid() AND query = 'COMMIT'
-                        AND query_start > (SELECT requested_at FROM brocot.move_requests WHERE id = \(request))
+                        AND query_start > \(start)
                     """)
                 { ends.insert(try row.decode(0)) }
-                return ends.count
+                return try await pending(connection).isEmpty ? 3 : ends.count
             }, until: { $0 >= 3 })
     }
 
