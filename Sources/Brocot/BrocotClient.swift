@@ -56,7 +56,8 @@ public final class BrocotClient: Sendable {
     /// `body` is synchronous and runs on a thread that may block. So no transaction stays open while the program waits for
     /// anything but the database.
     ///
-    /// - Throws: What `body` throws, and ``BrocotError``. Nothing was changed, unless the code is `commitOutcomeUnknown`.
+    /// - Throws: What `body` throws, and ``BrocotError``. Nothing was changed, unless the code is `commitOutcomeUnknown`, or `body` itself
+    ///   ran COMMIT.
     public func transaction<Value: Sendable>(
         _ body: @Sendable (inout BrocotTransaction) throws -> Value
     ) async throws -> Value {

@@ -40,7 +40,9 @@ public struct BrocotTransaction: ~Copyable {
         }
         guard status == .inTransaction else {
             throw BrocotError(
-                .misuse, "a statement ended the transaction; return from the closure to commit, or throw to roll back"
+                .misuse,
+                "a statement ended the transaction, and COMMIT committed what preceded it; return from the closure to commit, or "
+                    + "throw to roll back"
             )
         }
         return rows

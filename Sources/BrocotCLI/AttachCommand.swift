@@ -144,6 +144,7 @@ struct AttachCommand: AsyncParsableCommand {
         let plan = try AttachPlan(definition, on: table)
         if !sql { try attacher.requireOwners(of: table, names, for: plan.steps, fills: plan.fills) }
         if plan.fills { try attacher.requireAllRows(of: table, names) }
+        try await attacher.requireOwnRanks(plan)
         if plan.fills, let orderBy {
             try await Filling(definition, on: table, connection: database, logger: logger).check(order: orderBy)
         }

@@ -19,7 +19,7 @@ extension CommandFailure {
             .needsRepair,
             """
             \("\(names.schema).\(names.table)".printable) is attached, but there is no table of this name any more, so it was not \
-            read. Rename the table back, or run: brocot detach \("\(names.schema).\(names.table)".printable)
+            read. Rename the table back, or run: \(names.detachCommand.printable)
             """)
     }
 }

@@ -44,7 +44,8 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             The time after which the server ends an idle transaction. A statement may take twice as long. A worker waits for \
-            a lock for a sixth of this time, but at most 0.25 s. (default: 60)
+            a lock for a sixth of this time, but at most 0.25 s; one worker waits up to 1 s for a list that other sessions take \
+            again and again. (default: 60)
             """, valueName: "seconds"))
     var idleTimeout: Int?
 

@@ -46,6 +46,7 @@ enum ExitStatus: Int32, Sendable {
         switch (error.code, error.sqlState) {
         case (.invalidParameters, _): .usage
         case (.connectionFailed, _): .cannotConnect
+        case _ where error.saysStandby: .cannotConnect
         case (_, SQLState.lockNotAvailable): .lockTimeout
         default: .failed
         }
@@ -81,7 +82,7 @@ enum ExitStatus: Int32, Sendable {
         case .refused: .usage
         case .lockTimeout, .busy: .lockTimeout
         case .database(let error), .unfinished(_, let error): status(of: error)
-        case .equalRanks, .cancelled: .failed
+        case .equalRanks, .lockInOtherSession, .rowNotWritten, .cancelled: .failed
         }
     }
 
@@ -106,5 +107,16 @@ struct CommandFailure: Error, CustomStringConvertible {
     init(_ status: ExitStatus, _ description: String) {
         self.status = status
         self.description = description
+    }
+}
+
+extension PostgresError {
+    /// Whether the server is a standby, where nothing can be written. The functions are those of the server that report it.
+    fileprivate var saysStandby: Bool {
+        switch sqlState {
+        case SQLState.featureNotSupported?: sourceFunction == "check_transaction_read_only"
+        case SQLState.readOnlyTransaction?: sourceFunction == "PreventCommandDuringRecovery"
+        default: false
+        }
     }
 }

@@ -15,11 +15,14 @@ struct ShutdownLimit: Service {
     let logger: Logger
 
     func run() async throws {
-        try? await gracefulShutdown()
+        var status = ExitStatus.done
+        // Otherwise another service has failed.
+        do { try await gracefulShutdown() } catch { status = .failed }
         // This runs on a separate thread, because no other thread may be free.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(duration / .milliseconds(1)))) {
+            [status] in
             logger.warning("the shutdown took too long; the server rolls back open transactions")
-            _exit(ExitStatus.done.rawValue)
+            _exit(status.rawValue)
         }
     }
 }

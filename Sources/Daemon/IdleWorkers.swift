@@ -6,7 +6,8 @@ import Synchronization
 /// next call of ``wait(until:)`` returns at once.
 final class IdleWorkers: Sendable {
     private struct State {
-        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        /// The waits by their tickets. A wait returns whether it ended before its deadline.
+        var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var nextTicket: UInt64 = 0
         var hasPendingWakeUp = false
         var isClosed = false
@@ -83,19 +84,19 @@ final class IdleWorkers: Sendable {
 
     /// Wakes one worker. If no worker waits, the next worker that would wait continues instead.
     func wakeOne() {
-        let woken = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let woken = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard let ticket = state.waiting.keys.first else {
                 state.hasPendingWakeUp = true
                 return nil
             }
             return state.waiting.removeValue(forKey: ticket)
         }
-        woken?.resume()
+        woken?.resume(returning: true)
     }
 
     /// Waits until ``wakeOne()`` or ``close()`` is called, the task is cancelled, or `deadline` has passed.
     ///
-    /// - Returns: Whether it ended before the deadline.
+    /// - Returns: Whether something else than the deadline ended the wait.
     @discardableResult
     func wait(until deadline: ContinuousClock.Instant? = nil) async -> Bool {
         let ticket = state.withLock { state in
@@ -105,33 +106,32 @@ final class IdleWorkers: Sendable {
         let alarm = deadline.map { deadline in
             Task {
                 try await Task.sleep(until: deadline, clock: .continuous)
-                release(ticket)
+                release(ticket, isDue: true)
             }
         }
         defer { alarm?.cancel() }
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (mustGoOn, areAllWaiting) = state.withLock { state in
-                    // The deadline may already have passed.
-                    let isLate = deadline.map { $0 <= .now } ?? false
-                    if state.hasPendingWakeUp || state.isClosed || Task.isCancelled || isLate {
+                let (end, areAllWaiting) = state.withLock { state -> (Bool?, Bool) in
+                    if state.hasPendingWakeUp || state.isClosed || Task.isCancelled {
                         state.hasPendingWakeUp = false
                         return (true, false)
                     }
+                    // The deadline may already have passed.
+                    if let deadline, deadline <= .now { return (false, false) }
                     state.waiting[ticket] = continuation
-                    return (false, state.waiting.count == workers)
+                    return (nil, state.waiting.count == workers)
                 }
-                if mustGoOn { continuation.resume() }
+                if let end { continuation.resume(returning: end) }
                 if areAllWaiting { onAllWaiting() }
             }
         } onCancel: {
-            release(ticket)
+            release(ticket, isDue: false)
         }
-        return deadline.map { $0 > .now } ?? true
     }
 
-    private func release(_ ticket: UInt64) {
-        state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
+    private func release(_ ticket: UInt64, isDue: Bool) {
+        state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume(returning: !isDue)
     }
 
     /// Wakes all workers. From now on, no worker waits.
@@ -141,6 +141,6 @@ final class IdleWorkers: Sendable {
             defer { state.waiting = [:] }
             return state.waiting.values
         }
-        for continuation in waiting { continuation.resume() }
+        for continuation in waiting { continuation.resume(returning: true) }
     }
 }

@@ -15,6 +15,8 @@ struct LogPruner: Sendable {
     private static let interval = Duration.seconds(60)
     /// The pause after a run that found nothing to delete, so that an idle daemon costs little.
     private static let idleInterval = Duration.seconds(300)
+    /// The longest time between two runs of a daemon that rests, because moves at once write to the log too.
+    private static let longestRest = Duration.seconds(24 * 3600)
     /// The pause between two steps, so that pruning never uses the server's whole capacity.
     private static let pause = Duration.milliseconds(20)
 
@@ -36,16 +38,16 @@ struct LogPruner: Sendable {
     func run(keeping age: Duration) async {
         var progress = Progress()
         var failures = FailureLog(logger)
-        var batches: Int?
+        var latest: (batches: Int, time: ContinuousClock.Instant)?
         while !isStopping.isSet, !Task.isCancelled {
             var interval = Self.interval
             let decided = statistics.totals.batches
-            // A serverless database may sleep. It is not woken only to delete old rows.
-            if configuration.restsLong, decided == batches {
+            // A serverless database may sleep. It is hardly ever woken only to delete old rows.
+            if configuration.restsLong, let latest, decided == latest.batches, .now - latest.time < Self.longestRest {
                 await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.interval) }
                 continue
             }
-            batches = decided
+            latest = (decided, .now)
             do {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 let pruned = try await prune(olderThan: age, &progress, on: connection)

@@ -81,8 +81,7 @@ extension Connection {
     private func prepare(_ text: String, _ key: PreparedStatements.Key) throws(PostgresError) -> String? {
         if let name = preparedStatements.names[key] { return name }
         guard preparedStatements.count < PreparedStatements.limit, try hasServerProcessOfItsOwn() else { return nil }
-        preparedStatements.count += 1
-        let name = "libpq_statement_\(preparedStatements.count)"
+        let name = "libpq_statement_\(preparedStatements.count + 1)"
         do throws(PostgresError) {
             _ = try exchange { pointer in
                 PQsendPrepare(pointer, name, text, Int32(key.types.count), key.types.map(\.rawValue))
@@ -91,6 +90,7 @@ extension Connection {
             if error.sqlState == .duplicatePreparedStatement { preparedStatements.keepNone() }
             throw error
         }
+        preparedStatements.count += 1
         preparedStatements.names[key] = name
         return name
     }
@@ -131,7 +131,7 @@ struct PreparedStatements {
     var names: [Key: String] = [:]
     /// Whether the same server process runs every statement of this session; nil if not yet known.
     var areKept: Bool?
-    /// How many statements were prepared in all, so that no name is used twice.
+    /// How many statements were prepared in all. So no name is used twice, and statements that are forgotten count: the server keeps them.
     var count = 0
 
     mutating func keepNone() {

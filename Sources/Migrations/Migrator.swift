@@ -40,7 +40,7 @@ package struct Migrator: Sendable {
     package func refuseForeignTablesAsSuperuser(_ tables: UsedTables) async throws(MigrationError) {
         do {
             try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: [("search_path", "pg_catalog")]) {
+                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
                     connection throws in
                     try Self.refuseForeignObjects(trusting: .ownersUnlessSuperuser, on: connection)
                     let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
@@ -68,12 +68,16 @@ package struct Migrator: Sendable {
         return (objects, role)
     }
 
+    private var readingSettings: [(String, String)] {
+        [("search_path", "pg_catalog"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))")]
+    }
+
     private func status(
         trusting trust: MigrationQueries.Trust
     ) async throws(MigrationError) -> MigrationStatus {
         do {
             return try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: [("search_path", "pg_catalog")]) {
+                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
                     connection throws in
                     try Self.refuseForeignObjects(trusting: trust, on: connection)
                     return try Self.readStatus(of: connection, set)

@@ -23,7 +23,7 @@ package struct QueueConfiguration: Sendable {
     package var rowsPerLookup = 24
     /// The time after which the server ends an idle transaction, because this process is gone or stands still; more than 0. A
     /// statement may take twice as long. It waits for a lock for at most a sixth of this time, 0.25 s, or half of
-    /// `deadlockTimeout`, whichever is shortest.
+    /// `deadlockTimeout`, whichever is shortest; and for up to 1 s for the lock of a list that other sessions take again and again.
     package var idleTimeout = defaultIdleTimeout
     package static let defaultIdleTimeout = Duration.seconds(60)
     /// The server's `deadlock_timeout`. A session that has waited so long for a lock looks for a deadlock, and the server ends one of

@@ -3,7 +3,7 @@ import Ordering
 
 /// Reads and writes the rows of the queue, in a transaction.
 struct QueueRepository {
-    /// At most so many times the requests of a usual batch are read, because some of them can't be decided yet.
+    /// A worker reads at most this many batches of requests at once. Some requests can't be decided yet, so it reads more than one batch.
     private static let batchesReadAhead = 2
 
     let configuration: QueueConfiguration
@@ -78,12 +78,12 @@ struct QueueRepository {
     func finish(
         _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
     ) throws {
+        try connection.execute(
+            script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
         if !decisions.holds.isEmpty {
             try connection.execute(QueueStatements.hold(decisions.holds, at: time))
         }
         guard !decisions.decided.isEmpty else { return }
-        try connection.execute(
-            script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
         let statement = QueueStatements.finish(DecisionArrays(decisions.decided), at: time, replacing: replacing)
         let counts = try connection.query(statement, prepared: true).single()
         let (deleted, logged) = (try counts.decode(0, as: Int.self), try counts.decode(1, as: Int.self))

@@ -152,7 +152,9 @@ import Testing
     }
 
     @Test("daemon --drain ends with status 7 if only requests of tables that it can't use are left")
-    func unusableTables() async throws {
+    func unusableTables()
+        async throws
+    {
         let connection = try await database()
         _ = try await BrocotProcess.run(Self.arguments)
         try await connection.execute(
@@ -188,6 +190,27 @@ import Testing
         #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
         let outcome = try await connection.query("SELECT error_code FROM brocot.move_log").single()
         #expect(try outcome.decode(0, as: String.self) == "unknown_ordered_table")
+    }
+
+    @Test("A second order of a table can be named as in the registry, and its messages say how to detach it")
+    func secondOrder()
+        async throws
+    {
+        let connection = try await database()
+        _ = try await BrocotProcess.run(Self.arguments)
+        _ = try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--rank", "place")
+        try await connection.execute(
+            "UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.tasks.place'")
+        let check = try await BrocotProcess.run("check")
+        #expect(check.output.contains("public.tasks: all is right"), "\(check.output)")
+        #expect(check.output.contains("public.tasks.place: brocot attach is not finished"), "\(check.output)")
+        #expect(check.output.contains("or: brocot detach public.tasks --rank place"), "\(check.output)")
+        let doctor = try await BrocotProcess.run("doctor")
+        #expect(doctor.output.contains("or brocot detach public.tasks --rank place."), "\(doctor.output)")
+        let detached = try await BrocotProcess.run("detach", "public.tasks.place", "--drop-columns")
+        #expect(detached.exitCode == 0, "\(detached.errors)")
+        #expect(try await BrocotProcess.run("check").exitCode == 0)
+        #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
     }
 
     @Test("A second brocot attach says how many rows had the rank of another row; its --sql removes these ranks too")

@@ -18,7 +18,8 @@ import Testing
         #expect(results.filter { $0.level != "ok" && $0.check != "horizon" }.map(\.message) == [])
         #expect(
             results.map(\.check) == [
-                "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table", "schema",
+                "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table",
+                "table locks", "schema",
                 "privileges", "grants", "tables", "orders", "keys", "duplicates", "ranks", "policies", "powers",
                 "additions",
                 "autovacuum", "retention", "held lists", "pauses", "daemons", "queue", "horizon",

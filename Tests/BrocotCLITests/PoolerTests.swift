@@ -1,4 +1,5 @@
 import LibPQ
+import Logging
 import TestPostgres
 import Testing
 
@@ -71,6 +72,32 @@ struct PoolerTests {
             #expect(doctor.exitCode == 0)
             #expect(doctor.output.contains("ok    pooler      there is a pooler"))
             #expect(doctor.output.contains(mode == .transaction ? "warn  notify" : "ok    notify"))
+        }
+    }
+
+    @Test("attach, check --repair and detach leave neither settings nor locks to other clients of PgBouncer")
+    func sessionState() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "CREATE TABLE tasks (id int PRIMARY KEY); INSERT INTO tasks VALUES (1), (2)")
+        try await PgBouncer.run(.transaction, before: TestDatabase.current.url) { pooler in
+            for command in [
+                ["attach", "public.tasks", "--item", "id"], ["check", "--repair"], ["detach", "public.tasks"],
+            ] {
+                let result = try await BrocotProcess.run(command, databaseURL: pooler.url)
+                #expect(result.exitCode == 0, "\(command): \(result.errors)")
+                let client = try await Connection.connect(
+                    ConnectionParameters(url: pooler.url), logger: Logger(label: "pooler"))
+                let row = try await client.query(
+                    """
+                    SELECT (SELECT count(*) FROM pg_settings WHERE source = 'session' AND name ~ 'timeout|read_only'),
+                        (SELECT count(*) FROM pg_locks JOIN pg_database AS own ON own.oid = database AND own.datname = current_database()
+                        WHERE locktype = 'advisory')
+                    """
+                ).single()
+                #expect(try (row.decode(0, as: Int.self), row.decode(1, as: Int.self)) == (0, 0), "\(command)")
+                await client.close()
+            }
         }
     }
 

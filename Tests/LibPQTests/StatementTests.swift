@@ -143,6 +143,17 @@ import Testing
         #expect(try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0) == 256)
     }
 
+    @Test func `Statements that can't be prepared don't count towards the limit`() async throws {
+        let connection = try await connect()
+        for _ in 0..<300 {
+            await #expect(throws: PostgresError.self) {
+                _ = try await connection.query("SELECT missing_column", prepared: true)
+            }
+        }
+        #expect(try await connection.query("SELECT 1", prepared: true)[0].decode(0) == 1)
+        #expect(try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0) == 1)
+    }
+
     @Test func `The client encoding is UTF-8 even if the parameters ask for another encoding`() async throws {
         let connection = try await connect { $0["client_encoding"] = "LATIN1" }
         #expect(await connection.parameterStatus("client_encoding") == "UTF8")

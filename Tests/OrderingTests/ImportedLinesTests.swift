@@ -42,6 +42,27 @@ import Testing
         #expect(lines.next() == nil)
     }
 
+    @Test("Of a line that is longer than any key, only the beginning is read") func endlessLine() {
+        var pieces = 0
+        let lines = ImportedLines(keysOf: KeyColumn("item", .text)) {
+            pieces += 1
+            return pieces <= 100 ? Array(repeating: UInt8(ascii: "a"), count: 500) : []
+        }
+        #expect(lines.next() == nil)
+        #expect(lines.fault == ImportedLines.Fault(line: 1, reason: "it has more than 1,024 bytes"))
+        #expect(pieces == 3)
+    }
+
+    @Test(
+        "A key of 1,024 bytes may end with a carriage return and a line feed, in any piece",
+        arguments: [1, 512, 1024, 1025, 1026])
+    func longestKey(size: Int) {
+        let key = String(repeating: "k", count: 1024)
+        let text = Array("\(key)\r\n\(key)".utf8)
+        let pieces = stride(from: 0, to: text.count, by: size).map { Array(text[$0..<min($0 + size, text.count)]) }
+        #expect(keys(lines(pieces)) == [key, key])
+    }
+
     @Test("An imported key must have the spelling that PostgreSQL prints for the column's type") func canonical() {
         let lines = lines([Array("7\n007\n".utf8)], .bigint)
         #expect(keys(lines) == ["7"])

@@ -27,19 +27,31 @@ struct KnownListSizesTests {
             """)
     }
 
-    @Test("The least size of a list is the number of rows that were read last") func leastSizes() {
+    @Test(
+        "The least size of a list is the number of rows of the last reading of the whole list, or of a longer part of it"
+    )
+    func leastSizes() {
         let sizes = KnownListSizes()
-        sizes.remember([("short", rows: 5), ("long", rows: 20)])
+        sizes.remember([
+            .init(list: "short", rows: 5, isWholeList: true), .init(list: "long", rows: 20, isWholeList: false),
+        ])
         #expect(sizes.leastSizes(of: ["short", "long", "unknown"]) == ["short": 5, "long": 20])
-        sizes.remember([("short", rows: 7)])
-        #expect(sizes.leastSizes(of: ["short"]) == ["short": 7])
+        sizes.remember([
+            .init(list: "short", rows: 4, isWholeList: true), .init(list: "long", rows: 3, isWholeList: false),
+        ])
+        #expect(sizes.leastSizes(of: ["short", "long"]) == ["short": 4, "long": 20])
+        sizes.remember([
+            .init(list: "short", rows: 9, isWholeList: false), .init(list: "long", rows: 7, isWholeList: true),
+        ])
+        #expect(sizes.leastSizes(of: ["short", "long"]) == ["short": 9, "long": 7])
     }
 
     @Test("Earlier lists are forgotten when there is no room for more") func capacity() {
         let sizes = KnownListSizes()
-        sizes.remember([("early", rows: 5)])
+        sizes.remember([.init(list: "early", rows: 5, isWholeList: true)])
         for first in stride(from: 0, to: 2 * KnownListSizes.capacity, by: 1000) {
-            sizes.remember((first..<(first + 1000)).map { (ListIdentifier("\($0)"), rows: 1) })
+            sizes.remember(
+                (first..<(first + 1000)).map { .init(list: ListIdentifier("\($0)"), rows: 1, isWholeList: true) })
         }
         let last = ListIdentifier("\(2 * KnownListSizes.capacity - 1)")
         #expect(sizes.leastSizes(of: ["early", last]) == [last: 1])

@@ -44,6 +44,24 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 0)
     }
 
+    @Test("apply_pending places rows of a table that places no new rows, if a request asks for that") func arrivals()
+        async throws
+    {
+        let connection = try await connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id int PRIMARY KEY, rank numeric UNIQUE, rank_num bigint, rank_den bigint);
+                INSERT INTO tasks VALUES (1), (2);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, arrive)
+                VALUES ('public.tasks', 'public', 'tasks', '{}', 'id', false, 'none');
+                INSERT INTO brocot.move_requests (ordered_table, items, placement) VALUES ('public.tasks', '{2,1}', 'arrive');
+                SELECT brocot.apply_pending();
+                """)
+        let order = try await connection.query(
+            "SELECT string_agg(id::text, ',' ORDER BY rank) FROM tasks WHERE rank IS NOT NULL")
+        #expect(try order.single().decode(0, as: String?.self) == "2,1")
+    }
+
     @Test("apply_pending logs the same outcomes as a daemon")
     func outcomes() async throws {
         let connection = try await connect()

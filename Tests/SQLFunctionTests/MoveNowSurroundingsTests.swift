@@ -6,6 +6,33 @@ import Testing
 
 @Suite("Moves at once under unusual conditions", .database, .timeLimit(.minutes(30)))
 struct MoveNowSurroundingsTests {
+    @Test(
+        "Items that are dates are placed at once with any DateStyle, also infinity, years before Christ and values of a domain",
+        arguments: ["date", "day"])
+    func dates(type: String) async throws {
+        let caller = try await SQLCaller()
+        try await caller.connection.execute(
+            script: """
+                CREATE DOMAIN day AS date;
+                CREATE TABLE events (
+                    list int, on_day \(type), rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (list, on_day),
+                    UNIQUE (list, rank));
+                INSERT INTO brocot.ordered_tables VALUES ('public.events', 'public', 'events', '{list}', 'on_day', true);
+                SET DateStyle = 'German';
+                SELECT brocot.move_items_now(
+                    1, '{2026-11-23,infinity,0044-03-15 BC}', last => true, ordered_table => 'public.events');
+                -- The gap after the first item is full. So the neighbours get new ranks.
+                UPDATE events SET rank_num = 0, rank_den = 1, rank = 0 WHERE on_day = '2026-11-23'::date;
+                UPDATE events SET rank_num = 1, rank_den = (1::bigint << 62) - 1, rank = brocot.rank_of(1, (1::bigint << 62) - 1)
+                WHERE on_day = 'infinity'::date;
+                SELECT brocot.move_now(1, '2026-11-24', after => '2026-11-23', ordered_table => 'public.events');
+                """)
+        let days = try await caller.connection.query("SELECT to_jsonb(on_day) #>> '{}' FROM events ORDER BY rank")
+        #expect(
+            try days.map { try $0.decode(0, as: String.self) }
+                == ["2026-11-23", "2026-11-24", "infinity", "0044-03-15 BC"])
+    }
+
     @Test("A move at once works under a hostile search_path, and users' triggers keep the search_path")
     func hostileSearchPath() async throws {
         let owner = try await SQLCaller()

@@ -9,11 +9,15 @@ package enum AttachError: Error, Sendable {
     case lockTimeout(step: String)
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
     case busy(holders: [String], waited: Duration)
+    /// A pooler has changed the server's session, so the lock stayed in another one. The steps are done.
+    case lockInOtherSession
     /// Rows have the rank of another row of their list, so the unique index was not built. `isBeingFilled` says whether attach itself
     /// removes such ranks.
     case equalRanks(OrderNames, isBeingFilled: Bool, PostgresError)
     /// The database failed while rows were placed. The finished steps stay, and requests wait.
     case unfinished(orderedTable: String, PostgresError)
+    /// A trigger or policy kept a row from getting its rank. The finished steps stay, and requests wait.
+    case rowNotWritten(orderedTable: String, item: String)
     /// The database failed, or refused a statement.
     case database(PostgresError)
     case cancelled
@@ -34,6 +38,12 @@ extension AttachError: CustomStringConvertible {
             check --repair for \(waited.components.seconds) s. Wait until that command has ended. If it is none of these commands, end \
             the session: see pg_stat_activity. Nothing was changed.
             """
+        case .lockInOtherSession:
+            """
+            All steps are done, but the lock of brocot attach, detach and check --repair stayed in another session of the server, and makes \
+            these commands wait. A pooler in transaction mode may be the cause. End that session: see pg_locks, locktype advisory, and \
+            connect these commands directly, or in session mode.
+            """
         case .equalRanks(let names, let isBeingFilled, let error):
             """
             \(error)
@@ -46,6 +56,11 @@ extension AttachError: CustomStringConvertible {
             """
             \(error)
             The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again.
+            """
+        case .rowNotWritten(let orderedTable, let item):
+            """
+            The row of item '\(item)' did not get its rank: a trigger or policy of the table keeps the row from being written as asked. The \
+            steps above stay, and requests for \(orderedTable) wait. Change the trigger or policy, and run the same brocot attach again.
             """
         case .database(let error): "\(error)"
         case .cancelled: "Interrupted. The finished steps stay. Run the same command again to continue."

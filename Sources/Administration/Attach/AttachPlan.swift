@@ -12,6 +12,8 @@ package struct AttachPlan: Sendable {
     package let fills: Bool
     /// Notes for the person who attaches the table.
     package let notes: [String]
+    /// Whether a row has values in columns with the names of the rank columns, and these values are no rank. nil if that can't be.
+    let hasForeignRanks: SQL?
 
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
     package init(_ definition: OrderDefinition, on table: TableDescription) throws(AttachError) {
@@ -33,12 +35,25 @@ package struct AttachPlan: Sendable {
         }
         steps += indexes
         self.steps = steps
+        hasForeignRanks = Self.hasForeignRanks(objects, table)
         notes = table.laterTriggers.map {
             """
             Trigger \($0) fires after Brocot's triggers. If it changes the list of a row, the row keeps its rank, and the \
             unique index may refuse that. Give the trigger a name that sorts before \(definition.names.keepTrigger).
             """
         }
+    }
+
+    /// The constraint would refuse these rows.
+    private static func hasForeignRanks(_ objects: OrderObjects, _ table: TableDescription) -> SQL? {
+        let names = objects.definition.names
+        let present = [names.rank, names.numerator, names.denominator].filter { table.column($0) != nil }
+        guard table.constraint == .missing, !present.isEmpty else { return nil }
+        let isForeign =
+            present.count < OrderObjects.rankColumnTypes.count
+            ? present.map { "\(quoteIdentifier($0)) IS NOT NULL" }.joined(separator: " OR ")
+            : "NOT (\(objects.condition))"
+        return SQL(unsafeRaw: "SELECT EXISTS (SELECT FROM \(objects.table) WHERE \(isForeign))")
     }
 
     private static func columns(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {

@@ -192,8 +192,7 @@ struct AttachRules {
         guard let registered = table.registered?.definition, registered != definition else { return }
         throw refuse(
             """
-            it is already attached, with other columns or settings. Detach it first: brocot detach \(names.schema).\(names.table)\
-            \(names.rank == OrderNames.usualRankColumn ? "" : " --rank \(names.rank)")
+            it is already attached, with other columns or settings. Detach it first: \(names.detachCommand)
             """)
     }
 }

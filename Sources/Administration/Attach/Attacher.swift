@@ -60,6 +60,8 @@ package struct Attacher: Sendable {
                     guard let registered = try TableReader.registered(names.orderedTable, on: connection) else {
                         return nil
                     }
+                    // The order may have been named as the registry does it: schema.table.rank_column.
+                    let names = registered.definition.names
                     let table = try TableReader.describe(
                         names, listColumns: registered.definition.listColumns, on: connection)
                     return DetachPlan(names, on: table, dropsColumns: droppingColumns)
@@ -147,6 +149,27 @@ package struct Attacher: Sendable {
             """)
     }
 
+    /// Makes sure that columns with the names of the rank columns contain nothing but ranks.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``.
+    package func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
+        guard let statement = plan.hasForeignRanks else { return }
+        let hasForeignRanks: Bool = try await databaseErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    try connection.query(statement).single().decode(0)
+                }
+            }
+        }
+        guard hasForeignRanks else { return }
+        let names = plan.definition.names
+        throw .refused(
+            """
+            \(names.schema).\(names.table): its columns \(names.rank), \(names.numerator) and \(names.denominator) would be Brocot's, but some \
+            of them contain other values. Choose other names with --rank, or empty these columns. Nothing was changed.
+            """)
+    }
+
     /// Runs `body` while no other command attaches or detaches a table. The lock is tried in a loop: a session that waited for
     /// the lock in the server would block CREATE INDEX CONCURRENTLY of the command that has the lock.
     package func exclusively(_ body: () async throws(AttachError) -> Void) async throws(AttachError) {
@@ -163,6 +186,9 @@ package struct Attacher: Sendable {
     /// The settings of statements that run outside of transactions. Transactions have settings of their own.
     private static let settings =
         "SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off"
+    /// A pooler may give the session to an application.
+    private static let resetSettings =
+        "RESET statement_timeout; RESET lock_timeout; RESET default_transaction_read_only"
 
     private func lock() async throws(AttachError) {
         try await databaseErrors {
@@ -185,7 +211,11 @@ package struct Attacher: Sendable {
     }
 
     private func unlock() async throws(AttachError) {
-        try await databaseErrors { _ = try await connection.query(Self.unlock) }
+        let wasLocked: Bool = try await databaseErrors {
+            try await connection.execute(script: Self.resetSettings)
+            return try await connection.query(Self.unlock).single().decode(0)
+        }
+        guard wasLocked else { throw .lockInOtherSession }
     }
 
     /// A transaction that another session hindered by a lock, or that was the victim of a deadlock, is tried again.

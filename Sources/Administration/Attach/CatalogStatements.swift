@@ -34,6 +34,8 @@ enum CatalogStatements {
                     WHERE root.oid = pg_partition_root(relation.oid))
                 WHEN relation.relpersistence = 't' THEN 'this is a temporary table. Only permanent tables can be attached'
                 WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'this table belongs to Brocot and can''t be attached'
+                WHEN EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type = '2')
+                    THEN 'this table has a rule ON UPDATE, which changes the statements that place rows. Make a trigger instead of the rule'
                 WHEN relation.relkind = 'r' AND EXISTS (
                     SELECT FROM pg_inherits AS heir WHERE heir.inhparent = relation.oid
                 ) THEN 'other tables inherit from this table, so no index can make sure that ranks differ. It can''t be attached'
@@ -55,7 +57,12 @@ enum CatalogStatements {
     static func columns(of relation: Int64) -> SQL {
         """
         SELECT stored.attname::text, format('%I.%I', namespace.nspname, type.typname),
-            stored.attnotnull, stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
+            stored.attnotnull AND NOT EXISTS (
+                -- From PostgreSQL 18 on, such a constraint may be NOT VALID.
+                SELECT FROM pg_constraint AS rule
+                WHERE rule.conrelid = stored.attrelid AND rule.contype = 'n' AND rule.conkey[1] = stored.attnum
+                    AND NOT rule.convalidated),
+            stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
             \(KeyType.columns(of: "stored")), \(foreignTypeOwner), \(castByFunction)
         FROM pg_attribute AS stored
         JOIN pg_class AS relation ON relation.oid = stored.attrelid

@@ -105,7 +105,7 @@ package struct Filling: Sendable {
         var (remaining, last, size) = (total, 0 as Int64, batchSize)
         while remaining > 0 {
             try Task.checkCancellation()
-            let (begin, isLastOfPass) = (last, remaining)
+            let (begin, remainingBefore) = (last, remaining)
             let (crossedOut, end) = try await retryingConflicts { failures in
                 if failures > 0 { size = max(1, size / 2) }
                 return try await placeBatch(after: begin, size: size)
@@ -117,7 +117,7 @@ package struct Filling: Sendable {
                 last = 0
                 // The remaining rows may have been deleted meanwhile. Otherwise other sessions have locked them.
                 remaining = try await count()
-                if remaining == isLastOfPass { try await Task.sleep(for: .milliseconds(200)) }
+                if remaining == remainingBefore { try await Task.sleep(for: .milliseconds(200)) }
                 continue
             }
             last = end
@@ -125,12 +125,21 @@ package struct Filling: Sendable {
     }
 
     /// Returns how many rows it removed from `brocot.rows_to_place`, and the last number that it read: nil at the end.
+    ///
+    /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
     private func placeBatch(after begin: Int64, size: Int) async throws -> (Int, Int64?) {
-        try await connection.run { [statements] connection throws(PostgresError) in
+        let batch = try await connection.run { [statements] connection throws(PostgresError) in
             try connection.transaction(settings: statements.settings) { connection throws(PostgresError) in
                 let row = try connection.query(statements.batch(after: begin, size: size)).single()
-                return (try row.decode(0, as: Int.self), try row.decode(1, as: Int64?.self))
+                return (
+                    crossedOut: try row.decode(0, as: Int.self), end: try row.decode(1, as: Int64?.self),
+                    notWritten: try row.decode(2, as: String?.self)
+                )
             }
         }
+        if let item = batch.notWritten {
+            throw AttachError.rowNotWritten(orderedTable: definition.names.orderedTable, item: item)
+        }
+        return (batch.crossedOut, batch.end)
     }
 }

@@ -43,7 +43,7 @@ struct FillingStatements {
         let partition = (columns + ["\(rank) IS NULL"]).joined()
         let all: SQL = columns.isEmpty ? "" : "PARTITION BY \(columns.joined())"
         let itemOrder: SQL = "\(table).\(identifier: item.name)"
-        let wanted: SQL = order.map { "\(unsafeRaw: $0), \(itemOrder)" } ?? itemOrder
+        let wanted: SQL = order.map(Self.terms).map { "\($0), \(itemOrder)" } ?? itemOrder
         let isInList = columns.map { column -> SQL in " AND \(column) IS NOT NULL" }.joined(separator: "")
         return """
             INSERT INTO brocot.rows_to_place (ordered_table, number, list, item, rank_num)
@@ -61,18 +61,22 @@ struct FillingStatements {
             """
     }
 
+    /// The caller's terms of ORDER BY. They may end with a comment.
+    private static func terms(_ order: String) -> SQL { "\(unsafeRaw: order)\n" }
+
     /// Plans the order of the rows, so that an invalid one fails. The rank columns may be missing.
     func tryOrder(_ order: String) -> SQL {
         let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }
         let partition: SQL = columns.isEmpty ? "" : "PARTITION BY \(columns.joined()) "
         return """
-            EXPLAIN SELECT pg_catalog.row_number() OVER (\(partition)ORDER BY \(unsafeRaw: order), \(table).\(identifier: item.name))
+            EXPLAIN SELECT pg_catalog.row_number() OVER (\(partition)ORDER BY \(Self.terms(order)), \(table).\(identifier: item.name))
             FROM \(table)
             """
     }
 
     /// Places the next rows, and removes from `brocot.rows_to_place` the rows that are now placed, deleted, or in another list. Returns
-    /// how many it removed, and the last number that it read: NULL at the end.
+    /// how many it removed, the last number that it read (NULL at the end), and the item of a row that was not written, although this
+    /// session had locked it.
     func batch(after number: Int64, size: Int) -> SQL {
         let isSame =
             (lists.enumerated().map { position, column -> SQL in
@@ -112,7 +116,8 @@ struct FillingStatements {
                         OR done.number NOT IN (SELECT present.number FROM present))
                 RETURNING done.number
             )
-            SELECT (SELECT count(*) FROM crossed_out), (SELECT max(waiting.number) FROM waiting)
+            SELECT (SELECT count(*) FROM crossed_out), (SELECT max(waiting.number) FROM waiting),
+                (SELECT locked.item FROM locked WHERE locked.number NOT IN (SELECT placed.number FROM placed) LIMIT 1)
             """
     }
 }

@@ -30,18 +30,20 @@ struct OrderObjects {
 
     static let rankColumnTypes = ["numeric", "bigint", "bigint"]
 
+    var constraint: String { "CONSTRAINT \(quoteIdentifier(names.constraint)) CHECK (\(condition))" }
+
     /// Either all three are NULL, or the pair is a fraction in lowest terms within bounds and the rank is its value. The
     /// denominator is compared with 0 before the division.
-    var constraint: String {
+    var condition: String {
         let (rank, num, den) = (rankColumns[0], rankColumns[1], rankColumns[2])
         return """
-            CONSTRAINT \(quoteIdentifier(names.constraint)) CHECK (CASE \
+            CASE \
             WHEN \(rank) IS NULL OR \(num) IS NULL OR \(den) IS NULL \
             THEN \(rank) IS NULL AND \(num) IS NULL AND \(den) IS NULL \
             WHEN \(den) < 1 THEN false \
             ELSE \(num) > -4611686018427387904 AND \(num) < 4611686018427387904 AND \(den) < 4611686018427387904 \
             AND gcd(\(num), \(den)) = 1 \
-            AND \(rank) = \(num)::numeric(57,38) / \(den)::numeric AND scale(\(rank)) = min_scale(\(rank)) END)
+            AND \(rank) = \(num)::numeric(57,38) / \(den)::numeric AND scale(\(rank)) = min_scale(\(rank)) END
             """
     }
 

@@ -36,6 +36,26 @@ extension Doctor {
         }
     }
 
+    /// Finds sessions that keep tables locked, so that requests wait and other checks fail.
+    func tableLocks(_ connection: Connection) async -> CheckResult {
+        await attempt("table locks", connection) { connection throws(PostgresError) in
+            let rows = try connection.query(DoctorStatements.tableLocks)
+            guard let first = rows.first else { return .ok("table locks", "no session keeps a table of Brocot locked") }
+            let process = try first.decode(0, as: Int32?.self)
+            let holders = try rows.map { row throws(PostgresError) in
+                let process = try row.decode(0, as: Int32?.self)
+                let holder = process.map { "process \($0)" } ?? "a prepared transaction"
+                return
+                    "\(holder) has locked \(try row.decode(1, as: String.self)) (\(try row.decode(2, as: String.self)))"
+            }
+            return .warning(
+                "table locks", holders.joined(separator: "; "),
+                advice: process.map {
+                    "Wait for its end, or see it in pg_stat_activity and end it: SELECT pg_terminate_backend(\($0));"
+                } ?? "See pg_prepared_xacts. End it: COMMIT PREPARED or ROLLBACK PREPARED.")
+        }
+    }
+
     /// Enough locks for four workers, each with up to 256 lists and some tables at once, and as many for all other sessions.
     private static let fewestLocks = 2_400
 

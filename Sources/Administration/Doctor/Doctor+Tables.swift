@@ -64,13 +64,13 @@ extension Doctor {
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.
     func orders(_ connection: Connection) async -> CheckResult {
         await attempt("orders", connection) { connection throws(PostgresError) in
-            var (faults, unfinished, lacks): ([String], [String], [String]) = ([], [], [])
+            var (faults, unfinished, lacks): ([String], [OrderNames], [String]) = ([], [], [])
             for definition in try TableReader.attached(on: connection) {
                 let table = try TableReader.describe(
                     definition.names, listColumns: definition.listColumns, on: connection)
                 guard let table, table.isTable else { continue }
                 let name = definition.names.orderedTable
-                if table.registered?.isBeingFilled == true { unfinished.append(name) }
+                if table.registered?.isBeingFilled == true { unfinished.append(definition.names) }
                 do throws(AttachError) {
                     if let fault = ChangedKeys(definition, on: table).fault { throw .refused("\(name): \(fault)") }
                     let missing = try AttachPlan(definition, on: table).steps.flatMap(\.missing)
@@ -86,10 +86,10 @@ extension Doctor {
                     advice: "Restore what it names, or detach and attach the table with another --visible.")
             }
             guard unfinished.isEmpty else {
-                let names = unfinished.joined(separator: ", ")
+                let names = unfinished.map(\.orderedTable).joined(separator: ", ")
                 return .failure(
                     "orders", "brocot attach of \(names) is not finished, so its requests wait",
-                    advice: "Run the same brocot attach again, or brocot detach \(unfinished[0]).")
+                    advice: "Run the same brocot attach again, or \(unfinished[0].detachCommand).")
             }
             guard lacks.isEmpty else {
                 return .warning(

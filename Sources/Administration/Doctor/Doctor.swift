@@ -28,11 +28,19 @@ package struct Doctor: Sendable {
     package func examine() async -> [CheckResult] {
         do throws(PostgresError) {
             let connection = try await Connection.connect(parameters, logger: logger)
-            return [.ok("connection", connection.summary)] + (await examine(connection))
+            try await connection.execute(Self.setLockTimeout)
+            let results = [.ok("connection", connection.summary)] + (await examine(connection))
+            _ = try? await connection.execute("RESET lock_timeout")
+            await connection.close()
+            return results
         } catch {
             return [.failure("connection", error.message, advice: error.hint ?? Self.connectionAdvice, .cannotConnect)]
         }
     }
+
+    /// No check waits for long if another session has locked a table.
+    private static let lockTimeout = Duration.seconds(1)
+    private static let setLockTimeout = SQL(unsafeRaw: "SET lock_timeout = \(lockTimeout.milliseconds)")
 
     private static let adviceAfterError = "Remove the cause of the error, and run brocot doctor again."
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
@@ -42,14 +50,13 @@ package struct Doctor: Sendable {
             version(connection), await encoding(connection), await replica(connection), await pooler(connection),
         ]
         findings += [await delivery(connection), await sessionTimeout(connection), await lockTable(connection)]
+        findings.append(await tableLocks(connection))
         let schema = await schema(connection)
         findings.append(schema)
         if schema.level == .ok {
             for check in checksOfSchema { findings.append(await check(connection)) }
         }
-        findings.append(await horizon(connection))
-        await connection.close()
-        return findings
+        return findings + [await horizon(connection)]
     }
 
     private typealias Check = (Connection) async -> CheckResult
@@ -122,15 +129,12 @@ package struct Doctor: Sendable {
         let channel = "brocot_doctor_\(UInt32.random(in: 0 ... .max))"
         do throws(PostgresError) {
             try await connection.execute(DoctorStatements.listen(channel))
-            let caller = try await Connection.connect(parameters, logger: logger)
-            _ = try await caller.query(DoctorStatements.notify(channel))
-            await caller.close()
-            let isReceived = try await connection.run { connection throws(PostgresError) in
-                try !connection.notifications(waitingAtMost: .seconds(2)).isEmpty
-            }
+            let isReceived = try await isNotified(on: channel, connection)
             try await connection.execute(DoctorStatements.unlisten(channel))
             guard !isReceived else { return .ok("notify", "notifications arrive") }
         } catch {
+            // A pooler may give this session to others.
+            _ = try? await connection.execute(DoctorStatements.unlisten(channel))
             return .warning("notify", "could not be checked: \(error.message)", advice: Self.adviceAfterError)
         }
         return .warning(
@@ -139,11 +143,20 @@ package struct Doctor: Sendable {
                 "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
     }
 
+    private func isNotified(on channel: String, _ connection: Connection) async throws(PostgresError) -> Bool {
+        let caller = try await Connection.connect(parameters, logger: logger)
+        _ = try await caller.query(DoctorStatements.notify(channel))
+        await caller.close()
+        return try await connection.run { connection throws(PostgresError) in
+            try !connection.notifications(waitingAtMost: .seconds(2)).isEmpty
+        }
+    }
+
     // MARK: The schema
 
     private func schema(_ connection: Connection) async -> CheckResult {
         do throws(MigrationError) {
-            let migrator = Migrator(connection: connection)
+            let migrator = Migrator(connection: connection, lockTimeout: Self.lockTimeout)
             let finding = Self.finding(of: try await migrator.status())
             if finding.level == .ok { try await migrator.refuseForeignTablesAsSuperuser(.attached) }
             return finding

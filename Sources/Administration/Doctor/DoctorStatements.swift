@@ -199,6 +199,24 @@ enum DoctorStatements {
                 OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
         """
 
+    /// The sessions that keep others from writing Brocot's tables or attached tables, which have a trigger of Brocot. NULL as the
+    /// process means a prepared transaction. No table is read, so this waits for no lock.
+    static let tableLocks: SQL = """
+        SELECT holder.pid, pg_catalog.format('%s.%s', space.nspname, relation.relname), holder.mode
+        FROM pg_catalog.pg_locks AS holder
+        JOIN pg_catalog.pg_class AS relation ON relation.oid = holder.relation AND relation.relkind IN ('r', 'p')
+        JOIN pg_catalog.pg_namespace AS space ON space.oid = relation.relnamespace
+        WHERE holder.locktype = 'relation' AND holder.granted
+            AND holder.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+            AND holder.database = (
+                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+            AND (space.nspname = 'brocot' OR EXISTS (
+                SELECT FROM pg_catalog.pg_trigger AS keep
+                WHERE keep.tgrelid = relation.oid AND keep.tgname LIKE 'zzz\\_brocot\\_%'))
+        ORDER BY 2, 1
+        LIMIT 5
+        """
+
     static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists WHERE request_id IS NOT NULL"
 
     static let waiting: SQL = """

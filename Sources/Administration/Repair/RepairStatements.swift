@@ -121,7 +121,8 @@ struct RepairStatements {
                     pg_catalog.trim_scale(damaged.num::numeric(57, 38) / damaged.den::numeric)
             FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.is_twin AND damaged.num IS NOT NULL
             """,
-        ] + (definition.arrive == .none ? [] : [requestPlacesOfDamaged])
+            requestPlacesOfDamaged,
+        ]
     }
 
     /// Rows whose rank could not be corrected get a new place, at the table's end for new rows.

@@ -15,14 +15,16 @@ package struct TableFindings: Hashable, Sendable {
     /// Whether `brocot attach` has not placed all rows yet, so that requests wait.
     package let isBeingFilled: Bool
     private let name: String
+    private let detachCommand: String
 
     init(
         _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], damagedRows: Int = 0,
         unplacedRows: Int = 0, isBeingFilled: Bool = false
     ) {
-        name = "\(names.schema).\(names.table)"
+        name = names.orderedTable
+        detachCommand = names.detachCommand
         // Each line begins with the name of the order already.
-        let prefix = "\(name): "
+        let prefix = "\(names.schema).\(names.table): "
         self.refusal = refusal.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
         self.missing = missing
         self.damagedRows = damagedRows
@@ -44,7 +46,7 @@ package struct TableFindings: Hashable, Sendable {
         var lines = refusal.map { [$0] } ?? []
         if isBeingFilled {
             lines.append(
-                "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: brocot detach \(name)"
+                "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: \(detachCommand)"
             )
         }
         let names = missing.flatMap(\.missing)

@@ -26,7 +26,7 @@ package struct TableRepair: Sendable {
         let names = definition.names
         guard let table = try await attacher.find(names, listColumns: definition.listColumns) else {
             return TableFindings(
-                names, refusal: "the table is gone. Restore it, or run: brocot detach \(names.schema).\(names.table)")
+                names, refusal: "the table is gone. Restore it, or run: \(names.detachCommand)")
         }
         do throws(AttachError) {
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
@@ -69,7 +69,7 @@ package struct TableRepair: Sendable {
     }
 
     /// Corrects damaged ranks, list by list under the list's lock, and creates missing objects. The order of all other rows stays.
-    /// With `placingRows` it also requests places for the rows without a place, at the table's end for new rows.
+    /// With `placingRows` it also requests places for the rows without a place, at the table's end for new rows, which is the last one unless it was given.
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
@@ -78,7 +78,7 @@ package struct TableRepair: Sendable {
         try attacher.requireOwners(of: found, definition.names, for: findings.missing)
         if findings.damagedRows > 0 { try await correctRanks(definition) }
         for step in findings.missing { try await attacher.run(step) }
-        guard placingRows, definition.arrive != .none else { return }
+        guard placingRows else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         guard table.registered?.isBeingFilled == false else { return }
         try await write(

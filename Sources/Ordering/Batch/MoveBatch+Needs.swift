@@ -71,6 +71,7 @@ private struct CollectedNeeds {
     }
 
     mutating func position(_ position: Int, in list: BatchList) {
+        guard !excluded.contains(list.identifier) else { return }
         if case .needs(let missing) = list.neighbourhood.gap(atPosition: position) { add(missing, of: list) }
     }
 

@@ -31,14 +31,15 @@ final class ImportedLines: IteratorProtocol {
 
     func next() -> String? {
         guard fault == nil, readError == nil, let line = nextLine() else { return nil }
-        let key = String(validating: line, as: UTF8.self)
-        guard let key, let reason = Self.reason(against: key, of: column) else {
-            guard let key else { return refuse("it is not UTF-8") }
-            count += 1
-            return key
-        }
-        return refuse(reason)
+        // The rest of a line that is too long may be missing.
+        guard line.count <= Move.longestKey else { return refuse(Self.tooLong) }
+        guard let key = String(validating: line, as: UTF8.self) else { return refuse("it is not UTF-8") }
+        if let reason = Self.reason(against: key, of: column) { return refuse(reason) }
+        count += 1
+        return key
     }
+
+    private static let tooLong = "it has more than 1,024 bytes"
 
     private func refuse(_ reason: String) -> String? {
         fault = Fault(line: count + 1, reason: reason)
@@ -48,7 +49,6 @@ final class ImportedLines: IteratorProtocol {
     /// Why the text can't be a key; nil if it can.
     private static func reason(against key: String, of column: KeyColumn) -> String? {
         if key.isEmpty { return "it is empty" }
-        if key.utf8.count > Move.longestKey { return "it has more than 1,024 bytes" }
         if key.utf8.contains(0) { return "it has a NUL character" }
         guard column.type.isCanonical(key) else {
             return "'\(key)' is not a \(column.type.name) as PostgreSQL prints it"
@@ -56,7 +56,8 @@ final class ImportedLines: IteratorProtocol {
         return nil
     }
 
-    /// The next line, without its line feed and without a carriage return before the line feed.
+    /// The next line, without its line feed and without a carriage return before the line feed. If a line is longer than any key, this is
+    /// its beginning: no more of it is read.
     private func nextLine() -> ArraySlice<UInt8>? {
         var searched = start
         while true {
@@ -64,7 +65,8 @@ final class ImportedLines: IteratorProtocol {
                 defer { start = end + 1 }
                 return line(upTo: end)
             }
-            guard !isAtEnd else {
+            // The carriage return doesn't count.
+            guard !isAtEnd, bytes.count - start <= Move.longestKey + 1 else {
                 defer { start = bytes.count }
                 return start < bytes.count ? line(upTo: bytes.count) : nil
             }

@@ -23,12 +23,25 @@ package final class KnownListSizes: Sendable {
         }
     }
 
+    /// A run of rows from the beginning of a list.
+    struct Run {
+        let list: ListIdentifier
+        let rows: Int
+        /// Whether the list has no more rows. Otherwise the run ended at its limit.
+        let isWholeList: Bool
+    }
+
     /// Remembers how many rows were found at the beginnings of lists. If there is no room for these lists, all earlier lists are
     /// forgotten.
-    func remember(_ found: [(list: ListIdentifier, rows: Int)]) {
+    func remember(_ runs: [Run]) {
         sizes.withLock { sizes in
-            if sizes.count + found.count > Self.capacity { sizes.removeAll(keepingCapacity: true) }
-            for (list, rows) in found.prefix(Self.capacity) { sizes[list.hashValue] = Int32(clamping: rows) }
+            if sizes.count + runs.count > Self.capacity { sizes.removeAll(keepingCapacity: true) }
+            for run in runs.prefix(Self.capacity) {
+                let rows = Int32(clamping: run.rows)
+                // A short run at the beginning of a long list says nothing new.
+                let known = run.isWholeList ? 0 : sizes[run.list.hashValue] ?? 0
+                sizes[run.list.hashValue] = max(known, rows)
+            }
         }
     }
 }

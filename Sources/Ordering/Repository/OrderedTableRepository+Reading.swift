@@ -81,8 +81,8 @@ extension OrderedTableRepository {
         let found = try readRuns(needs, .up, on: connection)
         sizes?.remember(
             found.compactMap { need, result in
-                guard case .run(let rows) = result, need.need.rowsFromBeginning != nil else { return nil }
-                return (need.list, rows.count)
+                guard case .run(let rows) = result, let limit = need.need.rowsFromBeginning else { return nil }
+                return .init(list: need.list, rows: rows.count, isWholeList: rows.count < limit)
             })
         return found
     }

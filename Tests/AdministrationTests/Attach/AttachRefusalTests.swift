@@ -19,6 +19,10 @@ struct AttachRefusalTests {
     @Test(
         "brocot attach says why an object can't be attached",
         arguments: [
+            (
+                "CREATE TABLE tasks (id int PRIMARY KEY); CREATE RULE r AS ON UPDATE TO tasks DO ALSO NOTIFY tasks",
+                "this table has a rule ON UPDATE"
+            ),
             ("CREATE VIEW tasks AS SELECT 1 AS id", "this is a view. Only tables can be attached"),
             (
                 "CREATE TABLE all_tasks (id int NOT NULL) PARTITION BY LIST (id); CREATE TABLE tasks PARTITION OF all_tasks DEFAULT",
@@ -98,6 +102,28 @@ struct AttachRefusalTests {
         try await filling.check(order: "title COLLATE \"C\" DESC NULLS LAST, project_id")
         let refusal = await refusal { () async throws(AttachError) in try await filling.check(order: "nope") }
         #expect(refusal == "--order-by is not valid: column \"nope\" does not exist. Nothing was changed.")
+        try await filling.check(order: "title -- of the task")
+        let comment = await self.refusal { () async throws(AttachError) in try await filling.check(order: "id)--") }
+        #expect(comment?.hasPrefix("--order-by is not valid: syntax error") == true)
+    }
+
+    @Test(
+        "Columns that have the names of the rank columns and contain other values are refused before anything is changed",
+        arguments: [
+            ("rank numeric", "rank = 7"),
+            ("rank numeric, rank_num bigint, rank_den bigint", "rank = 7, rank_num = 1, rank_den = 2"),
+        ]) func foreignRanks(columns: String, values: String) async throws
+    {
+        let fixture = try await AttachFixture(
+            "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, \(columns)); INSERT INTO tasks VALUES (1, 1)")
+        func check() async -> String? {
+            await refusal { () async throws(AttachError) in
+                try await fixture.attacher.requireOwnRanks(try await fixture.attacher.plan(AttachFixture.definition()))
+            }
+        }
+        #expect(await check() == nil)
+        try await fixture.connection.execute(script: "UPDATE tasks SET \(values)")
+        #expect(await check()?.contains("Choose other names with --rank") == true)
     }
 
     @Test("A role that may not change the table, or sees only a part of its rows, is told so") func otherRole()

@@ -30,6 +30,25 @@ import Testing
         ) AS placed
         """
 
+    @Test("A trigger that keeps a row from getting its rank ends the placing of rows, and the row is named")
+    func vetoes()
+        async throws
+    {
+        let (fixture, filling) = try await prepared()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION veto() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+                CREATE TRIGGER veto BEFORE UPDATE ON tasks FOR EACH ROW WHEN (OLD.id = 77) EXECUTE FUNCTION veto();
+                """)
+        let error = await #expect(throws: AttachError.self) {
+            try await filling.run(orderedBy: "id DESC") { _, _ in }
+        }
+        #expect("\(try #require(error))".contains("The row of item '77' did not get its rank"))
+        try await fixture.connection.execute("DROP TRIGGER veto ON tasks")
+        try await filling.run(orderedBy: nil) { _, _ in }
+        #expect(try await fixture.connection.query(SQL(unsafeRaw: isAsOrdered)).single().decode(0, as: Bool.self))
+    }
+
     @Test("The placing of existing rows continues after an interruption, in the order that was stored first")
     func resumes() async throws {
         let (fixture, filling) = try await prepared()

@@ -50,6 +50,18 @@ import Testing
         """
     }
 
+    @Test("brocot doctor names a session that keeps a table locked, and waits for no lock", .database) func tableLocks()
+        async throws
+    {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; LOCK TABLE brocot.ordered_tables, brocot.items")
+        let result = try #require(try await examination().first { $0.check == "table locks" })
+        #expect(result.level == .warn)
+        #expect(
+            result.message.hasPrefix(
+                "process \(holder.backendProcessIdentifier) has locked brocot.items (AccessExclusiveLock)"))
+    }
+
     @Test("brocot doctor warns if an order lacks something that brocot attach makes", .database) func halfMadeOrder()
         async throws
     {
