@@ -27,15 +27,11 @@ extension CommandFailure {
     /// names. Nil for other errors.
     static func ofFunction(_ error: any Error) -> CommandFailure? {
         guard let refusal = Connection.serverError(in: error), let state = refusal.sqlState else { return nil }
-        let status: ExitStatus
-        switch state {
-        case .invalidKey: status = .usage
-        case .noDataFound: status = .failed
-        default: return nil
-        }
+        let isInvalidKey = Rejection.Code(sqlState: state) == .invalidKey
+        guard isInvalidKey || state == .noDataFound else { return nil }
         let sentences = [refusal.message, refusal.detail, refusal.hint].compactMap(\.self)
         return CommandFailure(
-            status, sentences.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))
+            isInvalidKey ? .usage : .failed, sentences.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))
     }
 
     static func impossibleList(_ list: String, in table: String, because reason: String) -> CommandFailure {
@@ -44,8 +40,6 @@ extension CommandFailure {
 }
 
 extension SQLState {
-    /// The text of a list or item is not one of the key column's type.
-    fileprivate static let invalidKey = SQLState(rawValue: "RK002")
     fileprivate static let noDataFound = SQLState(rawValue: "P0002")
     /// The server's errors for Brocot's objects before the migrations have run.
     fileprivate static let missingSchema: Set<SQLState?> = [.undefinedTable, .invalidSchemaName]

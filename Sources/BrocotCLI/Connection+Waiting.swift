@@ -9,7 +9,7 @@ extension Connection {
         _ parameters: ConnectionParameters, waitingAtMost limit: Duration, logger: Logger
     ) async throws -> Connection {
         let deadline = ContinuousClock.now + limit
-        var pause = Duration.milliseconds(100)
+        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(2))
         while true {
             do {
                 return try await connect(parameters, logger: logger)
@@ -19,8 +19,7 @@ extension Connection {
                     "waiting for the server", metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
             }
             // The last pause is shortened, so that the last attempt is at the deadline.
-            try await Task.sleep(for: min(pause, deadline - .now))
-            pause = min(pause * 2, .seconds(2))
+            try await Task.sleep(for: min(backoff.pause(), deadline - .now))
         }
     }
 }

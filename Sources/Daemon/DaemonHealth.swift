@@ -7,36 +7,36 @@ package final class DaemonHealth: Sendable {
         fileprivate let index: Int
         fileprivate let health: DaemonHealth
 
-        /// A turn of the loop begins, or a wait is over.
-        func turn() { health.change(index) { $0.activity = .turning(since: .now) } }
+        /// Records that a turn of the loop begins, or that a wait is over.
+        func noteTurn() { health.change(index) { $0.activity = .turning(since: .now) } }
 
-        /// The loop waits for an event, which may take any time.
-        func waits() { health.change(index) { $0.activity = .waiting } }
+        /// Records that the loop waits for an event, which may take any time.
+        func noteWait() { health.change(index) { $0.activity = .waiting } }
 
-        /// The loop has a connection. `unfitness` is the reason why the database can't be worked on; nil if it can.
-        func isConnected(unfitness: String? = nil) {
+        /// Records that the loop has a connection. `unfitness` is the reason why the database can't be worked on; nil if it can.
+        func noteConnection(unfitness: String? = nil) {
             health.change(index) { loop in
                 loop.activity = .turning(since: .now)
                 loop.unreadiness = unfitness
             }
         }
 
-        /// The database was checked again, with this result.
-        func isFit(_ unfitness: String?) { health.change(index) { $0.unreadiness = unfitness } }
+        /// Records why the database can't be worked on; nil if it can.
+        func note(unfitness: String?) { health.change(index) { $0.unreadiness = unfitness } }
 
-        /// Whether a probe has asked for the readiness since the last call.
-        func wasAskedFor() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
+        /// Returns whether a probe has asked for the readiness since the last call.
+        func takeQuestion() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
 
-        /// The loop has lost its connection, for this reason.
-        func lostConnection(_ reason: String) {
+        /// Records that the loop has lost its connection, for this reason.
+        func noteLostConnection(_ reason: String) {
             health.change(index) { loop in
                 loop.activity = .turning(since: .now)
                 loop.unreadiness = reason
             }
         }
 
-        /// The loop has ended, because its work is done or the daemon stops.
-        func ends() {
+        /// Records that the loop has ended, because its work is done or the daemon stops.
+        func noteEnd() {
             health.change(index) { loop in
                 loop.activity = .waiting
                 loop.unreadiness = "stopped"

@@ -11,13 +11,13 @@ struct DaemonMetrics: Sendable {
     private let rebalancedRows: Counter
     private let lockMisses: Counter
     private let failedBatches: Counter
-    private let heldLists: Counter
+    private let holds: Counter
     private let workerConnectionLosses: Counter
     private let listenerConnectionLosses: Counter
     private let asleep: Gauge
     private let pending: Gauge
     private let oldestAge: Gauge
-    private let listsHeld: Gauge
+    private let heldLists: Gauge
 
     init(_ factory: any MetricsFactory = MetricsSystem.factory) {
         func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
@@ -34,35 +34,35 @@ struct DaemonMetrics: Sendable {
         rebalancedRows = counter("rebalanced_rows")
         lockMisses = counter("lock_misses")
         failedBatches = counter("failed_batches")
-        heldLists = counter("lists_held")
+        holds = counter("holds")
         workerConnectionLosses = counter("connections_lost", [("by", "worker")])
         listenerConnectionLosses = counter("connections_lost", [("by", "listener")])
         asleep = gauge("asleep")
         pending = gauge("pending_requests")
         oldestAge = gauge("oldest_request_age_seconds")
-        listsHeld = gauge("held_lists")
+        heldLists = gauge("held_lists")
     }
 
-    func decided(_ report: BatchReport, in duration: Duration) {
-        applied.increment(by: report.applied)
-        rejected.increment(by: report.rejected)
+    func note(_ decisions: DecisionSummary, in duration: Duration) {
+        applied.increment(by: decisions.applied)
+        rejected.increment(by: decisions.rejected)
         batches.increment()
         batchDuration.recordNanoseconds(Int64(duration / .nanoseconds(1)))
-        rebalances.increment(by: report.rebalances.count)
-        rebalancedRows.increment(by: report.rebalances.reduce(0) { $0 + $1.rows })
-        heldLists.increment(by: report.newlyHeld.count)
+        rebalances.increment(by: decisions.rebalances.count)
+        rebalancedRows.increment(by: decisions.rebalances.reduce(0) { $0 + $1.rows })
+        holds.increment(by: decisions.newlyHeld.count)
     }
 
-    func missedLocks() { lockMisses.increment() }
-    func failedBatch() { failedBatches.increment() }
-    func workerLostConnection() { workerConnectionLosses.increment() }
-    func listenerLostConnection() { listenerConnectionLosses.increment() }
-    func sleeps(_ isAsleep: Bool) { asleep.record(isAsleep ? 1 : 0) }
+    func noteMissedLocks() { lockMisses.increment() }
+    func noteFailedBatch() { failedBatches.increment() }
+    func noteLostConnectionOfWorker() { workerConnectionLosses.increment() }
+    func noteLostConnectionOfListener() { listenerConnectionLosses.increment() }
+    func note(isAsleep: Bool) { asleep.record(isAsleep ? 1 : 0) }
 
-    func sampled(_ sample: QueueSample) {
+    func note(_ sample: QueueSample) {
         pending.record(sample.pending)
         oldestAge.record(sample.oldestAge / .seconds(1))
-        listsHeld.record(sample.heldLists)
+        heldLists.record(sample.heldLists)
     }
 }
 
@@ -78,7 +78,7 @@ extension DaemonMetrics {
         "brocot_lock_misses_total": "How often a worker found requests only in lists that another session had locked.",
         "brocot_failed_batches_total":
             "Transactions that were rolled back and decided nothing, for example because of a full disk.",
-        "brocot_lists_held_total": "Lists that were held for a person, because the database refused a request.",
+        "brocot_holds_total": "How often a list was held for a person, because the database refused a request.",
         "brocot_connections_lost_total":
             "Connections that broke or could not be opened, of workers and of the listener.",
         "brocot_asleep": "1 while all workers wait for requests, else 0.",

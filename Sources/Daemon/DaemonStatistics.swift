@@ -16,12 +16,12 @@ final class DaemonStatistics: Sendable {
 
     var totals: Totals { state.withLock { $0 } }
 
-    func count(_ report: BatchReport) {
+    func count(_ decisions: DecisionSummary) {
         state.withLock { totals in
             totals.batches += 1
-            totals.applied += report.applied
-            totals.rejected += report.rejected
-            for rebalance in report.rebalances {
+            totals.applied += decisions.applied
+            totals.rejected += decisions.rejected
+            for rebalance in decisions.rebalances {
                 totals.rebalances += 1
                 totals.rebalancedRows += rebalance.rows
                 totals.largestRebalance = max(totals.largestRebalance, rebalance.rows)

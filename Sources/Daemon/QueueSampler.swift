@@ -21,7 +21,7 @@ struct QueueSampler {
         guard .now >= next else { return }
         next = .now + Self.interval
         do throws(PostgresError) {
-            metrics.sampled(
+            metrics.note(
                 try await connection.run { connection throws(PostgresError) in
                     try QueueSample.take(on: connection)
                 })

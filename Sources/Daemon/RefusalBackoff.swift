@@ -19,8 +19,8 @@ struct RefusalBackoff {
 
     /// Records a success.
     ///
-    /// - Returns: Whether this ends a series of refusals: none occurred for twice as long as the last pause.
-    mutating func areOver(at now: ContinuousClock.Instant) -> Bool {
+    /// - Returns: Whether this ends a series of refusals: none occurred for twice as long as the longest pause.
+    mutating func noteSuccess(at now: ContinuousClock.Instant) -> Bool {
         guard let last, now - last >= Self.longestPause * 2 else { return false }
         self.last = nil
         backoff.reset()

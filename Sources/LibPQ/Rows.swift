@@ -19,11 +19,6 @@ package struct Rows: RandomAccessCollection, Sendable {
     /// How many rows the statement changed, or for a SELECT returned.
     package var affectedRows: Int { result.affectedRows }
 
-    /// The columns' names, from left to right.
-    package var columnNames: [String] {
-        (0..<Int(PQnfields(result.pointer))).map(result.columnName)
-    }
-
     package var startIndex: Int { 0 }
     package var endIndex: Int { count }
 

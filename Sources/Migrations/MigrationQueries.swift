@@ -5,7 +5,7 @@ internal import LibPQ
 /// All statements run with `search_path = pg_catalog`, except those outside of transactions (``isStandby``, ``version``).
 enum MigrationQueries {
     /// The advisory lock under which migrations are applied: the first eight bytes of SHA-256 of `brocot.migrate`.
-    static let lockKey: Int64 = 1122106802429718329
+    static let lock = AdvisoryLock(key: 1_122_106_802_429_718_329)
 
     /// Begins a migration's transaction. The isolation level is explicit, because a snapshot that is older than the lock
     /// would not show what another migrator has just applied.
@@ -27,17 +27,9 @@ enum MigrationQueries {
         """
     }
 
-    /// Tries to take the lock without waiting, so that the program can report how long it has been waiting and for whom.
-    static let tryLock: SQL = "SELECT pg_try_advisory_xact_lock(\(lockKey))"
-
-    /// The sessions that have the lock. A prepared transaction has no session. `objsubid` 1 marks a lock with one bigint key;
-    /// `classid` and `objid` are the halves of the key.
+    /// The sessions that have the lock. A prepared transaction has no session.
     static let lockHolders: SQL = """
-        SELECT l.pid
-        FROM pg_locks AS l
-        WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted AND l.pid IS NOT NULL
-            AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
-            AND l.classid::bigint = \(lockKey >> 32) AND l.objid::bigint = \(lockKey & 0xFFFF_FFFF)
+        SELECT holder.pid FROM pg_locks AS holder WHERE holder.pid IS NOT NULL AND \(lock.matches("holder"))
         """
 
     /// Creates the schema unless it exists: an administrator may have created it for a role without that right.

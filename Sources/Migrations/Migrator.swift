@@ -144,7 +144,7 @@ package struct Migrator: Sendable {
         _ willApply: @escaping @Sendable (Migration) -> Void
     ) async throws(MigrationError) -> AppliedMigration? {
         let start = ContinuousClock.now
-        var pause = Duration.milliseconds(50)
+        var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         while true {
             switch try await attempt(willApply) {
             case .applied(let migration): return migration
@@ -155,11 +155,10 @@ package struct Migrator: Sendable {
                 }
             }
             do {
-                try await Task.sleep(for: min(pause * Double.random(in: 0.5...1), lockTimeout))
+                try await Task.sleep(for: min(backoff.pause(), lockTimeout))
             } catch {
                 throw MigrationError(caught: error)
             }
-            pause = min(pause * 2, .seconds(1))
         }
     }
 
@@ -170,7 +169,8 @@ package struct Migrator: Sendable {
             return try await connection.run { connection throws in
                 try connection.transaction { connection throws in
                     try connection.execute(script: MigrationQueries.settings(lockTimeout: lockTimeout))
-                    guard try connection.query(MigrationQueries.tryLock).single().decode(0, as: Bool.self) else {
+                    // Without waiting, so that the program can report how long it has been waiting and for whom.
+                    guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
                         let rows = try connection.query(MigrationQueries.lockHolders)
                         return Attempt.locked(holders: try rows.map { row in try row.decode(0) })
                     }

@@ -20,15 +20,11 @@ extension LockHolder {
     }
 
     private static func statement(_ lists: [ListIdentifier]) -> SQL {
-        """
-        SELECT wanted.ordered_table, wanted.list, \(columns)
-        FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
-        JOIN pg_catalog.pg_locks AS holder
-            ON ((holder.classid::bigint << 32) | holder.objid::bigint)
-                = brocot.list_lock_key(wanted.ordered_table, wanted.list)
-        WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
-            AND holder.database = (
-                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
-        """
+        let lock = AdvisoryLock.ofList("wanted.list", of: "wanted.ordered_table")
+        return """
+            SELECT wanted.ordered_table, wanted.list, \(columns)
+            FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
+            JOIN pg_catalog.pg_locks AS holder ON \(lock.matches("holder"))
+            """
     }
 }

@@ -21,7 +21,7 @@ package struct LogPruningStep: Equatable, Sendable {
     ///   - age: Older rows are deleted; counted in whole seconds.
     ///   - limit: The most rows that are read.
     ///   - connection: A connection that is not in a transaction.
-    /// - Returns: The numbers of the step; nil if another session has the ``RetentionLock``, such as a daemon that prunes.
+    /// - Returns: The numbers of the step; nil if another session has the lock for this, such as a daemon that prunes.
     /// - Throws: An error of the server or the connection.
     package static func run(
         after id: Int64, olderThan age: Duration, limit: Int, on connection: Connection
@@ -45,7 +45,7 @@ package struct LogPruningStep: Equatable, Sendable {
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH turn AS MATERIALIZED (
-            SELECT pg_catalog.pg_try_advisory_xact_lock(\(RetentionLock.key)) AS is_mine
+            SELECT pg_catalog.pg_try_advisory_xact_lock(\(AdvisoryLock.ofLogRetention.key)) AS is_mine
         ), next AS MATERIALIZED (
             SELECT log.id, log.applied_at
             FROM brocot.move_log AS log

@@ -19,7 +19,7 @@ struct QueueRepository {
     /// Waits for the lock of a list.
     func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(PostgresError) {
         try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
-        try connection.execute(QueueStatements.lock(list))
+        try connection.execute(AdvisoryLock.ofList(list).lock)
         try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
     }
 
@@ -32,15 +32,16 @@ struct QueueRepository {
             switch scope {
             case .next(let place, let lists, let readingAhead, let withPartners):
                 QueueStatements.claimNext(
-                    from: place, lists: lists, readingAhead: readingAhead, partners: withPartners ? partners : 0,
-                    locks: locks, postponed: postponed, progress)
+                    from: place, readingAhead: readingAhead,
+                    .init(lists: lists, partners: withPartners ? partners : 0, locks: locks), postponed: postponed,
+                    progress)
             case .lists(let lists):
                 QueueStatements.claim(lists, partners: partners, locks: locks, progress)
             case .waitingFor(let list):
                 QueueStatements.claim([list], partners: partners, locks: locks, progress)
             case .oldest(let lists):
                 QueueStatements.claimOldest(
-                    lists: lists, partners: partners, locks: locks, postponed: postponed, progress)
+                    .init(lists: lists, partners: partners, locks: locks), postponed: postponed, progress)
             }
         return try ListClaim(connection.query(statement, prepared: true))
     }

@@ -8,21 +8,32 @@ extension QueueStatements {
         "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
     }
 
+    /// How much a statement claims.
+    struct ClaimLimits {
+        /// The most lists that are found.
+        var lists: Int
+        /// The most changes of list, for each list and direction, whose other lists are added. If the oldest requests are claimed: the
+        /// most requests, for each list and direction, that are read of lists with requests below the floor.
+        var partners: Int
+        /// The most locks that are tried.
+        var locks: Int
+    }
+
     /// How many of the oldest requests are read for each list that is wanted.
     private static let oldestRequestsPerList = 4
 
     /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists are left out.
     static func claimOldest(
-        lists: Int, partners: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
+        _ limits: ClaimLimits, postponed: [ListIdentifier], _ progress: ReadProgress
     ) -> SQL {
         let postponement = Postponement(postponed)
         let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
         let ofRemembered: SQL = """
             UNION ALL
             SELECT early.* FROM remembered CROSS JOIN LATERAL (
-                (\(earliest(columns, by: "list", of: "remembered", limit: partners)))
+                (\(earliest(columns, by: "list", of: "remembered", limit: limits.partners)))
                 UNION ALL
-                (\(earliest(columns, by: "from_list", of: "remembered", limit: partners)))
+                (\(earliest(columns, by: "from_list", of: "remembered", limit: limits.partners)))
             ) AS early
             """
         return """
@@ -30,7 +41,7 @@ extension QueueStatements {
                 (SELECT \(columns)
                 FROM brocot.move_requests AS request
                 WHERE request.id > \(progress.floor)
-                ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
+                ORDER BY request.id LIMIT \(oldestRequestsPerList * limits.lists)::bigint)
                 \(progress.remaining.isEmpty ? "" : ofRemembered)
             ), ready AS MATERIALIZED (
                 SELECT side.ordered_table, side.list, row_number() OVER (ORDER BY min(side.id)) AS number
@@ -41,15 +52,10 @@ extension QueueStatements {
                 ) AS side (ordered_table, list, id)
                 WHERE NOT \(postponement.includes("side"))
                 GROUP BY side.ordered_table, side.list
-                ORDER BY min(side.id) LIMIT \(lists)::bigint
+                ORDER BY min(side.id) LIMIT \(limits.lists)::bigint
             )
-            \(tryLocks(partners: 0, locks: locks, postponement, progress))
+            \(tryLocks(partners: 0, locks: limits.locks, postponement, progress))
             """
-    }
-
-    /// Waits for the lock of a list.
-    static func lock(_ list: ListIdentifier) -> SQL {
-        "SELECT pg_catalog.pg_advisory_xact_lock(brocot.list_lock_key(\(list.orderedTable), \(list.list)))"
     }
 
     /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out.

@@ -15,18 +15,17 @@ extension QueueStatements {
     ///
     /// - Parameters:
     ///   - place: Where the worker is in its round.
-    ///   - lists: The most lists that are found.
     ///   - readingAhead: The most requests that `scanned` reads.
-    ///   - partners: The most changes of list, for each list and direction, whose other lists are added.
-    ///   - locks: The most locks that are tried.
+    ///   - limits: How much is claimed.
     ///   - postponed: Lists that are left out.
     ///   - progress: How far the queue was read.
     /// - Returns: The statement. Its result is described at ``tryLocks(partners:locks:_:_:)``.
     static func claimNext(
-        from place: Place, lists: Int, readingAhead: Int, partners: Int, locks: Int,
-        postponed: [ListIdentifier] = [], _ progress: ReadProgress
+        from place: Place, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
+        _ progress: ReadProgress
     ) -> SQL {
         let postponement = Postponement(postponed)
+        let lists = limits.lists
         let visited = visited(from: place, lists: lists, readingAhead: readingAhead, postponement, progress)
         let ready: SQL =
             progress.remaining.isEmpty && postponed.isEmpty
@@ -37,7 +36,7 @@ extension QueueStatements {
                 SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))
             ), \(postponement.relation)\(place.isBeginning ? few(lists, progress) : "")\(visited),
             ready AS MATERIALIZED (\(ready))
-            \(tryLocks(partners: partners, locks: locks, postponement, progress))
+            \(tryLocks(partners: limits.partners, locks: limits.locks, postponement, progress))
             """
     }
 

@@ -5,9 +5,9 @@ import Ordering
 ///
 /// An id is *past* when no request with this id or a lower one is pending, and none can still become visible. A request can
 /// become visible late: its transaction takes an id, and another transaction takes the next id and commits first. A
-/// transaction that inserts requests has a lock on the queue from before it takes an id until its end. So an id that was
-/// handed out before some moment is past, once all transactions that had such a lock after that moment have ended, and a later
-/// reading finds no such request. A prepared transaction keeps its lock, and the lock's name stays the same.
+/// transaction that inserts requests has a lock on the queue from before it takes an id until its end. So the steps are: note the
+/// last id, and then the transactions that have the lock. When all of them have ended, read the queue again. If this reading finds
+/// no such request, the id is past. A prepared transaction keeps its lock, and the lock's name stays the same.
 ///
 /// A transaction that stays open for long would keep the floor where it is. So after some looks it is passed over: the floor
 /// rises, and is valid as long as that transaction is open, because nobody sees its requests until it ends. When it ends, the

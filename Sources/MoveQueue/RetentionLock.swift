@@ -1,10 +1,8 @@
 import LibPQ
+import Ordering
 
-/// The lock that lets one daemon at a time delete old rows of the log. Any role of the database can take it.
+/// Who has the lock for deleting old rows of the log.
 package enum RetentionLock {
-    /// The lock's 64-bit key.
-    static let key: SQL = "pg_catalog.hashtextextended('brocot.move_log retention', 0)"
-
     /// The transaction that has the lock; nil if the lock is free.
     ///
     /// - Throws: An error of the server or the connection.
@@ -19,10 +17,7 @@ package enum RetentionLock {
     private static let statement: SQL = """
         SELECT \(LockHolder.columns)
         FROM pg_catalog.pg_locks AS holder
-        WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
-            AND ((holder.classid::bigint << 32) | holder.objid::bigint) = \(key)
-            AND holder.database = (
-                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+        WHERE \(AdvisoryLock.ofLogRetention.matches("holder"))
         """
 }
 

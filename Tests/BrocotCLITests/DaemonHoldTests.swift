@@ -28,7 +28,7 @@ import Testing
         let connection = try await prepare()
         let result = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold")
         #expect(result.exitCode == 7)
-        #expect(result.errors.contains("only requests of held or paused lists, or of tables that"))
+        #expect(result.errors.contains("only requests that wait for a person are left: of held or paused lists"))
         #expect(result.errors.contains("no_poison"))
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 2)
         #expect(try await connection.query("SELECT FROM brocot.items").count == 2)

@@ -123,8 +123,8 @@ import Testing
         ) { daemon in
             try await connection.execute("CALL brocot.wait_for(1, '60 s')")
             try await Self.wait(untilADaemonSleeps: true)
-            // Long enough for the worker to sleep, if it did not see the open transaction.
-            try await Task.sleep(for: .seconds(5))
+            // Without the open transaction, the daemon would rest when its polls are so far apart.
+            try await Self.wait(forPolls: 4, at: 1_400, connection)
             try await early.execute(script: "COMMIT")
             try await connection.execute("CALL brocot.wait_for(2, '60 s')")
             #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
@@ -153,6 +153,23 @@ import Testing
     }
 
     // MARK: Steps
+
+    /// Waits until so many polls began at least so many milliseconds after the one before.
+    private static func wait(forPolls count: Int, at milliseconds: Int64, _ connection: Connection) async throws {
+        var polls: [Int64] = []
+        try await eventually(
+            "\(count) polls are \(milliseconds) ms apart", within: .seconds(120), pause: .milliseconds(20),
+            read: {
+                let begin: Int64 = try await connection.query(
+                    """
+                    SELECT (extract(epoch FROM max(query_start)) * 1000)::bigint FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name LIKE 'brocot daemon %'
+                    """
+                ).single().decode(0)
+                if begin != polls.last { polls.append(begin) }
+                return zip(polls, polls.dropFirst()).filter { $1 - $0 >= milliseconds }.count
+            }, until: { $0 >= count })
+    }
 
     private static func secondsSinceLastQuery(_ connection: Connection) async throws -> Int {
         try await connection.query(

@@ -28,7 +28,7 @@ import Testing
         for _ in 1...2 {
             let drain = try await BrocotProcess.run("daemon", "--drain")
             #expect(drain.exitCode == 7)
-            #expect(drain.errors.contains("or of tables that brocot attach is still filling, are left"))
+            #expect(drain.errors.contains("only requests that wait for a person are left: of held or paused lists"))
             #expect(try await pending(connection) == ["a"])
         }
         let status = try await BrocotProcess.run("status")
@@ -52,7 +52,7 @@ import Testing
                 try await connection.execute("SELECT brocot.move('a', '1', last => true)")
                 let status = try await BrocotProcess.run("status")
                 #expect(status.output.contains(/\nitems +\(all lists\) +2\d\d\d-/), "\(status.output)")
-                try await Task.sleep(for: .seconds(2))
+                try await waitForBatches(connection)
                 #expect(try await pending(connection) == ["a"])
                 #expect(try await BrocotProcess.run("resume", databaseURL: roles[0].url).exitCode == 0)
                 try await connection.execute("CALL brocot.wait_for(1, '60 s')")
@@ -61,6 +61,25 @@ import Testing
             }
             #expect(exitCode == 0)
         }
+    }
+
+    /// Waits until the daemon's two workers have ended three transactions from now on, of which one begins after now, or until nothing is
+    /// pending.
+    private func waitForBatches(_ connection: Connection) async throws {
+        let start: Timestamp = try await connection.query("SELECT clock_timestamp()").single().decode(0)
+        var ends: Set<String> = []
+        try await eventually(
+            "the workers end transactions", within: .seconds(120), pause: .milliseconds(1),
+            read: {
+                for row in try await connection.query(
+                    """
+                    SELECT format('%s %s', pid, query_start) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid() AND query = 'COMMIT'
+                        AND query_start > \(start)
+                    """)
+                { ends.insert(try row.decode(0)) }
+                return try await pending(connection).isEmpty ? 3 : ends.count
+            }, until: { $0 >= 3 })
     }
 
     @Test("A paused table's lists are skipped all at once, so that requests of other tables don't wait")

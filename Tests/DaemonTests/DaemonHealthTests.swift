@@ -16,25 +16,25 @@ import Testing
         let listener = health.loop("the listener", .listener)
         let workers = (1...2).map { health.loop("worker \($0)", .worker) }
         #expect(health.unreadiness == "the listener: not connected yet")
-        listener.isConnected()
+        listener.noteConnection()
         #expect(health.unreadiness == "worker 1: not connected yet")
-        workers[1].isConnected()
+        workers[1].noteConnection()
         #expect(health.unreadiness == nil)
-        workers[1].lostConnection("the server is away")
+        workers[1].noteLostConnection("the server is away")
         #expect(health.unreadiness == "worker 1: not connected yet")
-        workers[0].isConnected()
+        workers[0].noteConnection()
         #expect(health.unreadiness == nil)
     }
 
     @Test("The daemon is not ready while its database can't be used, and names the reason")
     func unfitDatabase() {
         let listener = health.loop("the listener", .listener)
-        health.loop("worker 1", .worker).isConnected()
-        listener.isConnected(unfitness: "the server is a standby")
+        health.loop("worker 1", .worker).noteConnection()
+        listener.noteConnection(unfitness: "the server is a standby")
         #expect(health.unreadiness == "the listener: the server is a standby")
-        listener.isFit(nil)
+        listener.note(unfitness: nil)
         #expect(health.unreadiness == nil)
-        listener.ends()
+        listener.noteEnd()
         #expect(health.unreadiness == "the listener: stopped")
     }
 
@@ -42,21 +42,21 @@ import Testing
     func stalledLoops() {
         let busy = health.loop("worker 1", .worker)
         let waiting = health.loop("worker 2", .worker)
-        busy.turn()
-        waiting.waits()
+        busy.noteTurn()
+        waiting.noteWait()
         #expect(health.stalled(longerThan: .seconds(300)).isEmpty)
         let later = ContinuousClock.now + .seconds(301)
         #expect(health.stalled(longerThan: .seconds(300), at: later) == ["worker 1 has made no progress for 301 s"])
-        busy.waits()
+        busy.noteWait()
         #expect(health.stalled(longerThan: .seconds(300), at: later).isEmpty)
     }
 
     @Test("The listener is told once that somebody asked for the readiness")
     func question() {
         let listener = health.loop("the listener", .listener)
-        #expect(!listener.wasAskedFor())
+        #expect(!listener.takeQuestion())
         #expect(health.askForUnreadiness() == health.unreadiness)
-        #expect(listener.wasAskedFor())
-        #expect(!listener.wasAskedFor())
+        #expect(listener.takeQuestion())
+        #expect(!listener.takeQuestion())
     }
 }

@@ -43,6 +43,22 @@ import Testing
         try await connection.query("SELECT pg_sequence_last_value('brocot.sleepers') IS NOT NULL").single().decode(0)
     }
 
+    /// Waits until the listener has begun so many queries. Its polls are among them.
+    private func waitForQueries(_ count: Int, _ connection: Connection) async throws {
+        var begins: Set<String> = []
+        try await eventually(
+            "the listener begins \(count) queries", pause: .milliseconds(1),
+            read: {
+                for row in try await connection.query(
+                    """
+                    SELECT query_start::text FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name LIKE 'brocot daemon %'
+                    """)
+                { begins.insert(try row.decode(0)) }
+                return begins.count
+            }, until: { $0 >= count })
+    }
+
     @Test("The listener sets the sleep flag while all workers wait, and clears it at the end")
     func flag() async throws {
         try await withListener { connection, _ in
@@ -56,8 +72,7 @@ import Testing
         try await withListener { connection, wakeUps in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
             let before = wakeUps()
-            // Two polls of an idle listener.
-            try await Task.sleep(for: .seconds(3))
+            try await waitForQueries(5, connection)
             #expect(wakeUps() == before)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             try await eventually("a worker is woken") { wakeUps() > before }

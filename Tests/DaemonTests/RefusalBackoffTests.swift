@@ -13,7 +13,7 @@ import Testing
         for _ in 0..<10 {
             pauses.append(refusals.note(at: now))
             now += pauses[pauses.count - 1]
-            let areOver = refusals.areOver(at: now)
+            let areOver = refusals.noteSuccess(at: now)
             #expect(!areOver)
         }
         #expect(pauses[0] <= .milliseconds(100))
@@ -36,6 +36,6 @@ import Testing
 
     /// #expect calls no mutating method.
     private func areOver(_ refusals: inout RefusalBackoff, after duration: Duration) -> Bool {
-        refusals.areOver(at: start + duration)
+        refusals.noteSuccess(at: start + duration)
     }
 }

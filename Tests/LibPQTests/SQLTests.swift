@@ -35,8 +35,8 @@ import Testing
     @Test(.database(migrated: false)) func `A quoted identifier keeps its exact name`() async throws {
         let connection = try await connect()
         for name in CodecTests.hostileTexts where !name.isEmpty && name.utf8.count < 64 {
-            let rows = try await connection.query("SELECT 1 AS \(identifier: name)")
-            #expect(rows.columnNames.map { Array($0.unicodeScalars) } == [Array(name.unicodeScalars)])
+            let row = try await connection.query("SELECT 1 AS \(identifier: name)").single()
+            #expect(try row.decode(name) == 1)
         }
     }
 

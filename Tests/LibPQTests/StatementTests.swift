@@ -12,7 +12,7 @@ import Testing
         let rows = try await connection.query("DELETE FROM numbers RETURNING number")
         #expect(rows.affectedRows == 5)
         #expect(rows.count == 5)
-        #expect(rows.columnNames == ["number"])
+        #expect(try rows[0].decode("number", as: Int64.self) == 1)
     }
 
     @Test func `An error contains all fields that the server reports`() async throws {
@@ -120,7 +120,9 @@ import Testing
         try await connection.execute(script: "ALTER TABLE numbers ADD name text")
         let error = try await postgresError { _ = try await connection.query("SELECT * FROM numbers", prepared: true) }
         #expect(error.sqlState == .featureNotSupported)
-        #expect(try await connection.query("SELECT * FROM numbers", prepared: true).columnNames == ["number", "name"])
+        try await connection.execute("INSERT INTO numbers VALUES (1, 'one')")
+        let row = try await connection.query("SELECT * FROM numbers", prepared: true).single()
+        #expect(try row.decode("name") == "one")
     }
 
     @Test func `Prepared statements that differ only in Unicode normalization are kept apart`() async throws {

@@ -5,8 +5,8 @@ import Testing
 @testable import Migrations
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationLockTests {
-    private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lockKey))"
-    private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lockKey))"
+    private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lock.key))"
+    private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lock.key))"
 
     /// Waits until a session has tried so often at least to get the lock. The end of an attempt is shown until the next one begins.
     private func waitForAttempts(_ count: Int, of connection: Connection, seenBy observer: Connection) async throws {
@@ -98,7 +98,7 @@ import Testing
         let (waiting, other) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
         let begin = MigrationQueries.begin + MigrationQueries.settings(lockTimeout: .seconds(5))
         @Sendable func lockAndReadStatus() async throws -> MigrationStatus {
-            #expect(try await waiting.query(MigrationQueries.tryLock).single().decode(0, as: Bool.self))
+            #expect(try await waiting.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self))
             return try await waiting.run { connection throws(PostgresError) in
                 try Migrator.readStatus(of: connection, set)
             }

@@ -47,8 +47,8 @@ struct ClosedBatchTests {
     }
 
     @Test("A closed batch counts the requests that it leaves out")
-    func heldBack() {
+    func requestsLeft() {
         let batch = ClosedBatch([request(1, "a", from: "b"), request(2, "a")], locked: [list("a")], limit: 10)
-        #expect(batch.heldBack == 2)
+        #expect(batch.requestsLeft == 2)
     }
 }

@@ -111,8 +111,8 @@ struct LockedRowsTests {
             }
         }
         let refused = try await attempt()
-        #expect(!refused.hasDecisions && refused.failures.isEmpty)
-        #expect(refused.obstructed.union(refused.unavailable) == [list])
+        #expect(!refused.hasDecisions && refused.decisions.failures.isEmpty)
+        #expect(refused.obstructed.union(refused.claim.unavailable) == [list])
         let watcher = try await TestDatabase.current.connect()
         async let report = attempt()
         try await eventually("the transaction waits for a lock", pause: .milliseconds(1)) {
@@ -122,6 +122,6 @@ struct LockedRowsTests {
             .isEmpty
         }
         try await other.execute(script: "COMMIT")
-        #expect(try await report.applied == 1)
+        #expect(try await report.decisions.applied == 1)
     }
 }

@@ -27,13 +27,13 @@ import Testing
 
     @Test("The pause of a postponed list doubles, up to 15 to 30 s after failures and 2.5 to 5 s after locks")
     func growingPauses() throws {
-        var (failing, taken) = (PostponedLists(), PostponedLists())
+        var (failing, unavailable) = (PostponedLists(), PostponedLists())
         for _ in 1...30 {
             failing.noteFailure(of: lists(1), at: start)
-            taken.noteTaken(lists(1), at: start)
+            unavailable.noteUnavailable(lists(1), at: start)
         }
         #expect((.seconds(15) ... .seconds(30)).contains(try #require(failing.nextDue) - start))
-        #expect((.milliseconds(2_500) ... .seconds(5)).contains(try #require(taken.nextDue) - start))
+        #expect((.milliseconds(2_500) ... .seconds(5)).contains(try #require(unavailable.nextDue) - start))
         failing.forget(lists(1))
         failing.noteFailure(of: lists(1), at: start)
         #expect((.milliseconds(50) ... .milliseconds(100)).contains(try #require(failing.nextDue) - start))
@@ -42,7 +42,7 @@ import Testing
     @Test("Lists that other sessions have locked are retried together, without failing lists")
     func groups() {
         var postponed = PostponedLists()
-        postponed.noteTaken(lists(1_000), at: start)
+        postponed.noteUnavailable(lists(1_000), at: start)
         postponed.noteFailure(of: [ListIdentifier("bad")], at: start)
         let group = postponed.next(at: start + .milliseconds(20))
         #expect(group.count == PostponedLists.largestGroup)
@@ -62,29 +62,29 @@ import Testing
     }
 
     @Test("After progress, a list that failed before is retried soon if another session has it")
-    func takenAfterProgress() throws {
+    func unavailableAfterProgress() throws {
         var postponed = PostponedLists()
         let list = ListIdentifier("slow")
         for _ in 1...8 { postponed.noteFailure(of: [list], at: start) }
         postponed.noteProgress(of: list, at: start)
-        postponed.noteTaken([list], at: start)
+        postponed.noteUnavailable([list], at: start)
         #expect(try #require(postponed.nextDue) - start <= .milliseconds(10))
         #expect(postponed.halvings(of: list) == 7)
     }
 
     @Test("All lists that other sessions have are retried together, also those that are not due yet")
-    func takenTogether() {
+    func unavailableTogether() {
         var postponed = PostponedLists()
         let names = lists(10)
-        for _ in 1...6 { postponed.noteTaken(names[..<5], at: start) }
-        postponed.noteTaken(names[5...], at: start)
+        for _ in 1...6 { postponed.noteUnavailable(names[..<5], at: start) }
+        postponed.noteUnavailable(names[5...], at: start)
         #expect(Set(postponed.next(at: start + .milliseconds(20))) == Set(names))
         #expect(names.allSatisfy { postponed.halvings(of: $0) == 0 }, "their batch is as large as usual")
     }
 
     @Test("A worker postpones at most 10,000 lists") func bound() {
         var postponed = PostponedLists()
-        postponed.noteTaken(lists(20_000), at: start)
+        postponed.noteUnavailable(lists(20_000), at: start)
         #expect(postponed.lists.count == 10_000)
         postponed.forget(lists(20_000))
         #expect(postponed.isEmpty && postponed.nextDue == nil && postponed.next(at: start + .seconds(60)).isEmpty)

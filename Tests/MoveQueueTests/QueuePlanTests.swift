@@ -60,11 +60,11 @@ struct QueuePlanTests {
             try await expect(
                 ["move_requests_by_list"],
                 in: QueueStatements.claimNext(
-                    from: place, lists: 10, readingAhead: 10, partners: 0, locks: 256, progress))
+                    from: place, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
             try await expect(
                 ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
                 in: QueueStatements.claimNext(
-                    from: place, lists: 10, readingAhead: 10, partners: 4, locks: 256, progress))
+                    from: place, readingAhead: 10, .init(lists: 10, partners: 4, locks: 256), progress))
         }
     }
 
@@ -72,10 +72,12 @@ struct QueuePlanTests {
     func claimOldest() async throws {
         try await expect(
             ["move_requests_pkey"],
-            in: QueueStatements.claimOldest(lists: 10, partners: 4, locks: 256, postponed: [], ReadProgress()))
+            in: QueueStatements.claimOldest(
+                .init(lists: 10, partners: 4, locks: 256), postponed: [], ReadProgress()))
         try await expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
-            in: QueueStatements.claimOldest(lists: 10, partners: 4, locks: 256, postponed: lists, progress))
+            in: QueueStatements.claimOldest(
+                .init(lists: 10, partners: 4, locks: 256), postponed: lists, progress))
     }
 
     @Test("The statement that chooses lists at the beginning of a round also uses the primary key")
@@ -84,7 +86,7 @@ struct QueuePlanTests {
             try await expect(
                 ["move_requests_pkey", "move_requests_by_list"],
                 in: QueueStatements.claimNext(
-                    from: .beginning, lists: 10, readingAhead: 10, partners: 0, locks: 256, progress))
+                    from: .beginning, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
         }
     }
 
@@ -105,9 +107,8 @@ struct QueuePlanTests {
         try await connection.execute("DELETE FROM brocot.move_requests")
         try await insert(1)
         let statement = QueueStatements.claimNext(
-            from: .at(ListIdentifier(orderedTable: "items", list: "l99")), lists: 100, readingAhead: 1, partners: 0,
-            locks: 256,
-            ReadProgress())
+            from: .at(ListIdentifier(orderedTable: "items", list: "l99")), readingAhead: 1,
+            .init(lists: 100, partners: 0, locks: 256), ReadProgress())
         let plan = try await connection.run { connection throws(PostgresError) in
             try connection.transaction(settings: QueueConfiguration().settings) { connection throws(PostgresError) in
                 var lines: [String] = []
@@ -131,9 +132,10 @@ struct QueuePlanTests {
                 """)
         try await connection.execute("VACUUM ANALYZE brocot.move_requests")
         var round = WorkerRound(QueueConfiguration())
-        let taken = (1..<3_000).map { ListIdentifier("l\($0)") }
+        let unavailable = (1..<3_000).map { ListIdentifier("l\($0)") }
         var report = BatchReport()
-        (report.found, report.lastFound, report.unavailable) = (taken.count, taken.last, taken)
+        (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
+        report.claim.unavailable = unavailable
         let now = ContinuousClock.now
         _ = round.beginTurn(isReadingDue: false, at: now)
         _ = round.note(report, at: now)
@@ -144,7 +146,7 @@ struct QueuePlanTests {
             return
         }
         let statement = QueueStatements.claimNext(
-            from: .beginning, lists: lists, readingAhead: readingAhead, partners: 0, locks: 256,
+            from: .beginning, readingAhead: readingAhead, .init(lists: lists, partners: 0, locks: 256),
             postponed: batch.postponed, ReadProgress())
         let blocks: (Rows, Int64) = try await connection.run { connection in
             try connection.transaction(settings: QueueConfiguration().settings) { connection in

@@ -92,7 +92,7 @@ struct SharedRoomTests {
             Issue.record("nothing was decided")
             return
         }
-        #expect(report.decided == 1)
+        #expect(report.decisions.count == 1)
     }
 
     @Test("Changes among lists that all need each other are decided, even in batches of one request")

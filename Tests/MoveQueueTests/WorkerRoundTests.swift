@@ -12,20 +12,20 @@ import Testing
     /// What a batch reports that found these lists, in the order of the round, and decided a request of each.
     private func decided(_ lists: [ListIdentifier], found: Int? = nil) -> BatchReport {
         var report = BatchReport()
-        (report.found, report.lastFound) = (found ?? lists.count, lists.last)
-        (report.locked, report.worked, report.applied) = (lists.count, lists, lists.count)
+        (report.claim.found, report.claim.lastFound, report.claim.locked) = (found ?? lists.count, lists.last, lists)
+        report.decisions.applied = lists.count
         return report
     }
 
     private func unavailable(_ lists: [ListIdentifier]) -> BatchReport {
         var report = BatchReport()
-        (report.found, report.lastFound, report.unavailable) = (lists.count, lists.last, lists)
+        (report.claim.found, report.claim.lastFound, report.claim.unavailable) = (lists.count, lists.last, lists)
         return report
     }
 
     private func failed(_ list: ListIdentifier, among others: [ListIdentifier]) -> BatchReport {
         var report = decided(others)
-        report.failures = [BatchFailure(.settingsChanged, lists: [list])]
+        report.decisions.failures = [BatchFailure(.settingsChanged, lists: [list])]
         return report
     }
 
@@ -93,7 +93,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
         var report = decided(lists("z", "y"))
-        report.left = 200
+        report.claim.beyondLimit = 200
         #expect(round.note(report, at: now).end?.isDecided == true)
         #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: "y") == true)
     }
@@ -101,7 +101,8 @@ import Testing
     /// What a batch reports that found few requests which don't wait for others.
     private func entangled(_ lists: [ListIdentifier]) -> BatchReport {
         var report = decided(lists)
-        (report.left, report.hasChangesOfList, report.heldBack) = (200, true, 500)
+        report.claim.beyondLimit = 200
+        (report.undecided.hasChangesOfList, report.undecided.count) = (true, 500)
         return report
     }
 
@@ -133,7 +134,7 @@ import Testing
     @Test("A patient worker waits for a list that others had at each of many attempts, at most once in 5 s")
     func waitsForList() throws {
         var postponed = PostponedLists()
-        for _ in 1...PostponedLists.attemptsWithoutWaiting { postponed.noteTaken(lists("a", "b"), at: now) }
+        for _ in 1...PostponedLists.attemptsWithoutWaiting { postponed.noteUnavailable(lists("a", "b"), at: now) }
         var configuration = QueueConfiguration()
         for isPatient in [true, false] {
             configuration.isPatient = isPatient
@@ -171,11 +172,11 @@ import Testing
         let usual = QueueConfiguration().requestsPerBatch
         #expect(try sizeOfNextRetry() == usual)
         var report = decided(lists("a", "b"))
-        (report.applied, report.untried) = (100, Set(lists("a", "b")))
+        (report.decisions.applied, report.decisions.untried) = (100, Set(lists("a", "b")))
         _ = round.note(report, at: now)
         #expect(try sizeOfNextRetry() == 200)
-        report.untried = []
-        report.failures = [BatchFailure(.settingsChanged, lists: lists("a", "b"))]
+        report.decisions.untried = []
+        report.decisions.failures = [BatchFailure(.settingsChanged, lists: lists("a", "b"))]
         _ = round.note(report, at: now)
         #expect(try sizeOfNextRetry() == 400)
     }
@@ -197,7 +198,8 @@ import Testing
         let plain = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
         #expect(!plain.scope.isWithPartners)
         var report = decided(lists("a"))
-        (report.hasChangesOfList, report.applied, report.heldBack) = (true, 0, 1)
+        (report.undecided.hasChangesOfList, report.undecided.count) = (true, 1)
+        report.decisions.applied = 0
         let again = try #require(round.note(report, at: now).batch)
         #expect(again.scope.isWithPartners)
         #expect(again.scope.isNext(from: nil))
@@ -223,7 +225,7 @@ import Testing
 
     @Test(
         "A worker's turn asks for more lists each time that it finds only locked lists, and reads past postponed lists")
-    func manyTakenLists() throws {
+    func manyUnavailableLists() throws {
         var round = WorkerRound(QueueConfiguration())
         var asked: [Int] = []
         for turn in 0..<12 {
@@ -241,7 +243,8 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
         var report = BatchReport()
-        (report.found, report.lastFound, report.held) = (1, ListIdentifier("a"), 1)
+        (report.claim.found, report.claim.lastFound) = (1, ListIdentifier("a"))
+        report.claim.held = lists("a")
         #expect(round.note(report, at: now).end?.isHeld == true)
     }
 
@@ -252,7 +255,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
         var report = decided(lists("a", "b"))
-        report.crowdedOut = ListIdentifier("b")
+        report.undecided.crowdedOut = ListIdentifier("b")
         _ = round.note(report, at: now)
         let alone = try #require(round.beginTurn(isReadingDue: true, at: now).afterReading(&round).batch)
         #expect(alone.scope.named == lists("b"))
@@ -300,7 +303,8 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         let slow = ListIdentifier("slow")
         var untried = BatchReport()
-        (untried.found, untried.lastFound, untried.locked, untried.untried) = (1, slow, 1, [slow])
+        (untried.claim.found, untried.claim.lastFound, untried.claim.locked) = (1, slow, [slow])
+        untried.decisions.untried = [slow]
         _ = round.beginTurn(isReadingDue: false, at: now)
         _ = round.note(untried, at: now)
         var sizes: [Int] = []
@@ -368,7 +372,7 @@ import Testing
     /// What a batch reports that decided so many requests of one list, and all that were pending.
     private func decided(_ requests: Int) -> BatchReport {
         var report = decided(lists("a"))
-        report.applied = requests
+        report.decisions.applied = requests
         return report
     }
 
@@ -434,7 +438,7 @@ import Testing
         var round = patientRound()
         _ = round.beginTurn(isReadingDue: false, at: now)
         var report = decided(100)
-        report.heldBack = 1
+        report.undecided.count = 1
         _ = round.note(report, at: now)
         #expect(!round.isGathering)
     }
@@ -444,7 +448,7 @@ import Testing
         var round = patientRound()
         let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
         var report = decided(10)
-        report.found = asked
+        report.claim.found = asked
         _ = round.note(report, at: now)
         #expect(!round.isGathering)
         _ = round.beginTurn(isReadingDue: false, at: now)
@@ -458,7 +462,7 @@ import Testing
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
         _ = round.beginTurn(isReadingDue: false, at: now)
         var report = failed(bad, among: lists("a"))
-        report.applied = 100
+        report.decisions.applied = 100
         _ = round.note(report, at: now)
         #expect(round.isGathering)
         #expect(try #require(round.beginTurn(isReadingDue: false, at: later).batch).scope.named == [bad])

@@ -28,11 +28,11 @@ package struct Attacher: Sendable {
     /// After so many attempts, about five seconds, a notice says why nothing happens.
     private static let attemptsBeforeNotice = 10
 
-    /// The key of the advisory lock: the first eight bytes of SHA-256 of `brocot.attach`.
-    static let lockKey: Int64 = 9_047_377_531_611_987_727
+    /// The lock of commands that attach or detach a table. The key is the first eight bytes of SHA-256 of `brocot.attach`.
+    static let commandLock = AdvisoryLock(key: 9_047_377_531_611_987_727)
 
-    private static let tryLock: SQL = "SELECT pg_catalog.pg_try_advisory_lock(\(lockKey))"
-    private static let unlock: SQL = "SELECT pg_catalog.pg_advisory_unlock(\(lockKey))"
+    private static let tryLock = commandLock.tryLockForSession
+    private static let unlock = commandLock.unlockOfSession
 
     /// The sessions that have the lock, for people. A prepared transaction can't have it for long: it belongs to no session.
     private static let lockHolders: SQL = """
@@ -41,10 +41,7 @@ package struct Attacher: Sendable {
                 'user ' || session.usename::text, nullif(session.application_name, '')), '')), '')
         FROM pg_catalog.pg_locks AS holder
         LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
-        WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
-            AND holder.classid::bigint = \(lockKey >> 32) AND holder.objid::bigint = \(lockKey & 0xFFFF_FFFF)
-            AND holder.database = (
-                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+        WHERE \(commandLock.matches("holder"))
         ORDER BY holder.pid
         """
 

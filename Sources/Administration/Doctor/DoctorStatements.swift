@@ -194,11 +194,7 @@ enum DoctorStatements {
         SELECT holder.pid, session.usename::text
         FROM pg_catalog.pg_locks AS holder
         LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
-        WHERE holder.locktype = 'advisory' AND holder.objsubid = 1 AND holder.granted
-            AND ((holder.classid::bigint << 32) | holder.objid::bigint)
-                = pg_catalog.hashtextextended('brocot.move_log retention', 0)
-            AND holder.database = (
-                SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+        WHERE \(AdvisoryLock.ofLogRetention.matches("holder"))
             AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
                 OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
         """

@@ -101,10 +101,6 @@ struct RepairStatements {
         """
     }
 
-    static func lock(_ list: String, of orderedTable: String) -> SQL {
-        "SELECT pg_catalog.pg_advisory_xact_lock(brocot.list_lock_key(\(orderedTable), \(list)))"
-    }
-
     /// Removes the ranks of a list's damaged rows, and then writes the corrected ranks: otherwise a corrected rank could be equal
     /// to one that is not corrected yet. Of several rows with equal ranks, the first keeps its rank.
     func repair(_ list: [String]) -> [SQL] {

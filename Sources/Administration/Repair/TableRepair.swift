@@ -102,9 +102,9 @@ package struct TableRepair: Sendable {
             }
         }
         for list in lists {
+            let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))
             try await write(
-                [RepairStatements.lock(list.key, of: definition.names.orderedTable)] + statements.repair(list.texts),
-                in: definition.names, settings: statements.settings)
+                [lock.lock] + statements.repair(list.texts), in: definition.names, settings: statements.settings)
         }
         try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
     }

@@ -63,7 +63,7 @@ struct BatchAttempt {
         }
         let claim = try queue.claim(scope, postponed: postponed, on: connection)
         lockedLists = claim.locked
-        report.note(claim)
+        report.claim = claim
         let pending = try queue.readPending(in: claim.locked, preferring: onlyList, on: connection)
         // A transaction that is open now was also open when the requests were read.
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
@@ -72,15 +72,13 @@ struct BatchAttempt {
             pending.requests, locked: Set(claim.locked), held: Set(claim.held),
             unavailable: Set(claim.unavailable + postponed), firstUnread: pending.firstUnread,
             limit: queue.configuration.requestsPerList)
-        report.note(batch)
-        report.crowdedOut = pending.crowdedOut(of: batch, in: claim.locked)
-        report.hasChangesOfList = pending.requests.contains { $0.move.source != nil }
+        report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
         guard !batch.requests.isEmpty else { return report }
         stage = .applying
         let decisions = try apply(batch.requests, on: connection)
         stage = .finishing
         try queue.finish(decisions, at: pending.time, replacing: method == .inParts, on: connection)
-        report.note(decisions)
+        report.decisions = DecisionSummary(decisions)
         return report
     }
 

@@ -7,11 +7,11 @@ import Ordering
 package struct ClosedBatch: Equatable, Sendable {
     /// The requests, in the order of their ids.
     package private(set) var requests: [PendingRequest] = []
-    /// The number of requests that were left for later.
-    package private(set) var heldBack = 0
-    /// The number of requests that wait for a person, because they belong to a held list.
-    package private(set) var held = 0
-    /// Lists of which more requests were left than taken, because another session has a list that they need.
+    /// The number of requests that are left for a later transaction.
+    package private(set) var requestsLeft = 0
+    /// Whether further requests wait for a person, because they belong to a held list.
+    package private(set) var leavesHeldRequests = false
+    /// Lists of which more requests are left than are in the batch, because another session has a list that they need.
     package private(set) var obstructed: Set<ListIdentifier> = []
 
     /// - Parameters:
@@ -27,17 +27,17 @@ package struct ClosedBatch: Equatable, Sendable {
     ) {
         let ordered = pending.sorted { $0.id < $1.id }
         let lastRead = Self.lastRead(ordered, limit: limit)
-        // The lists of which no further request is taken, and why.
+        // The lists of which no further request may be in the batch, and why.
         var cut: Set<ListIdentifier> = []
         var cutByHold = held
         var cutByOtherSessions = unavailable
-        // For each list that another session holds up: the number of requests taken minus the number left.
+        // For each list that another session holds up: the number of requests in the batch minus the number left.
         var balance: [ListIdentifier: Int] = [:]
         for request in ordered {
             let lists = request.move.lists
             guard cutByHold.isDisjoint(with: lists) else {
                 cutByHold.formUnion(lists)
-                self.held += 1
+                leavesHeldRequests = true
                 continue
             }
             let isClosed = lists.allSatisfy { list in
@@ -49,7 +49,7 @@ package struct ClosedBatch: Equatable, Sendable {
                 for list in lists { balance[list, default: 0] += 1 }
             } else {
                 cut.formUnion(lists)
-                heldBack += 1
+                requestsLeft += 1
                 if !cutByOtherSessions.isDisjoint(with: lists) { cutByOtherSessions.formUnion(lists) }
                 for list in lists { balance[list, default: 0] -= 1 }
             }

@@ -2,18 +2,22 @@ import LibPQ
 import Ordering
 
 /// The lists that a transaction has found, and whose locks it has tried to take.
-struct ListClaim {
+package struct ListClaim: Sendable {
     /// The number of lists with pending requests that were found, and for which the transaction had a lock to spare.
-    private(set) var found = 0
-    /// In the order of a round, the last of these lists before which none was left.
-    private(set) var lastFound: ListIdentifier?
-    /// The number of lists with pending requests for which the transaction had no lock to spare.
-    private(set) var left = 0
-    private(set) var locked: [ListIdentifier] = []
+    package var found = 0
+    /// The round continues after this list. All lists up to it were found.
+    package var lastFound: ListIdentifier?
+    /// The number of further lists with pending requests, for which the transaction had no lock to spare.
+    package var beyondLimit = 0
+    /// The lists whose locks were taken.
+    package var locked: [ListIdentifier] = []
     /// Lists whose locks another session has.
-    private(set) var unavailable: [ListIdentifier] = []
-    /// Lists that wait for a person.
-    private(set) var held: [ListIdentifier] = []
+    package var unavailable: [ListIdentifier] = []
+    /// Lists that wait for a person: held lists, and lists that are paused.
+    package var held: [ListIdentifier] = []
+
+    /// A claim without lists.
+    package init() {}
 
     /// Reads the rows of a statement of `QueueStatements+Claim`.
     init(_ rows: Rows) throws(PostgresError) {
@@ -30,7 +34,7 @@ struct ListClaim {
             case (false, false): unavailable.append(list)
             }
         }
-        (found, left) = (numbered.count, allFound - numbered.count)
+        (found, beyondLimit) = (numbered.count, allFound - numbered.count)
         // The other list of a change of list is chosen early. The lists before it must not be skipped.
         var number = 1
         while let list = numbered[number] { (lastFound, number) = (list, number + 1) }

@@ -3,7 +3,7 @@ import Ordering
 /// The requests of a batch, grouped by the result of trying the writes of their lists. Pure.
 struct TriedRequests {
     /// Requests of lists that can't be written. Items move between these lists.
-    struct RefusedGroup {
+    struct RefusedRequests {
         let requests: [PendingRequest]
         let lists: [ListIdentifier]
         let error: QueueError
@@ -11,7 +11,7 @@ struct TriedRequests {
 
     /// Requests whose lists can be written, or need not be written.
     private(set) var writable: [PendingRequest] = []
-    private(set) var refused: [RefusedGroup] = []
+    private(set) var refused: [RefusedRequests] = []
     /// Requests of lists that were not tried because there was no time.
     private(set) var untried: [PendingRequest] = []
 
@@ -31,7 +31,7 @@ struct TriedRequests {
         }
         for (requests, group) in zip(ofGroups, trial.refused) where !requests.isEmpty {
             let error = group.error.map(QueueError.ordering) ?? .settingsChanged
-            refused.append(RefusedGroup(requests: requests, lists: group.lists, error: error))
+            refused.append(RefusedRequests(requests: requests, lists: group.lists, error: error))
         }
     }
 }

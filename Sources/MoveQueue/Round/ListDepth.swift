@@ -24,13 +24,13 @@ struct ListDepth: Sendable {
     }
 
     mutating func note(_ report: BatchReport) {
-        guard report.decided > 0 else {
+        guard report.decisions.count > 0 else {
             // Otherwise a round would take long if many consecutive lists are locked or fail.
             requests = max(1, requests / 2)
             return
         }
-        let found = Double(report.decided + report.heldBack) / Double(report.locked)
+        let found = Double(report.decisions.count + report.undecided.count) / Double(report.claim.locked.count)
         // If the bytes limit a batch, more lists don't make it larger, and lists with little work come sooner.
-        requests = max(1, report.crowdedOut == nil ? (requests + found) / 2 : found)
+        requests = max(1, report.undecided.crowdedOut == nil ? (requests + found) / 2 : found)
     }
 }

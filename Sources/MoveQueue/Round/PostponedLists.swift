@@ -7,17 +7,22 @@ import Ordering
 /// tried in separate batches. If several lists fail together, one of them may be the cause: half as many are tried together
 /// next, until it is known which ones fail. Failing lists are tried in groups too, because a batch can tell them apart.
 package struct PostponedLists: Sendable {
+    private enum Reason: Equatable {
+        /// Another session has the list's lock, has locked some of its rows, or has a list that it needs.
+        case unavailable
+        /// Batches with the list failed. `groupSize` is the most lists that are tried together with this one, itself included.
+        case failing(groupSize: Int)
+    }
+
     private struct Entry {
         /// How often the list was postponed since it was last worked on.
         var times = 0
         /// How often batches with this list alone failed, less those that succeeded since.
         var failures = 0
         var due: ContinuousClock.Instant
-        /// The most lists that are tried together with this one, itself included.
-        var groupSize = 1
+        var reason: Reason
 
-        /// Whether the list was postponed because another session has it.
-        var isTaken: Bool { groupSize == PostponedLists.largestGroup }
+        var isUnavailable: Bool { reason == .unavailable }
     }
 
     /// The most lists that are remembered. Each search for other lists contains all of their names.
@@ -27,8 +32,8 @@ package struct PostponedLists: Sendable {
     /// The most failing lists that are tried together. All other lists wait for the end of such a batch.
     static let largestFailingGroup = 32
 
-    private static let firstPause = (taken: Duration.milliseconds(10), failed: Duration.milliseconds(100))
-    private static let longestPause = (taken: Duration.seconds(5), failed: Duration.seconds(30))
+    private static let firstPause = (unavailable: Duration.milliseconds(10), failed: Duration.milliseconds(100))
+    private static let longestPause = (unavailable: Duration.seconds(5), failed: Duration.seconds(30))
 
     /// How often a list is tried without waiting, before the worker waits for it.
     static let attemptsWithoutWaiting = 8
@@ -48,26 +53,28 @@ package struct PostponedLists: Sendable {
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
 
     /// Whether the list is postponed because another session has it.
-    func isTaken(_ list: ListIdentifier) -> Bool { entries[list]?.isTaken == true }
+    func isUnavailable(_ list: ListIdentifier) -> Bool { entries[list]?.isUnavailable == true }
 
-    /// Whether more lists are taken by other sessions than are tried together.
-    var areManyTaken: Bool { entries.values.lazy.filter(\.isTaken).count > Self.largestGroup }
+    /// Whether more lists are unavailable than are tried together.
+    var areManyUnavailable: Bool { entries.values.lazy.filter(\.isUnavailable).count > Self.largestGroup }
 
     /// The lists that are postponed because of failures.
-    var failing: [ListIdentifier] { entries.filter { !$0.value.isTaken }.map(\.key) }
+    var failing: [ListIdentifier] { entries.filter { !$0.value.isUnavailable }.map(\.key) }
 
     /// When the first list is due.
     package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
 
     /// Records that another session has these lists. The lists of one call become due together, because items may move between
     /// them.
-    package mutating func noteTaken(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
+    package mutating func noteUnavailable(
+        _ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant
+    ) {
         let times = lists.map { self.times(of: $0) }.min() ?? 0
-        let pause = Self.pause(after: times, Self.firstPause.taken, Self.longestPause.taken)
+        let pause = Self.pause(after: times, Self.firstPause.unavailable, Self.longestPause.unavailable)
         let due = now + pause * Double.random(in: 0.5...1)
         for list in lists {
-            var entry = entries[list] ?? Entry(due: due)
-            (entry.due, entry.groupSize) = (due, Self.largestGroup)
+            var entry = entries[list] ?? Entry(due: due, reason: .unavailable)
+            (entry.due, entry.reason) = (due, .unavailable)
             entry.times += 1
             set(list, entry)
         }
@@ -79,12 +86,12 @@ package struct PostponedLists: Sendable {
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
         guard lists.count == 1 else { return noteSuspicion(of: lists, isCostly: isCostly, at: now) }
-        var entry = entries[lists[0]] ?? Entry(due: now)
+        let reason = Reason.failing(groupSize: isCostly ? 1 : Self.largestFailingGroup)
+        var entry = entries[lists[0]] ?? Entry(due: now, reason: reason)
         let pause = Self.pause(after: entry.times, Self.firstPause.failed, Self.longestPause.failed)
-        entry.due = now + pause * Double.random(in: 0.5...1)
+        (entry.due, entry.reason) = (now + pause * Double.random(in: 0.5...1), reason)
         entry.times += 1
         entry.failures += 1
-        entry.groupSize = isCostly ? 1 : Self.largestFailingGroup
         set(lists[0], entry)
     }
 
@@ -92,17 +99,17 @@ package struct PostponedLists: Sendable {
     /// usual: the next one is twice as large, and not as large as usual, which would most likely fail again.
     package mutating func noteProgress(of list: ListIdentifier, at now: ContinuousClock.Instant) {
         guard let entry = entries[list], entry.failures > 1 else { return forget([list]) }
-        set(list, Entry(failures: entry.failures - 1, due: now))
+        set(list, Entry(failures: entry.failures - 1, due: now, reason: .failing(groupSize: 1)))
     }
 
     /// Records that one or more of these lists failed, and that others were not tried. With `isCostly` the lists are tried one by one.
     package mutating func noteSuspicion(
         of lists: some Collection<ListIdentifier>, isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
-        let groupSize = isCostly ? 1 : max(1, lists.count / 2)
+        let reason = Reason.failing(groupSize: isCostly ? 1 : max(1, lists.count / 2))
         for list in lists {
-            var entry = entries[list] ?? Entry(due: now)
-            (entry.due, entry.groupSize) = (now, groupSize)
+            var entry = entries[list] ?? Entry(due: now, reason: reason)
+            (entry.due, entry.reason) = (now, reason)
             set(list, entry)
         }
     }
@@ -117,8 +124,8 @@ package struct PostponedLists: Sendable {
     /// How often in a row this list failed or was unavailable.
     package func times(of list: ListIdentifier) -> Int { entries[list]?.times ?? 0 }
 
-    /// How often the size of this list's next batch is halved. Another session's lock is no reason for a smaller batch: where that
-    /// batch ended, it would hold up the lists between which items move.
+    /// How often the size of this list's next batch is halved. Only failures make the batch smaller. If a lock made it smaller, the
+    /// batch would end earlier, and other lists that exchange items with this list would have to wait.
     package func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
 
     /// A list that is due, and that other sessions had at each of many attempts; nil if there is none. They may have it again and again for
@@ -126,7 +133,7 @@ package struct PostponedLists: Sendable {
     package func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
         guard let earliest, earliest <= now else { return nil }
         let starving = entries.lazy.filter { _, entry in
-            entry.isTaken && entry.failures == 0 && entry.times >= Self.attemptsWithoutWaiting && entry.due <= now
+            entry.isUnavailable && entry.failures == 0 && entry.times >= Self.attemptsWithoutWaiting && entry.due <= now
         }
         return starving.min { $0.value.due < $1.value.due }?.key
     }
@@ -142,14 +149,16 @@ package struct PostponedLists: Sendable {
             self.earliest = nextDue
             return []
         }
-        if first.isTaken {
+        switch first.reason {
+        case .unavailable:
             // Items may move between any of these lists, so that a part of them could not be decided without the others.
-            let taken = entries.filter { $0.value.isTaken }
-            let soonest = taken.count <= Self.largestGroup ? Array(taken) : taken.sorted { $0.value.due < $1.value.due }
+            let all = entries.filter { $0.value.isUnavailable }
+            let soonest = all.count <= Self.largestGroup ? Array(all) : all.sorted { $0.value.due < $1.value.due }
             return soonest.prefix(Self.largestGroup).map(\.key)
+        case .failing(let groupSize):
+            let alike = due.lazy.filter { $0.value.reason == first.reason && $0.value.times == first.times }
+            return alike.prefix(groupSize).map(\.key)
         }
-        let alike = due.lazy.filter { ($0.value.groupSize, $0.value.times) == (first.groupSize, first.times) }
-        return alike.prefix(first.groupSize).map(\.key)
     }
 
     private mutating func set(_ list: ListIdentifier, _ entry: Entry) {

@@ -45,7 +45,7 @@ struct PostponedTurns: Sendable {
         }
         let lists = postponed.next(at: now)
         guard !lists.isEmpty else { return nil }
-        if lists.count == PostponedLists.largestGroup, postponed.areManyTaken {
+        if lists.count == PostponedLists.largestGroup, postponed.areManyUnavailable {
             let oldest = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
             return (
                 .oldest(insteadOf: lists),
@@ -76,7 +76,7 @@ struct PostponedTurns: Sendable {
             reduced.longestStatement = Self.firstLimitAlone * (1 << doublings)
         }
         reduced.requestsPerList = max(1, usual.requestsPerList >> halvings)
-        if !postponed.isTaken(lists[0]) {
+        if !postponed.isUnavailable(lists[0]) {
             // All of these lists are suspected, so no other lists wait for the search.
             reduced.longestSearch = Self.longestSearchOfSuspects
             if let searchSize { reduced.requestsPerBatch = min(reduced.requestsPerBatch, searchSize) }
@@ -88,16 +88,16 @@ struct PostponedTurns: Sendable {
 
     /// Records the failures of a batch. `retry` is what it was for; nil if it was a usual batch.
     mutating func noteFailures(of report: BatchReport, _ retry: Retry?, at now: ContinuousClock.Instant) {
-        for failure in report.failures {
+        for failure in report.decisions.failures {
             noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
         }
-        if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions, report.failures.isEmpty,
-            report.untried.contains(lists[0])
+        if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions,
+            report.decisions.failures.isEmpty, report.decisions.untried.contains(lists[0])
         {
             // There was no time for any request of the list, although it was tried alone. A smaller batch may succeed.
             noteFailure(of: lists, isCostly: true, at: now)
         } else {
-            postponed.noteSuspicion(of: report.untried, at: now)
+            postponed.noteSuspicion(of: report.decisions.untried, at: now)
         }
     }
 
@@ -107,14 +107,15 @@ struct PostponedTurns: Sendable {
     }
 
     /// Records that other sessions have these lists.
-    mutating func noteTaken(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
-        postponed.noteTaken(lists, at: now)
+    mutating func noteUnavailable(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
+        postponed.noteUnavailable(lists, at: now)
     }
 
     /// Records which lists a retry worked on, and which ones other sessions have.
     mutating func noteSuccess(of report: BatchReport, _ retry: Retry, at now: ContinuousClock.Instant) {
-        let taken = report.obstructed.union(report.unavailable)
-        let others = taken.union(report.untried).union(report.failures.flatMap(\.lists))
+        let decisions = report.decisions
+        let unavailable = report.obstructed.union(report.claim.unavailable)
+        let others = unavailable.union(decisions.untried).union(decisions.failures.flatMap(\.lists))
         switch retry {
         case .lists(let lists):
             noteSearch(report)
@@ -124,18 +125,18 @@ struct PostponedTurns: Sendable {
             } else {
                 postponed.forget(done)
             }
-            postponed.noteTaken(taken, at: now)
+            postponed.noteUnavailable(unavailable, at: now)
         case .oldest(let lists):
-            postponed.forget(report.worked.filter { !others.contains($0) })
-            postponed.noteTaken(report.hasDecisions ? taken : taken.union(lists), at: now)
+            postponed.forget(report.claim.locked.filter { !others.contains($0) })
+            postponed.noteUnavailable(report.hasDecisions ? unavailable : unavailable.union(lists), at: now)
         }
     }
 
     /// If there was no time to find all requests that the database refuses, fewer requests are tried together next, so that the search
     /// ends in time.
     private mutating func noteSearch(_ report: BatchReport) {
-        if !report.untried.isEmpty {
-            searchSize = max(Self.smallestSearch, 2 * report.decided)
+        if !report.decisions.untried.isEmpty {
+            searchSize = max(Self.smallestSearch, 2 * report.decisions.count)
         } else if let size = searchSize, report.hasDecisions {
             searchSize = size * 2 < fullBatch ? size * 2 : nil
         }

@@ -18,7 +18,7 @@ extension WorkerRound {
         /// The lists that failed, one failure for each.
         package var failures: [BatchFailure] {
             switch self {
-            case .contended(let report), .decided(let report): report.failures
+            case .contended(let report), .decided(let report): report.decisions.failures
             case .idle, .held, .postponed, .gathering: []
             }
         }

@@ -41,8 +41,10 @@ package struct WorkerRound: Sendable {
 
     /// What was found since the beginning of the round.
     private struct Findings {
-        var areAllHeld = true
-        var held = 0
+        /// Whether some requests don't wait for a person.
+        var includeWork = false
+        /// Whether some requests wait for a person.
+        var includeHeldWork = false
     }
 
     /// The limit for statements of several lists: all of them wait for the slowest one.
@@ -66,18 +68,8 @@ package struct WorkerRound: Sendable {
     /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
     /// paused table are passed over at once.
     private var seesHeldLists = false
-    /// Whether a batch of this round left more requests than it decided, because changes of list need more lists than it can lock. Then the
-    /// round goes on without these lists, and batches of the oldest requests take turns with it: none of these waits for a list that comes
-    /// later.
-    private var isEntangled = false
-    /// Whether the next batch is for the oldest requests.
-    private var isOldestNext = false
-    /// Whether the latest turn found nothing that can be done, so that the worker waited after it.
-    private var wasIdle = false
-    /// Whether the worker waited before this turn.
-    private var isWoken = false
-    /// Whether the worker was woken and found nothing. The request that woke it may have an id at or below the floor.
-    private var wasWokenInVain = false
+    private var entanglement = Entanglement.none
+    private var waking = Waking.awake
     private var depth: ListDepth
     /// The number of requests that were decided since the round began, as long as none was left.
     private var decidedOfAll: Int? = 0
@@ -120,11 +112,8 @@ package struct WorkerRound: Sendable {
             state = .retrying(retry)
             return .decide(batch)
         }
-        // A worker that was just woken decides requests first, which is more urgent.
-        isWoken = wasIdle
-        let reads = isReadingDue && (!isWoken || wasWokenInVain)
-        (wasIdle, wasWokenInVain) = (false, false)
-        guard reads else { return serveCrowdedOut() }
+        let mayRead = waking.beginTurn()
+        guard isReadingDue, mayRead else { return serveCrowdedOut() }
         state = .reading
         return .read
     }
@@ -142,12 +131,12 @@ package struct WorkerRound: Sendable {
         case .retrying(let retry):
             if !report.hasLostProgress {
                 postponedTurns.noteSuccess(of: report, retry, at: now)
-                if !report.hasDecisions { crowdedOut = report.crowdedOut ?? crowdedOut }
+                if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut ?? crowdedOut }
             }
             return end(report.hasDecisions ? .decided(report) : .contended(report))
         case .servingCrowdedOut, .servingOldest:
-            postponedTurns.noteTaken(report.obstructed.union(report.unavailable), at: now)
-            if !report.hasDecisions { crowdedOut = report.crowdedOut }
+            postponedTurns.noteUnavailable(report.obstructed.union(report.claim.unavailable), at: now)
+            if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .advancing(let lists, let withPartners):
             return noteAdvance(report, lists: lists, withPartners: withPartners, at: now)
@@ -193,8 +182,7 @@ package struct WorkerRound: Sendable {
             state = .gathering
             return .readLastID
         }
-        if isOldestNext {
-            isOldestNext = false
+        if entanglement.beginOldest() {
             state = .servingOldest
             return .decide(
                 Batch(
@@ -202,7 +190,7 @@ package struct WorkerRound: Sendable {
                     configuration: configuration))
         }
         let lists = depth.lists(of: configuration)
-        let withPartners = seesChangesOfList && !isEntangled
+        let withPartners = seesChangesOfList && !entanglement.isPresent
         state = .advancing(lists: lists, withPartners: withPartners)
         let scope = QueueTransaction.Scope.next(
             from: place, lists: lists,
@@ -216,53 +204,58 @@ package struct WorkerRound: Sendable {
     ) -> Action {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
-        crowdedOut = report.crowdedOut ?? crowdedOut
+        crowdedOut = report.undecided.crowdedOut ?? crowdedOut
         depth.note(report)
-        if withPartners {
-            // If other sessions have some of the lists, these are postponed, and tried together later.
-            isEntangled =
-                report.left > 0 && report.unavailable.isEmpty && report.heldBack > report.decided
-                && report.hasChangesOfList
-        }
-        isOldestNext = isEntangled
-        if report.locked > 0 { seesChangesOfList = report.hasChangesOfList }
-        seesHeldLists = report.held > 0
-        postponedTurns.noteTaken(report.unavailable, at: now)
-        if seesChangesOfList, !withPartners, !isEntangled {
+        entanglement.noteBatch(isEntangled: withPartners ? isEntangled(report) : entanglement.isPresent)
+        if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
+        seesHeldLists = report.foundHeldWork
+        postponedTurns.noteUnavailable(report.claim.unavailable, at: now)
+        if seesChangesOfList, !withPartners, !entanglement.isPresent {
             // The same lists are tried again, with the other lists of their changes of list.
             return report.hasDecisions ? end(.decided(report)) : advance()
         }
-        postponedTurns.noteTaken(report.obstructed, at: now)
+        postponedTurns.noteUnavailable(report.obstructed, at: now)
         guard let result = goOn(report, lists: lists) else { return advance() }
-        wasWokenInVain = isWoken && wasIdle
         return end(result)
+    }
+
+    /// Whether a batch left more requests than it decided, because changes of list need more lists than it can lock. If other sessions
+    /// have some of the lists, these are postponed instead, and tried together later.
+    private func isEntangled(_ report: BatchReport) -> Bool {
+        report.claim.beyondLimit > 0 && report.claim.unavailable.isEmpty
+            && report.undecided.count > report.decisions.count && report.undecided.hasChangesOfList
     }
 
     /// Continues with the next lists. If a whole round has found nothing, nothing is pending.
     ///
     /// - Returns: The end of the turn; nil if these lists had no requests, and the next lists must be searched.
     private mutating func goOn(_ report: BatchReport, lists: Int) -> TurnResult? {
-        let isWaiting = report.found > 0 && !report.isAllHeld
-        findings?.held += report.held
-        if isWaiting { findings?.areAllHeld = false }
+        let claim = report.claim
+        let foundWork = claim.found > 0 && !report.foundOnlyHeldWork
+        if foundWork { findings?.includeWork = true }
+        if report.foundHeldWork { findings?.includeHeldWork = true }
         let finished = findings
-        let isAtEnd = report.left == 0 && report.found < lists
+        let isAtEnd = claim.beyondLimit == 0 && claim.found < lists
         noteRound(report, isAtEnd: isAtEnd)
-        place = isAtEnd ? .beginning : report.lastFound.map(Place.behind) ?? .beginning
-        if isAtEnd { (findings, isEntangled) = (Findings(), false) }
+        place = isAtEnd ? .beginning : claim.lastFound.map(Place.behind) ?? .beginning
+        if isAtEnd {
+            findings = Findings()
+            entanglement.endRound()
+        }
         if report.hasDecisions { return .decided(report) }
-        if isWaiting { return .contended(report) }
-        guard isAtEnd, let finished, finished.areAllHeld else { return nil }
-        (wasIdle, seesChangesOfList) = (true, true)
+        if foundWork { return .contended(report) }
+        guard isAtEnd, let finished, !finished.includeWork else { return nil }
+        waking.endInVain()
+        seesChangesOfList = true
         if let due = postponed.nextDue { return .postponed(until: due) }
-        return finished.held > 0 ? .held : .idle
+        return finished.includeHeldWork ? .held : .idle
     }
 
     /// After a round that decided many requests and left none, waiting is worth it, because each batch has a fixed cost. Requests of
     /// lists that another session has locked are not counted.
     private mutating func noteRound(_ report: BatchReport, isAtEnd: Bool) {
-        let isAll = report.heldBack == 0 && report.crowdedOut == nil
-        decidedOfAll = isAll ? decidedOfAll.map { $0 + report.decided } : nil
+        let isAll = report.undecided.count == 0 && report.undecided.crowdedOut == nil
+        decidedOfAll = isAll ? decidedOfAll.map { $0 + report.decisions.count } : nil
         guard isAtEnd else { return }
         let (decided, enough) = (decidedOfAll ?? 0, configuration.requestsPerBatch)
         decidedOfAll = 0

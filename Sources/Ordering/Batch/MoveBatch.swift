@@ -53,9 +53,6 @@ package struct MoveBatch: Sendable {
         pending = self.moves.elementIndices.filter { [moves = self.moves] in moves[$0].result == nil }
     }
 
-    /// The outcome of each move, in the order of the moves; nil until the move is decided.
-    package var outcomes: [MoveOutcome?] { moves.map { $0.result?.outcome } }
-
     /// The result of each move, in the order of the moves. Each move must be decided.
     var results: [MoveResult] {
         moves.map { move in

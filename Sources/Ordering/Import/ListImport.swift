@@ -42,7 +42,7 @@ package struct ListImport: Sendable {
         do {
             return .success(
                 try connection.transaction(settings: settings(list.orderedTable)) { connection in
-                    _ = try connection.query(lock(list))
+                    _ = try connection.query(AdvisoryLock.ofList(list).lock)
                     guard try !connection.query(isBeingFilled(list)).single().decode(0, as: Bool.self) else {
                         throw Rejection(.failed, "brocot attach is still placing the rows of \(list.orderedTable)")
                     }
@@ -75,10 +75,6 @@ package struct ListImport: Sendable {
             )
         }
         return table
-    }
-
-    private static func lock(_ list: ListIdentifier) -> SQL {
-        "SELECT pg_catalog.pg_advisory_xact_lock(brocot.list_lock_key(\(list.orderedTable), \(list.list)))"
     }
 
     private static func isBeingFilled(_ list: ListIdentifier) -> SQL {

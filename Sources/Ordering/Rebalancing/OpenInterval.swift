@@ -14,8 +14,8 @@ struct OpenInterval {
     /// The ranks of `count` items that are placed one after the other, each directly after the one before; nil if one of them has
     /// no room below `limit`. At the beginning of a list they are consecutive integers.
     ///
-    /// So a pasted text leaves as much room as a typed one. People go on writing behind the last item. With ranks at equal distances,
-    /// the gap there would be only a small part of the whole gap.
+    /// Pasted items get the same ranks as items that are inserted one after the other. The next insert is usually after the last item,
+    /// so the most room must be there. With ranks at equal distances, the gap there would be only a small part of the whole gap.
     func oneAfterTheOther(_ count: Int, limit: Int64) -> [Rank]? {
         guard var last = lower else { return Rank.spread(count, between: nil, and: upper, limit: limit) }
         var ranks: [Rank] = []

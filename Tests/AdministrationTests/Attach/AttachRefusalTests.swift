@@ -156,7 +156,7 @@ struct AttachRefusalTests {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(
-            "SELECT set_config('application_name', 'squatter', false), pg_advisory_lock(\(Attacher.lockKey))")
+            "SELECT set_config('application_name', 'squatter', false), pg_advisory_lock(\(Attacher.commandLock.key))")
         let attacher = Attacher(
             connection: fixture.connection, logger: AttachFixture.logger, patience: .milliseconds(200))
         let error = await #expect(throws: AttachError.self) {

@@ -1,0 +1,139 @@
+import LibPQ
+import MoveQueue
+
+/// A listener's work on one connection. See ``NotificationListener``.
+struct ListenerSession {
+    private let listener: NotificationListener
+    private let connection: Connection
+    private let receivesNotifications: Bool
+    private var unfitness: String?
+    private var schedule: SleepSchedule
+    private var refusals = RefusalBackoff()
+    private var reading: QueueReading
+    private var sampling: QueueSampler
+    private var nextExamination = ContinuousClock.now + examinationInterval
+
+    /// How often the database is checked again while a probe asks for the readiness.
+    private static let examinationInterval = Duration.seconds(5)
+
+    /// The longest single wait of a rest. After it, the rest goes on without a query.
+    private static let longestRest = Duration.seconds(86_400)
+
+    init(
+        _ listener: NotificationListener, on connection: Connection, _ delivery: NotificationListener.Delivery,
+        unfitness: String?
+    ) {
+        self.listener = listener
+        self.connection = connection
+        self.unfitness = unfitness
+        receivesNotifications = delivery != .refuted
+        let configuration = listener.configuration
+        let longestPoll = configuration.longestPoll
+        // If notifications may not arrive, at most the usual interval is safe.
+        schedule = SleepSchedule(
+            longestPoll: delivery == .proven
+                ? longestPoll : min(longestPoll ?? SleepSchedule.usualPoll, SleepSchedule.usualPoll))
+        reading = QueueReading(configuration.queue)
+        sampling = QueueSampler(metrics: listener.metrics)
+    }
+
+    /// Listens until the daemon stops.
+    ///
+    /// - Throws: The error because of which the connection must be replaced.
+    mutating func run(until isStopping: StopFlag, _ failures: inout ListenerFailures) async throws {
+        let health = listener.health
+        while !isStopping.isSet, !Task.isCancelled {
+            health.noteTurn()
+            do {
+                let hasLooked = try await turn(&failures)
+                failures.lostConnections.noteWork("the listener is connected again")
+                guard hasLooked else { continue }
+                failures.backoff.reset()
+                if refusals.noteSuccess(at: .now) {
+                    health.note(unfitness: unfitness)
+                    failures.refusals.noteWork("the server tells of new requests again")
+                }
+            } catch let error as PostgresError where error.isRefusal {
+                // A reason such as "there is no schema" says more than the server's error.
+                health.note(unfitness: unfitness ?? "\(error)")
+                failures.refusals.note(
+                    """
+                    the server does not tell of new requests; the workers look for them every 1.5 s instead. \
+                    See brocot doctor
+                    """, error)
+                listener.idleWorkers.wakeOne()
+                let pause = refusals.note(at: .now)
+                try await wait(pause)
+            } catch {
+                throw error
+            }
+        }
+        try await SleepFlag.leave(on: connection)
+        await connection.close()
+    }
+
+    /// - Returns: Whether the queue was read.
+    private mutating func turn(_ failures: inout ListenerFailures) async throws -> Bool {
+        try await sampling.takeIfDue(on: connection, &failures.samples)
+        try await examineIfDue()
+        if listener.idleWorkers.haveDecided() { schedule.noteWork() }
+        let areAllWaiting = listener.idleWorkers.areAllWaiting
+        listener.metrics.note(isAsleep: areAllWaiting)
+        switch schedule.next(areAllWaiting: areAllWaiting, at: .now) {
+        case .fallAsleep:
+            if receivesNotifications { try await SleepFlag.set(true, on: connection) }
+            _ = try await look()
+            return true
+        case .poll:
+            let look = try await look()
+            if receivesNotifications, !look.enqueuersNotify { schedule.noteClearedFlag() }
+            return true
+        case .wakeUp:
+            try await SleepFlag.set(false, on: connection)
+        case .wait(let duration):
+            if try await wait(duration) { schedule.noteNotification(at: .now) }
+        case .rest:
+            if try await wait(Self.longestRest) { schedule.noteNotification(at: .now) }
+        }
+        return false
+    }
+
+    /// Checks whether the database can be worked on, if a probe has asked for the readiness.
+    private mutating func examineIfDue() async throws {
+        guard let examine = listener.configuration.lastingFitness, .now >= nextExamination,
+            listener.health.takeQuestion()
+        else { return }
+        unfitness = try await examine(connection)
+        if unfitness != nil || !refusals.areGoingOn { listener.health.note(unfitness: unfitness) }
+        nextExamination = .now + Self.examinationInterval
+    }
+
+    /// Reads the queue, and wakes a worker if a request is pending.
+    private mutating func look() async throws(PostgresError) -> QueueReading.Look {
+        let look = try await reading.look(on: connection)
+        schedule.noteLook(isQuiet: look.isQuiet)
+        if look.isPending { listener.idleWorkers.wakeOne() }
+        return look
+    }
+
+    /// Waits at most so long for notifications, and wakes a worker if any arrive.
+    ///
+    /// - Returns: Whether any arrived.
+    @discardableResult
+    private func wait(_ duration: Duration) async throws(PostgresError) -> Bool {
+        if duration > SleepSchedule.usualPoll { listener.health.noteWait() }
+        let notifications = try await connection.run { connection throws(PostgresError) in
+            try connection.notifications(waitingAtMost: duration)
+        }
+        if !notifications.isEmpty { listener.idleWorkers.wakeOne() }
+        return !notifications.isEmpty
+    }
+}
+
+extension PostgresError {
+    /// Whether the server refused a statement, and a new connection would not help. A new connection may help if this server is
+    /// read-only, because another server may have become the primary.
+    fileprivate var isRefusal: Bool {
+        code == .server && !isConnectionLost && sqlState != .readOnlyTransaction && sqlState != .featureNotSupported
+    }
+}

@@ -1,0 +1,74 @@
+import LibPQ
+import Logging
+import MoveQueue
+import Ordering
+
+/// What a worker knows of failures. It is kept when the connection is replaced.
+struct WorkerFailures {
+    /// After so much time without a failed batch, the failed lists have most likely been tried again. A round through all lists
+    /// takes longer only with very many lists.
+    private static let calm = Duration.seconds(60)
+
+    var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    var share = BatchShare.atStart
+    private var lostConnections: FailureLog
+    private var failedBatches: FailureLog
+    private var latestFailure = ContinuousClock.now
+    /// The lists whose latest failure does not pass by itself.
+    private var needingPerson: Set<ListIdentifier> = []
+
+    init(_ logger: Logger) {
+        lostConnections = FailureLog(logger)
+        failedBatches = FailureLog(logger)
+    }
+
+    /// Records that the connection was lost. `lists` may have ended the session.
+    mutating func noteLostConnection(_ error: any Error, suspects lists: [ListIdentifier]) {
+        lostConnections.note(
+            "lost the connection; trying again", error, lists.count == 1 ? ["list": "\(lists[0])"] : [:])
+    }
+
+    /// If several lists failed together, it isn't known yet which one is the cause. They are tried again at once, in smaller
+    /// groups.
+    mutating func noteFailedBatch(_ failure: BatchFailure) {
+        lostConnections.noteWork("connected again")
+        latestFailure = .now
+        guard failure.lists.count < 2 else { return }
+        for list in failure.lists {
+            if failure.nextStep == nil { needingPerson.remove(list) } else { needingPerson.insert(list) }
+        }
+        var metadata: Logger.Metadata = failure.lists.isEmpty ? [:] : ["list": "\(failure.lists[0])"]
+        metadata["next_step"] = failure.nextStep.map { "\($0)" }
+        failedBatches.note("nothing was decided; trying again", failure, level: .error, metadata)
+    }
+
+    /// Whether none of these lists can be worked on before a person does something.
+    func needPerson(_ lists: some Collection<ListIdentifier>) -> Bool { lists.allSatisfy(needingPerson.contains) }
+
+    /// A decided batch does not end an outage, because it may contain other lists than the failed batches. An outage ends if
+    /// nothing is pending, or if no batch has failed for a while.
+    mutating func noteBatch(_ result: WorkerRound.TurnResult) {
+        lostConnections.noteWork("connected again")
+        switch result {
+        case .decided where .now - latestFailure < Self.calm, .contended, .postponed, .gathering: break
+        case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
+        }
+    }
+}
+
+extension BatchFailure {
+    /// What a person can do about a failure that does not pass by itself; nil if it may pass.
+    fileprivate var nextStep: String? {
+        switch error {
+        case .ordering(.missingColumn): "A table or column is missing. Run brocot doctor."
+        case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank): "Run brocot doctor."
+        default:
+            switch error.databaseError?.sqlState {
+            case SQLState.insufficientPrivilege?:
+                "Run brocot doctor. If a right is missing, as the owner: brocot grant daemon ROLE"
+            case SQLState.undefinedColumn?, SQLState.undefinedTable?: "A table or column is missing. Run brocot doctor."
+            default: nil
+            }
+        }
+    }
+}

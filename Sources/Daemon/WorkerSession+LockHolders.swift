@@ -1,0 +1,42 @@
+import Logging
+import MoveQueue
+import Ordering
+
+/// What a worker logs of lists that other sessions keep locked.
+extension WorkerSession {
+    /// Logs lists that another session keeps locked.
+    mutating func reportLockHolders(of lists: [ListIdentifier]) async throws {
+        unavailable.note(lists, at: .now)
+        let due = unavailable.due(at: .now)
+        guard !due.isEmpty else { return }
+        let holders = try await LockHolder.find(due, on: connection)
+        for overdue in unavailable.note(holders: holders, at: .now) {
+            // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
+            let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))
+            report(overdue, isAlike: isAlike)
+        }
+    }
+
+    private func report(_ overdue: UnavailableLists.Overdue, isAlike: Bool) {
+        var metadata: Logger.Metadata = [
+            "list": "\(overdue.list)", "seconds": .stringConvertible(overdue.duration.components.seconds),
+        ]
+        let message: Logger.Message
+        switch overdue.holder.owner {
+        case .session(let process):
+            metadata["pid"] = .stringConvertible(process)
+            metadata["application"] = "\(overdue.holder.application)"
+            message =
+                isAlike
+                ? """
+                one transaction of a Brocot session keeps a list locked; its requests wait. Does a daemon stand still? \
+                The server ends the transaction after --idle-timeout
+                """
+                : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid"
+        case .prepared(let name):
+            metadata["prepared_transaction"] = name.map { "\($0)" }
+            message = "a prepared transaction keeps a list locked; its requests wait. See pg_prepared_xacts, and end it"
+        }
+        worker.logger.warning(message, metadata: metadata)
+    }
+}

@@ -1,0 +1,124 @@
+import LibPQ
+import MoveQueue
+import Ordering
+
+/// A worker's work on one connection.
+///
+/// Except for postponed lists, what it knows of the queue is lost with the connection, because after a COMMIT without an answer
+/// nothing is certain.
+struct WorkerSession {
+    let worker: Worker
+    let connection: Connection
+    private var queue: QueueWorker
+    var unavailable = UnavailableLists()
+
+    /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
+    private static let shortestPause = Duration.milliseconds(1)
+
+    /// `postponed` are the lists that an earlier session left out.
+    init(_ worker: Worker, on connection: Connection, postponed: PostponedLists) async throws {
+        self.worker = worker
+        self.connection = connection
+        var configuration = try await worker.configuration.queue.fitted(to: connection)
+        configuration.isPatient = worker.isPatient
+        queue = QueueWorker(configuration, postponed: postponed)
+    }
+
+    /// The lists that are left out for a while.
+    var postponed: PostponedLists { queue.postponed }
+
+    /// Works until the daemon stops or, with `drains`, until nothing is pending, or only requests that wait for a person.
+    ///
+    /// - Throws: The error because of which the connection must be replaced.
+    mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
+        defer { worker.idleWorkers.gathersNoLonger(worker.number) }
+        var beginsElsewhere = true
+        while worker.mustGoOn {
+            do {
+                worker.health.noteTurn()
+                if beginsElsewhere { try await queue.goToRandomList(on: connection) }
+                beginsElsewhere = false
+                if let end = try await runBatch(&failures) { return end }
+            } catch let failure as BatchFailure {
+                guard let pause = try await pause(after: failure, &failures) else { continue }
+                try await Task.sleep(for: pause)
+                beginsElsewhere = true
+            }
+        }
+        return nil
+    }
+
+    private mutating func runBatch(_ failures: inout WorkerFailures) async throws -> Worker.End? {
+        queue.take(failures.share)
+        let start = ContinuousClock.now
+        let result = try await queue.runBatch(on: connection)
+        let duration = start.duration(to: .now)
+        worker.health.note(unfitness: nil)
+        // Lists that failed in a batch whose other lists were decided.
+        if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
+        for failure in result.failures { failures.noteFailedBatch(failure) }
+        failures.noteBatch(result)
+        return try await react(to: result, after: duration, &failures)
+    }
+
+    /// How long to wait after a failed batch; nil if there is no need to wait, because the lists that failed are now postponed.
+    ///
+    /// - Throws: The failure, if a new connection may help.
+    private func pause(after failure: BatchFailure, _ failures: inout WorkerFailures) async throws -> Duration? {
+        let isOfLists = !failure.lists.isEmpty && !failure.error.mayPassWithSmallerBatch
+        guard await !connection.isLost, isOfLists || !failure.error.saysStandby else {
+            failures.share.noteFailure()
+            throw failure
+        }
+        worker.metrics.noteFailedBatch()
+        failures.noteFailedBatch(failure)
+        guard !isOfLists else { return nil }
+        let wasSmallest = failures.share.isSmallest
+        failures.share.noteFailure()
+        worker.health.note(unfitness: "\(failure)")
+        return wasSmallest ? failures.backoff.pause() : .milliseconds(Int.random(in: 5...50))
+    }
+
+    private mutating func react(
+        to result: WorkerRound.TurnResult, after duration: Duration, _ failures: inout WorkerFailures
+    ) async throws -> Worker.End? {
+        let idleWorkers = worker.idleWorkers
+        if case .gathering = result {} else { idleWorkers.gathersNoLonger(worker.number) }
+        switch result {
+        case .gathering(let pause):
+            if idleWorkers.gathers(worker.number) { try await Task.sleep(for: pause) }
+        case .decided(let report):
+            worker.metrics.note(report.decisions, in: duration)
+            worker.note(report.decisions)
+            idleWorkers.noteDecision(
+                wakesAnother: !queue.isGathering && !idleWorkers.anotherGathers(than: worker.number))
+            failures.backoff.reset()
+            failures.share.noteSuccess()
+            try await reportLockHolders(of: report.claim.unavailable)
+        case .contended(let report):
+            worker.metrics.noteMissedLocks()
+            // At least the batch was not too large.
+            failures.share.noteSuccess()
+            try await reportLockHolders(of: report.claim.unavailable)
+            try await Task.sleep(for: Self.shortestPause)
+        case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
+            .held where drains:
+            if queue.readFromBeginning() { return nil }
+            if case .idle = result { return .drained }
+            return .onlyWaitingWork
+        case .postponed(let due):
+            worker.health.noteWait()
+            await idleWorkers.wait(until: due)
+        case .idle, .held:
+            worker.health.noteWait()
+            await idleWorkers.wait()
+        }
+        if idleWorkers.anotherGathers(than: worker.number) {
+            worker.health.noteWait()
+            await idleWorkers.standBy()
+        }
+        return nil
+    }
+
+    private var drains: Bool { worker.configuration.drains }
+}

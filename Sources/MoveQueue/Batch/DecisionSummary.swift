@@ -1,0 +1,63 @@
+import Ordering
+
+/// What a transaction decided, and which lists it could not work on. Pure.
+package struct DecisionSummary: Sendable {
+    /// A move for which other items got new ranks.
+    package struct Rebalance: Sendable {
+        package let request: Int64
+        package let list: ListIdentifier
+        package let rows: Int
+        package let window: RewrittenWindow
+    }
+
+    /// A request that was rejected.
+    package struct Rejected: Sendable {
+        package let request: Int64
+        package let list: ListIdentifier
+        package let rejection: Rejection
+    }
+
+    /// Enough for a person to read; `brocot.move_log` has all of them.
+    private static let mostRejections = 100
+
+    /// The number of requests that were applied.
+    package var applied = 0
+    /// The number of requests that were rejected.
+    package var rejected = 0
+    /// The first requests that were rejected, no more than ``mostRejections``.
+    package private(set) var rejections: [Rejected] = []
+    package private(set) var rebalances: [Rebalance] = []
+    /// Lists that wait for a person since this batch.
+    package private(set) var newlyHeld: [HeldList] = []
+    /// Lists with rows that another session has locked.
+    package private(set) var withLockedRows: Set<ListIdentifier> = []
+    /// Lists that failed, although no request is the cause; one failure for each.
+    package var failures: [BatchFailure] = []
+    /// Lists of which some failed together; there was no time to find out which.
+    package var untried: Set<ListIdentifier> = []
+
+    /// The number of requests that were decided.
+    package var count: Int { applied + rejected }
+
+    package init() {}
+
+    init(_ decisions: BatchDecisions) {
+        newlyHeld = decisions.holds
+        withLockedRows = decisions.withLockedRows
+        (failures, untried) = (decisions.failures, decisions.untried)
+        for decision in decisions.decided {
+            let request = decision.request
+            switch decision.result.outcome {
+            case .applied(let rows):
+                applied += 1
+                guard rows > 0, let window = decision.result.window else { continue }
+                rebalances.append(
+                    Rebalance(request: request.id, list: request.move.list, rows: rows, window: window))
+            case .rejected(let rejection):
+                rejected += 1
+                guard rejections.count < Self.mostRejections else { continue }
+                rejections.append(Rejected(request: request.id, list: request.move.list, rejection: rejection))
+            }
+        }
+    }
+}

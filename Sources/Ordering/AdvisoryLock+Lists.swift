@@ -1,0 +1,18 @@
+import LibPQ
+
+/// The advisory locks that several modules use.
+extension AdvisoryLock {
+    /// The lock of a list. Whoever changes the ranks of its rows must have it.
+    package static func ofList(_ list: ListIdentifier) -> AdvisoryLock {
+        ofList("\(list.list)", of: "\(list.orderedTable)")
+    }
+
+    /// The lock of a list, whose table and key are given as expressions.
+    package static func ofList(_ list: SQL, of orderedTable: SQL) -> AdvisoryLock {
+        AdvisoryLock(key: "brocot.list_lock_key(\(orderedTable), \(list))")
+    }
+
+    /// The lock that lets one daemon at a time delete old rows of the log. Any role of the database can take it.
+    package static let ofLogRetention = AdvisoryLock(
+        key: "pg_catalog.hashtextextended('brocot.move_log retention', 0)")
+}

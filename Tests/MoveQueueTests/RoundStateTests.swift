@@ -1,0 +1,49 @@
+import Testing
+
+@testable import MoveQueue
+
+@Suite("States of a worker's round", .timeLimit(.minutes(30))) struct RoundStateTests {
+    @Test(
+        "A worker that was woken does not read the queue first, unless it was woken in vain before",
+        arguments: [
+            (Waking.awake, true, Waking.awake), (.woken, true, .awake), (.idle, false, .woken),
+            (.wokenInVain, true, .woken),
+        ])
+    func beginsTurn(before: Waking, mayRead: Bool, after: Waking) {
+        var waking = before
+        let result = waking.beginTurn()
+        #expect(result == mayRead)
+        #expect(waking == after)
+    }
+
+    @Test(
+        "A turn that found nothing was in vain if the worker was woken for it",
+        arguments: [(Waking.awake, Waking.idle), (.woken, .wokenInVain)])
+    func endsInVain(before: Waking, after: Waking) {
+        var waking = before
+        waking.endInVain()
+        #expect(waking == after)
+    }
+
+    @Test(
+        "Batches of the oldest requests take turns with batches of the round, and the last one follows the round",
+        arguments: [
+            (Entanglement.none, false, Entanglement.none), (.oldestNext, true, .roundNext),
+            (.roundNext, false, .roundNext), (.oldestLast, true, .none),
+        ])
+    func beginsOldest(before: Entanglement, isTurn: Bool, after: Entanglement) {
+        var entanglement = before
+        let result = entanglement.beginOldest()
+        #expect(result == isTurn)
+        #expect(entanglement == after)
+    }
+
+    @Test(
+        "The end of a round ends the alternation after one more batch of the oldest requests",
+        arguments: [(Entanglement.none, Entanglement.none), (.oldestNext, .oldestLast), (.roundNext, .oldestLast)])
+    func endsRound(before: Entanglement, after: Entanglement) {
+        var entanglement = before
+        entanglement.endRound()
+        #expect(entanglement == after)
+    }
+}
