@@ -35,7 +35,7 @@ struct QueueRepository {
                     from: place, readingAhead: readingAhead,
                     .init(lists: lists, partners: withPartners ? partners : 0, locks: locks), postponed: postponed,
                     progress)
-            case .lists(let lists):
+            case .lists(let lists), .suspects(let lists):
                 QueueStatements.claim(lists, partners: partners, locks: locks, progress)
             case .waitingFor(let list):
                 QueueStatements.claim([list], partners: partners, locks: locks, progress)

@@ -285,6 +285,23 @@ import Testing
         #expect(sizes == [2_000, 1_000, 500])
     }
 
+    @Test("Lists that other sessions had are tried together at first, and failed lists are searched at once")
+    func triesTogether() throws {
+        for failed in [false, true] {
+            var postponed = PostponedLists()
+            if failed {
+                postponed.noteSuspicion(of: lists("a", "b"), at: now)
+            } else {
+                postponed.noteUnavailable(lists("a", "b"), at: now)
+            }
+            var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+            _ = round.beginTurn(isReadingDue: false, at: now)
+            _ = round.note(BatchReport(), at: now)
+            let retry = try #require(round.beginTurn(isReadingDue: false, at: now + .seconds(10)).batch)
+            #expect(retry.scope.areSuspects == failed)
+        }
+    }
+
     @Test("A postponed list is forgotten when its retry succeeds")
     func forgets() throws {
         var round = WorkerRound(QueueConfiguration())
@@ -513,7 +530,20 @@ extension WorkerRound.TurnResult {
 
 extension QueueTransaction.Scope {
     /// The named lists; nil if the scope asks for the next lists.
-    fileprivate var named: [ListIdentifier]? { if case .lists(let lists) = self { lists } else { nil } }
+    fileprivate var named: [ListIdentifier]? {
+        switch self {
+        case .lists(let lists), .suspects(let lists): lists
+        default: nil
+        }
+    }
+
+    fileprivate var areSuspects: Bool? {
+        switch self {
+        case .lists: false
+        case .suspects: true
+        default: nil
+        }
+    }
 
     fileprivate var isOldest: Bool { if case .oldest = self { true } else { false } }
 
@@ -530,7 +560,7 @@ extension QueueTransaction.Scope {
     /// Whether it asks for the next lists from this one on, or behind it; nil: from the beginning.
     fileprivate func isNext(from list: String?) -> Bool {
         switch self {
-        case .lists, .oldest, .waitingFor: false
+        case .lists, .suspects, .oldest, .waitingFor: false
         case .next(.beginning, _, _, _): list == nil
         case .next(.at(let place), _, _, _), .next(.behind(let place), _, _, _): place.list == list
         }

@@ -102,6 +102,8 @@ struct BatchAttempt {
 
     private var rowLocks: MoveApplication.RowLocks {
         switch (method, scope) {
+        // Another session may still have locked rows of these lists.
+        case (.together, .lists): .refusedInAllTables
         case (.together, _): .refusedInUsersTables
         case (.inParts, .waitingFor): .waitedFor
         case (.inParts, _): .refusedInAllTables

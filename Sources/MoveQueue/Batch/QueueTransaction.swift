@@ -11,6 +11,8 @@ package struct QueueTransaction: Sendable {
         /// other lists of their changes of list are claimed too; without these lists, such changes have to wait.
         case next(from: Place, lists: Int, readingAhead: Int, withPartners: Bool)
         case lists([ListIdentifier])
+        /// Lists of which one or more failed before. Their requests are applied in parts, without trying them together first.
+        case suspects([ListIdentifier])
         /// The lists of the oldest requests. Together these requests can always be decided, however many changes of list are among them.
         case oldest(lists: Int)
         /// A list that other sessions have again and again. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
@@ -19,7 +21,7 @@ package struct QueueTransaction: Sendable {
         /// The list that the transaction is for, with the other lists of its changes of list; nil if it is for several lists.
         var onlyList: ListIdentifier? {
             switch self {
-            case .lists(let lists): lists.count == 1 ? lists[0] : nil
+            case .lists(let lists), .suspects(let lists): lists.count == 1 ? lists[0] : nil
             case .waitingFor(let list): list
             case .next, .oldest: nil
             }
@@ -49,20 +51,21 @@ package struct QueueTransaction: Sendable {
         _ scope: Scope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
         let queue = QueueRepository(configuration, progress)
-        var lists = scope
+        var suspects = scope
         switch scope {
-        case .lists, .waitingFor:
+        case .suspects, .waitingFor:
             break
-        case .next, .oldest:
-            var attempt = BatchAttempt(queue, sizes: sizes, scope: scope, .together, postponed: postponed)
+        case .next, .lists, .oldest:
+            var attempt = BatchAttempt(
+                queue, sizes: sizes, scope: scope, onlyList: scope.onlyList, .together, postponed: postponed)
             do throws(QueueError) {
                 return try attempt.run(on: connection)
             } catch {
                 guard attempt.mayDoBetterInParts(after: error) else { throw attempt.failure(error) }
             }
-            lists = .lists(attempt.lockedLists)
+            suspects = .suspects(attempt.lockedLists)
         }
-        var attempt = BatchAttempt(queue, sizes: sizes, scope: lists, onlyList: scope.onlyList, .inParts)
+        var attempt = BatchAttempt(queue, sizes: sizes, scope: suspects, onlyList: scope.onlyList, .inParts)
         do throws(QueueError) {
             return try attempt.run(on: connection)
         } catch {

@@ -53,7 +53,9 @@ struct PostponedTurns: Sendable {
             )
         }
         let reduced = self.configuration(for: lists, configuration)
-        return (.lists(lists), .init(scope: .lists(lists), postponed: [], configuration: reduced))
+        // If only other sessions kept the lists from being worked on, they most likely don't fail.
+        let scope: QueueTransaction.Scope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
+        return (.lists(lists), .init(scope: scope, postponed: [], configuration: reduced))
     }
 
     /// Only the patient worker waits, so that the others serve the other lists meanwhile.
