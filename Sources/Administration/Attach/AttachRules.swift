@@ -36,6 +36,7 @@ struct AttachRules {
         where name.contains(".") {
             throw refuse("the name \"\(name)\" has a dot, which separates the parts of an order's name")
         }
+        guard !names.rank.isEmpty else { throw refuse("--rank is empty. Name the column of the sort key") }
         guard names.denominator.utf8.count <= OrderNames.lengthLimit else {
             throw refuse("the rank column's name is too long: with _num and _den it has more than 63 bytes")
         }

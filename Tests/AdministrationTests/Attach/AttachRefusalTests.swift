@@ -61,6 +61,7 @@ struct AttachRefusalTests {
             (AttachFixture.definition(lists: ["id"]), "--item and --list both name column \"id\""),
             (AttachFixture.definition(lists: ["title", "title"]), "--list names column \"title\" twice"),
             (AttachFixture.definition(rank: "project_id"), "--list and --rank both name column \"project_id\""),
+            (AttachFixture.definition(rank: ""), "--rank is empty. Name the column of the sort key"),
         ] {
             let refusal = await refusal { () async throws(AttachError) in
                 _ = try await fixture.attacher.plan(definition)
