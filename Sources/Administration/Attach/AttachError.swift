@@ -59,7 +59,7 @@ extension AttachError: CustomStringConvertible {
             """
         case .rowNotWritten(let orderedTable, let item):
             """
-            The row of item '\(item)' did not get its rank: a trigger or policy of the table keeps the row from being written as asked. The \
+            The row of item '\(item)' was not written as asked: a trigger or policy of the table changes or prevents the change of its rank. The \
             steps above stay, and requests for \(orderedTable) wait. Change the trigger or policy, and run the same brocot attach again.
             """
         case .database(let error): "\(error)"

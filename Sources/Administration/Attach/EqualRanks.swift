@@ -47,17 +47,24 @@ struct EqualRanks: Sendable {
                 if number == 0 { return removed }
                 let before = removed
                 for start in stride(from: 0, to: number, by: batchSize) {
-                    removed += try await retryingConflicts { _ in
-                        try await connection.run { connection throws(PostgresError) in
-                            try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                                try connection.execute(batch(after: start))
-                            }
-                        }
-                    }
+                    removed += try await retryingConflicts { _ in try await removeBatch(after: start, on: connection) }
                 }
                 if removed == before { try await Task.sleep(for: .milliseconds(200)) }
             }
         }
+    }
+
+    /// - Returns: How many rows lost their rank.
+    /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
+    private func removeBatch(after number: Int, on connection: Connection) async throws -> Int {
+        let (removed, notWritten) = try await connection.run { connection throws(PostgresError) in
+            try connection.transaction(settings: settings) { connection throws(PostgresError) in
+                let row = try connection.query(batch(after: number)).single()
+                return (try row.decode(0, as: Int.self), try row.decode(1, as: String?.self))
+            }
+        }
+        if let notWritten { throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: notWritten) }
+        return removed
     }
 
     /// With these settings, rows are found by their physical places with any statistics.
@@ -104,20 +111,25 @@ struct EqualRanks: Sendable {
             """
     }
 
-    /// The user's triggers fire. A row that was changed meanwhile is at another place.
+    /// The user's triggers fire. A row that was changed meanwhile is at another place. Returns how many rows lost their rank, and the item of
+    /// a row that kept it, although this session had locked the row.
     private func batch(after number: Int) -> SQL {
         """
         WITH waiting AS MATERIALIZED (
             SELECT found.place, found.relation, found.item FROM pg_temp.brocot_equal_ranks AS found
             WHERE found.number > \(number) AND found.number <= \(number + batchSize)
         ), locked AS MATERIALIZED (
-            SELECT stored.ctid AS place, stored.tableoid AS relation
+            SELECT stored.ctid AS place, stored.tableoid AS relation, waiting.item
             FROM waiting JOIN \(table) AS stored ON stored.ctid = waiting.place AND stored.tableoid = waiting.relation
             WHERE stored.\(identifier: names.rank) IS NOT NULL AND \(itemText) = waiting.item
             FOR NO KEY UPDATE OF stored SKIP LOCKED
+        ), written AS (
+            UPDATE \(table) AS stored SET \(removal)
+            FROM locked WHERE stored.ctid = locked.place AND stored.tableoid = locked.relation
+            RETURNING locked.place, locked.relation, stored.\(identifier: names.rank) IS NULL AS is_removed
         )
-        UPDATE \(table) AS stored SET \(removal)
-        FROM locked WHERE stored.ctid = locked.place AND stored.tableoid = locked.relation
+        SELECT count(*) FILTER (WHERE written.is_removed), min(locked.item) FILTER (WHERE written.is_removed IS NOT TRUE)
+        FROM locked LEFT JOIN written ON written.place = locked.place AND written.relation = locked.relation
         """
     }
 }

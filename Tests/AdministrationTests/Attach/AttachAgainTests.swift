@@ -33,6 +33,23 @@ import Testing
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
+    @Test(
+        "A trigger that keeps an equal rank ends a second brocot attach, and the row is named",
+        arguments: ["NULL", "OLD"])
+    func vetoes(result: String) async throws {
+        let fixture = try await AttachFixture(Self.tasks)
+        try await fixture.attach()
+        try await fixture.detach(droppingColumns: false)
+        try await fixture.connection.execute(
+            script: """
+                UPDATE tasks SET project_id = 0 WHERE id = 1;
+                CREATE FUNCTION veto() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN \(result); END $$;
+                CREATE TRIGGER veto BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION veto();
+                """)
+        let error = await #expect(throws: AttachError.self) { try await fixture.attach() }
+        #expect("\(try #require(error))".contains("was not written as asked"))
+    }
+
     @Test("A row can change its list after each step of a second brocot attach") func attachSteps() async throws {
         let fixture = try await AttachFixture(Self.tasks)
         try await fixture.attach()

@@ -43,7 +43,7 @@ import Testing
         let error = await #expect(throws: AttachError.self) {
             try await filling.run(orderedBy: "id DESC") { _, _ in }
         }
-        #expect("\(try #require(error))".contains("The row of item '77' did not get its rank"))
+        #expect("\(try #require(error))".contains("The row of item '77' was not written as asked"))
         try await fixture.connection.execute("DROP TRIGGER veto ON tasks")
         try await filling.run(orderedBy: nil) { _, _ in }
         #expect(try await fixture.connection.query(SQL(unsafeRaw: isAsOrdered)).single().decode(0, as: Bool.self))
