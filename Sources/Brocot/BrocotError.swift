@@ -93,7 +93,7 @@ extension BrocotError {
         switch error {
         case .database(let error): self.init(error)
         case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked: self.init(.rowsChanged, "\(error)")
-        case .invalidStoredRank, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn:
+        case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn:
             self.init(.unusableTable, "\(error)")
         }
     }

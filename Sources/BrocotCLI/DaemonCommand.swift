@@ -159,6 +159,10 @@ struct DaemonCommand: AsyncParsableCommand {
                 return nil
             } catch let failure as CommandFailure {
                 return failure.description
+            } catch let failure as MigrationError {
+                // For example because a right was revoked. A lost connection is for the listener.
+                guard Connection.serverError(in: failure)?.isConnectionLost != true else { throw failure }
+                return failure.description
             }
         }
     }
@@ -188,8 +192,10 @@ struct DaemonCommand: AsyncParsableCommand {
                     parameters, waitingAtMost: deadline - .now, logger: logger)
                 return try await checkSchema(on: first, naming: tables, logger: logger)
             } catch {
-                guard Connection.serverError(in: error)?.isConnectionLost == true, .now < deadline else { throw error }
-                let isNew = Connection.serverError(in: error)?.code == .connectionFailed
+                guard let cause = Connection.serverError(in: error), cause.mayPassByItself, .now < deadline else {
+                    throw error
+                }
+                let isNew = cause.code == .connectionFailed
                 logger.info(
                     isNew ? "cannot connect yet; trying again" : "the server went away; trying again",
                     metadata: ["error": "\(error)"])
@@ -217,5 +223,12 @@ struct DaemonCommand: AsyncParsableCommand {
         }
         logger.info("connected", metadata: ["database": "\(first.summary)"])
         await first.close()
+    }
+}
+
+extension PostgresError {
+    /// Whether waiting may help: the server went away, is starting, or can't be reached.
+    fileprivate var mayPassByItself: Bool {
+        isConnectionLost && (code != .connectionFailed || connectionFailure?.mayPass == true)
     }
 }

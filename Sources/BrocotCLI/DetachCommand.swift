@@ -41,6 +41,9 @@ struct DetachCommand: AsyncParsableCommand {
             throw CommandFailure.notAnOrderedTable(names.orderedTable)
         }
         guard !dryRun else { return Stream.output.print(PlanText.script(plan.steps)) }
+        if let table = try await attacher.find(names, listColumns: []) {
+            try attacher.requireOwners(of: table, names, for: plan.steps)
+        }
         try await attacher.exclusively { () async throws(AttachError) in
             for step in plan.steps {
                 Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")

@@ -17,7 +17,13 @@ enum Main {
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             try refuseUnknownCommand(arguments.first)
-            try await run(BrocotCommand.asyncParseAsRoot(arguments))
+            let command = try BrocotCommand.asyncParseAsRoot(arguments)
+            do {
+                try await run(command)
+            } catch where !isReportedLater(error) {
+                Stream.error.tell("brocot: \(error)")
+                return ExitStatus(of: error) ?? .failed
+            }
         } catch {
             let status = report(error)
             guard status == .done else { return status }
@@ -44,6 +50,11 @@ enum Main {
             .usage,
             "There is no command \(Secrets.masked(name)). The commands are \(commands.joined(separator: ", ")). "
                 + "See brocot --help.")
+    }
+
+    /// Whether ``report(_:)`` knows how to report the error of a running command. All others are failures.
+    private static func isReportedLater(_ error: any Error) -> Bool {
+        error is ValidationError || error is CleanExit || error is ExitCode || error is LoggedFailure
     }
 
     private static func report(_ error: any Error) -> ExitStatus {

@@ -17,6 +17,8 @@ final class ProgressBar: Sendable {
 
     func show(_ done: Int, of total: Int) {
         guard isShown, total > 0 else { return }
+        // A file may become longer or shorter meanwhile.
+        let done = min(max(done, 0), total)
         let isDue = lastShown.withLock { last in
             let now = ContinuousClock.now
             guard now - last > Self.interval || done == total else { return false }

@@ -19,6 +19,10 @@ enum ServiceRunner {
             },
             gracefulShutdownSignals: [.sigterm, .sigint] + signals, logger: logger)
         configuration.maximumGracefulShutdownDuration = longestShutdown
-        try await ServiceGroup(configuration: configuration).run()
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch let error as ServiceGroupError where error.errorCode == .serviceFinishedUnexpectedly {
+            // Every service may end by itself. Here one ended while a signal shut the others down.
+        }
     }
 }

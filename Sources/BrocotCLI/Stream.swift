@@ -27,9 +27,21 @@ enum Stream: Int32 {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { systemWrite(rawValue, $0.baseAddress, $0.count) }
-            if count < 0 && errno != EINTR { return noteFailure(errno) }
+            if count < 0 {
+                switch errno {
+                case EINTR: break
+                // Another process may have made the terminal non-blocking.
+                case EAGAIN: waitUntilWritable()
+                default: return noteFailure(errno)
+                }
+            }
             bytes = bytes.dropFirst(max(count, 0))
         }
+    }
+
+    private func waitUntilWritable() {
+        var descriptor = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&descriptor, 1, -1)
     }
 
     /// Writes text for people, of one or several lines. Names and keys in it may contain any character.

@@ -61,7 +61,8 @@ extension BatchFailure {
     fileprivate var nextStep: String? {
         switch error {
         case .ordering(.missingColumn): "A table or column is missing. Run brocot doctor."
-        case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank): "Run brocot doctor."
+        case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank), .ordering(.ranksOutOfOrder):
+            "Run brocot doctor."
         default:
             switch error.databaseError?.sqlState {
             case SQLState.insufficientPrivilege?:

@@ -12,6 +12,8 @@ package enum OrderingError: Error, Sendable {
     case rowsLocked(lists: [ListIdentifier])
     /// A stored rank is not a fraction in lowest terms within the limits.
     case invalidStoredRank(table: String, list: String, key: String, rank: String)
+    /// The stored ranks of a list give no order: two items have the same rank, or the sort key of one is not its fraction's value.
+    case ranksOutOfOrder(key: String, other: String?)
     /// The place of an item is still unknown after very many reads, which is a defect of this program.
     case readingDoesNotSettle(list: ListIdentifier)
     /// A key column of the registered table has an unsupported type.
@@ -36,6 +38,10 @@ extension OrderingError: CustomStringConvertible {
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"
+        case .ranksOutOfOrder(let key, let other):
+            "item '\(key)' "
+                + (other.map { "has the same rank as item '\($0)' of its list" } ?? "has a rank that is not the value of its fraction")
+                + "; an index or a constraint of the table is missing. Run brocot check --repair; for brocot.items, brocot migrate verify"
         case .readingDoesNotSettle(let list):
             "reading list \(list) does not end; this is a defect of Brocot, so please report it together with the requests"
         case .unsupportedKeyType(let table, let column, let type):

@@ -20,7 +20,7 @@ import Testing
         let result = try await BrocotProcess.run(command.split(separator: " ").map(String.init), databaseURL: url)
         #expect(result.exitCode == 6)
         #expect(result.errors.contains(#"database "nowhere" does not exist"#))
-        #expect(!result.errors.contains("went away"), "\(result.errors)")
+        #expect(!result.errors.contains("trying again"), "\(result.errors)")
     }
 
     @Test(

@@ -2,6 +2,12 @@ import Subprocess
 import TestPostgres
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 #if canImport(System)
     import System
 #else
@@ -25,6 +31,32 @@ import Testing
     @Test("brocot migrate plan fails if the standard output can't be written", .database(migrated: false))
     func plan() async throws {
         #expect(try await run(["migrate", "plan", "--sql"]).status == .exited(1))
+    }
+
+    /// A terminal can be non-blocking because another process made it so.
+    @Test("A command waits for the reader of a non-blocking output, and prints everything", .database)
+    func nonBlocking() async throws {
+        try await TestDatabase.current.connect().execute(
+            "INSERT INTO brocot.items SELECT 'l', 'item ' || n, n, 1, n FROM generate_series(1, 20000) AS n")
+        let (reading, writing) = try FileDescriptor.pipe()
+        #expect(fcntl(writing.rawValue, F_SETFL, O_NONBLOCK) == 0)
+        async let result = Subprocess.run(
+            .path(.init(BrocotProgram.path)), arguments: ["show", "l", "--limit", "20000"],
+            environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
+            output: .fileDescriptor(writing, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
+        try await eventually("the pipe is full") {
+            var waiting: Int32 = 0
+            return ioctl(reading.rawValue, UInt(FIONREAD), &waiting) == 0 && waiting >= 65_536
+        }
+        var text: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = try part.withUnsafeMutableBytes({ try reading.read(into: $0) }), count > 0 {
+            text += part[..<count]
+        }
+        try reading.close()
+        let ended = try await result
+        #expect(ended.terminationStatus == .exited(0), "\(ended.standardError)")
+        #expect(text.count { $0 == UInt8(ascii: "\n") } == 20_001)
     }
 
     private func run(_ arguments: [String]) async throws -> (status: TerminationStatus, errors: String) {

@@ -62,6 +62,17 @@ import Testing
         #expect(!silent.errors.contains("--database-url"))
     }
 
+    @Test(
+        "A URL or a password where none is expected is not repeated, whatever characters the password has",
+        arguments: [
+            "postgresql://u:pa'zz@h/db", "postgresql://u:pa\"zz@h/db", #"host=h password='it\'s zz'"#, "password = 'a zz",
+        ])
+    func misplaced(argument: String) async throws {
+        let result = try await BrocotProcess.run("daemon", argument, databaseURL: "")
+        #expect(result.exitCode == 2)
+        #expect(!result.errors.contains("zz"), "\(result.errors)")
+    }
+
     @Test("Hostile text of a database stays on its line of the log, and can't control a terminal", .database)
     func hostileText() async throws {
         let connection = try await TestDatabase.current.connect()

@@ -25,9 +25,10 @@ import Testing
     }
 
     @Test(
-        "A number below the least possible one is refused with 2 and the reason",
+        "A value that is not allowed is refused with 2 and the reason",
         arguments: [
             (["show", "x", "--limit", "-1"], "--limit must be at least 1."),
+            (["show", "x", "--database-url", ""], "--database-url must be a URL that is not empty"),
             (["status", "--limit", "-1"], "--limit can't be negative."),
             (["migrate", "up", "--lock-timeout", "-1"], "--lock-timeout must be from 0 to 86400 seconds."),
             (["retry", "0"], "Give ids of requests, which begin at 1."),

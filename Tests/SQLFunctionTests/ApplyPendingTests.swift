@@ -32,6 +32,60 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 1)
     }
 
+    /// An ordered table, as `brocot attach` registers it, with rows 1 and 2 in one list.
+    private static func tasks(ownsRows: Bool) -> String {
+        """
+        CREATE TABLE tasks (id int PRIMARY KEY, rank numeric UNIQUE, rank_num bigint, rank_den bigint);
+        INSERT INTO tasks VALUES (1), (2);
+        INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+        VALUES ('public.tasks', 'public', 'tasks', '{}', 'id', \(ownsRows));
+        INSERT INTO brocot.move_requests (ordered_table, items, placement) VALUES ('public.tasks', '{1,2}', 'arrive');
+        """
+    }
+
+    @Test(
+        "A row that is deleted while apply_pending places it stays deleted, and the other rows are placed",
+        arguments: [false, true])
+    func deletedMeanwhile(ownsRows: Bool) async throws {
+        let (connection, other) = (try await connect(), try await connect())
+        try await connection.execute(script: Self.tasks(ownsRows: ownsRows))
+        try await other.execute(script: "BEGIN; DELETE FROM tasks WHERE id = 1")
+        async let decided = connection.query("SELECT brocot.apply_pending()")[0].decode(0, as: Int64.self)
+        try await eventually("apply_pending waits for the row") {
+            try await !other.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty
+        }
+        try await other.execute(script: "COMMIT")
+        #expect(try await decided == 1)
+        let rows = try await connection.query("SELECT string_agg(id || ' ' || rank, ',') FROM tasks")
+        #expect(try rows[0].decode(0, as: String.self) == "2 0")
+        #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome = 'applied'").count == 1)
+    }
+
+    @Test(
+        "apply_pending decides the requests of other tables if one table is not as it was registered",
+        arguments: ["ALTER TABLE tasks RENAME rank TO place", "ALTER TABLE tasks RENAME rank_den TO place"])
+    func changedTable(change: String) async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            script: "\(Self.tasks(ownsRows: false)); \(change); SELECT brocot.move('a', '1', last => true)")
+        #expect(try await connection.query("SELECT brocot.apply_pending()")[0].decode(0, as: Int64.self) == 1)
+        #expect(try await items("a", connection) == "1")
+        #expect(try await pending(connection) == 1)
+    }
+
+    @Test("apply_pending decides a request whose id is already in the log") func loggedIdentifier() async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('a', '1', last => true); SELECT brocot.apply_pending();
+                ALTER SEQUENCE brocot.move_requests_id_seq RESTART;
+                SELECT brocot.move('a', '2', last => true); SELECT brocot.apply_pending();
+                """)
+        #expect(try await items("a", connection) == "1,2")
+        let log = try await connection.query("SELECT items::text FROM brocot.move_log")
+        #expect(try log.map { try $0.decode(0, as: String.self) } == ["{2}"])
+    }
+
     @Test("apply_pending rejects requests with standard_conforming_strings off too") func oldStrings() async throws {
         let connection = try await connect()
         try await connection.execute(

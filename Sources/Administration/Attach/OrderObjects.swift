@@ -64,22 +64,39 @@ struct OrderObjects {
     var arriveFunction: String { "brocot.\(quoteIdentifier(names.arriveFunction))()" }
 
     /// Whether a key column or rank column was renamed or changed. Then no places are requested, so that no statement of the user fails.
-    /// All names are qualified, because one of the functions runs with the caller's `search_path`.
+    /// All names are qualified, because one of the functions runs with the caller's `search_path`. The catalog is read without
+    /// `to_regclass`, which raises an error for a schema that the function's role may not use.
     var isChanged: String {
         let equals = "OPERATOR(pg_catalog.=)"
         let columns =
             keys.map {
                 """
                 stored.attname \(equals) \(quoteLiteral($0.name)) \
-                AND stored.atttypid \(equals) pg_catalog.to_regtype(\(quoteLiteral($0.type)))
+                AND \(isOfType($0.type))
                 """
             }
             + [names.rank, names.numerator, names.denominator].map { "stored.attname \(equals) \(quoteLiteral($0))" }
         let wanted = Set(keys.map(\.name)).count + 3
         return """
-            coalesce(pg_catalog.pg_partition_root(TG_RELID), TG_RELID) \(equals) pg_catalog.to_regclass(\(quoteLiteral(table))) IS NOT TRUE
+            (SELECT space.nspname \(equals) \(quoteLiteral(names.schema)) AND relation.relname \(equals) \(quoteLiteral(names.table))
+                    FROM pg_catalog.pg_class AS relation
+                    JOIN pg_catalog.pg_namespace AS space ON space.oid \(equals) relation.relnamespace
+                    WHERE relation.oid \(equals) coalesce(pg_catalog.pg_partition_root(TG_RELID), TG_RELID)) IS NOT TRUE
                     OR (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS stored
                         WHERE stored.attrelid \(equals) TG_RELID AND (\(columns.joined(separator: " OR ")))) OPERATOR(pg_catalog.<) \(wanted)
+            """
+    }
+
+    /// Whether the column `stored` of the catalog has this type.
+    private func isOfType(_ type: String) -> String {
+        if type.hasPrefix("pg_catalog.") {
+            return "stored.atttypid OPERATOR(pg_catalog.=) \(quoteLiteral(type))::pg_catalog.regtype"
+        }
+        return """
+            EXISTS (SELECT FROM pg_catalog.pg_type AS type \
+            JOIN pg_catalog.pg_namespace AS space ON space.oid OPERATOR(pg_catalog.=) type.typnamespace \
+            WHERE type.oid OPERATOR(pg_catalog.=) stored.atttypid \
+            AND pg_catalog.format('%I.%I', space.nspname, type.typname) OPERATOR(pg_catalog.=) \(quoteLiteral(type)))
             """
     }
 

@@ -28,9 +28,7 @@ package struct Doctor: Sendable {
     package func examine() async -> [CheckResult] {
         do throws(PostgresError) {
             let connection = try await Connection.connect(parameters, logger: logger)
-            try await connection.execute(Self.setLockTimeout)
             let results = [.ok("connection", connection.summary)] + (await examine(connection))
-            _ = try? await connection.execute("RESET lock_timeout")
             await connection.close()
             return results
         } catch {
@@ -40,7 +38,6 @@ package struct Doctor: Sendable {
 
     /// No check waits for long if another session has locked a table.
     private static let lockTimeout = Duration.seconds(1)
-    private static let setLockTimeout = SQL(unsafeRaw: "SET lock_timeout = \(lockTimeout.milliseconds)")
 
     private static let adviceAfterError = "Remove the cause of the error, and run brocot doctor again."
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
@@ -81,11 +78,17 @@ package struct Doctor: Sendable {
     ) async -> CheckResult {
         do throws(PostgresError) {
             return try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, body)
+                try connection.transaction(
+                    .repeatableReadOnly, settings: [("lock_timeout", "\(Self.lockTimeout.milliseconds)")], body)
             }
         } catch {
+            guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
             return .warning(check, "could not be checked: \(error.message)", advice: Self.adviceAfterError)
         }
+    }
+
+    private static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
+        .failure(check, "the connection was lost: \(error.message)", advice: connectionAdvice, .cannotConnect)
     }
 
     // MARK: The server
@@ -166,6 +169,7 @@ package struct Doctor: Sendable {
                 return Self.foreign(objects, "schema brocot has objects of a role that this role is not a member of")
             case .foreignTables(let objects, let role):
                 return Self.foreign(objects, "the superuser \(role) would run code of roles that it is not a member of")
+            case .database(let cause) where cause.isConnectionLost: return Self.connectionLost("schema", cause)
             default: break
             }
             let user = await connection.parameterStatus("session_authorization") ?? "ROLE"

@@ -8,7 +8,8 @@ struct ConnectionSettings {
 
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
     init(_ reader: SettingsReader) throws {
-        databaseURL = try reader.text("database_url", wanted: "a URL") { $0 }
+        // An empty variable counts as not set. An empty option is a mistake, such as a shell variable that is not set.
+        databaseURL = try reader.text("database_url", wanted: "a URL that is not empty") { $0.isEmpty ? nil : $0 }
     }
 
     /// Where to connect. Without a setting, libpq decides. Warns of a password that others can read.

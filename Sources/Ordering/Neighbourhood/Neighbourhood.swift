@@ -39,7 +39,8 @@ struct Neighbourhood: Sendable {
 
     /// Adds what was read.
     ///
-    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if it contradicts what was read before under the same lock.
+    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if it contradicts what was read before under the same lock;
+    ///   ``OrderingError/ranksOutOfOrder(key:other:)`` if the stored ranks give no order.
     mutating func learn(_ result: ReadResult, for need: Need) throws(OrderingError) {
         switch (need, result) {
         case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let isVisible, let below, let above)):
@@ -73,7 +74,14 @@ struct Neighbourhood: Sendable {
             members.reserveCapacity(members.count + rows.count)
             memberByKey.reserveCapacity(members.count + rows.count)
         }
-        for row in rows { try learn(row) }
+        var previous = start
+        for row in rows {
+            try learn(row)
+            if let previous, !(direction == .up ? previous < row.rank : row.rank < previous) {
+                throw .ranksOutOfOrder(key: row.key, other: nil)
+            }
+            previous = row.rank
+        }
         // If there are fewer rows than requested, the list ends there.
         var end: Rank?
         if rows.count >= wanted { end = rows.reversed().first?.rank ?? start }
@@ -94,6 +102,9 @@ struct Neighbourhood: Sendable {
         if let known = memberByKey[ExactText(key)] {
             guard members[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
             return
+        }
+        if let rank = presence.rank, let other = order.member(at: rank) {
+            throw .ranksOutOfOrder(key: key, other: members[other].key)
         }
         let index = add(ListMember(key: key, stored: presence, isVisible: isVisible))
         guard let rank = presence.rank else { return }

@@ -19,6 +19,12 @@ struct RankOrder: Sendable {
         return before < count && ranks[before] == rank ? before + 1 : before
     }
 
+    /// The member with this rank.
+    func member(at rank: Rank) -> ListMember.Index? {
+        let index = countBefore(rank)
+        return index < count && ranks[index] == rank ? members[index] : nil
+    }
+
     /// Whether items with these presences, which were taken out, were in the gap before `index` in this order.
     func wereInOrder(_ presences: [Presence], inGapBefore index: Int) -> Bool {
         var previous = index > 0 ? ranks[index - 1] : nil

@@ -69,6 +69,26 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
+    @Test("--arrive-now asks the queue to place rows that a policy hides from the role that inserts them")
+    func hiddenByPolicy() async throws {
+        let fixture = try await attached("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY readers ON tasks FOR SELECT USING (project_id = 1);
+                CREATE POLICY writers ON tasks FOR INSERT WITH CHECK (true);
+                CREATE POLICY movers ON tasks FOR UPDATE USING (true);
+                """)
+        try await LoginRole.with(.mover) { role, connection in
+            try await fixture.connection.execute("GRANT INSERT ON tasks TO \(identifier: role.name)")
+            try await connection.execute(script: "INSERT INTO tasks VALUES (1, 1)")
+            #expect(try await fixture.requests() == [])
+            try await connection.execute(script: "INSERT INTO tasks VALUES (2, 2)")
+        }
+        #expect(try await order(fixture) == ["1:1"])
+        #expect(try await fixture.requests() == ["public.tasks 2 {2} arrive"])
+    }
+
     @Test("--arrive-now uses a request for a row that changes partitions") func partitions()
         async throws
     {
