@@ -1,4 +1,4 @@
--- Tables in schemas that a role may not use, rows that go away while they are placed, and errors of one table.
+-- Schemas that a role may not use, rows that go away while they are placed, and errors of one table.
 
 -- to_regclass raises an error without the right to use the schema. The catalog can be read by everybody. And names with a dollar quote in
 -- them must not end the body of the functions that place one item: these tables go the general way.
