@@ -15,7 +15,7 @@ struct DamagedRanksTests {
         "Only the list waits in which two rows have the same rank, or a sort key is not its fraction's value",
         arguments: [
             (
-                "DROP INDEX brocot.items_list_rank_item; UPDATE brocot.items SET (rank_num, rank) = (0, 0) WHERE item = '2'",
+                "ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key; UPDATE brocot.items SET (rank_num, rank) = (0, 0) WHERE item = '2'",
                 "has the same rank as item"
             ),
             (
