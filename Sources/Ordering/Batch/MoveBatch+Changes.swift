@@ -1,3 +1,5 @@
+import SternBrocot
+
 /// The net effect of a batch.
 extension MoveBatch {
     /// The net effect on the rows of one table, in the order of their lists in the batch and of their keys.
@@ -18,7 +20,7 @@ extension MoveBatch {
         }
     }
 
-    /// A stored row.
+    /// The list and key of a stored row.
     private struct StoredKey: Hashable {
         let list: BatchList.Index
         let key: ExactText
@@ -50,33 +52,42 @@ extension MoveBatch {
 
     /// The changes of a row in a user's table, whose other columns must keep their values. So a change of list updates the row.
     private func rowChanges(of member: ListMember, in list: BatchList.Index, _ taken: Set<StoredKey>) -> [RowChange] {
-        let here = lists[list].identifier.list
         var changes: [RowChange] = []
-        if lists[list].ownsRows, member.stored != .absent, member.row != .here,
-            !taken.contains(StoredKey(list: list, key: ExactText(member.key)))
-        {
-            changes.append(
-                RowChange(
-                    key: member.key, storedList: here, list: nil, rank: nil, storedRank: member.stored.rank))
+        if let deletion = deletionOfRowLeftBehind(by: member, in: list, taken) { changes.append(deletion) }
+        if let write = writeOfCurrentRow(of: member, in: list) { changes.append(write) }
+        return changes
+    }
+
+    /// The row stored here stays behind: its item was removed or replaced, and no list took the row along.
+    private func deletionOfRowLeftBehind(
+        by member: ListMember, in list: BatchList.Index, _ taken: Set<StoredKey>
+    ) -> RowChange? {
+        guard lists[list].ownsRows, member.stored != .absent, member.row != .here else { return nil }
+        guard !taken.contains(StoredKey(list: list, key: ExactText(member.key))) else { return nil }
+        return RowChange(
+            key: member.key, storedList: lists[list].identifier.list, list: nil, rank: nil,
+            storedRank: member.stored.rank)
+    }
+
+    /// The row of an item that is in the list now gets its list and rank; nil if it has them already.
+    private func writeOfCurrentRow(of member: ListMember, in list: BatchList.Index) -> RowChange? {
+        guard member.current != .absent else { return nil }
+        func write(storedIn storedList: String?, storedRank: Rank?) -> RowChange {
+            RowChange(
+                key: member.key, storedList: storedList, list: lists[list].identifier.list,
+                rank: member.current.rank, storedRank: storedRank)
         }
-        guard member.current != .absent else { return changes }
-        var (storedList, stored): (String?, Presence?)
         switch member.row {
         case .here:
-            guard member.stored != member.current else { return changes }
-            (storedList, stored) = (here, member.stored)
+            guard member.stored != member.current else { return nil }
+            return write(storedIn: lists[list].identifier.list, storedRank: member.stored.rank)
         case .list(let origin):
             // A row of another list with the same key may have replaced the row that is stored in this list.
             let source = lists[origin]
-            stored = source.neighbourhood.member(member.key).map { source.neighbourhood.members[$0].stored }
-            storedList = source.identifier.list
+            let stored = source.neighbourhood.member(member.key).map { source.neighbourhood.members[$0].stored }
+            return write(storedIn: source.identifier.list, storedRank: stored?.rank)
         case .new:
-            break
+            return write(storedIn: nil, storedRank: nil)
         }
-        changes.append(
-            RowChange(
-                key: member.key, storedList: storedList, list: here, rank: member.current.rank,
-                storedRank: stored?.rank))
-        return changes
     }
 }
