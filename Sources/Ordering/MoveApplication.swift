@@ -23,13 +23,12 @@ package struct MoveApplication: Sendable {
 
     /// - Parameters:
     ///   - policy: How ranks are rebalanced.
-    ///   - rowsPerLookup: A list is read from its beginning if it seems to have at most so many rows for each row that would
-    ///     be looked up. With 0, it never is.
+    ///   - rowsPerLookup: See ``ReadingPolicy/rowsPerLookup``.
     ///   - sizes: The sizes of lists in earlier transactions; nil if unknown.
     ///   - rowLocks: What happens if another session has locked rows.
     package init(
-        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil,
-        rowLocks: RowLocks = .waitedFor
+        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = ReadingPolicy.measuredRowsPerLookup,
+        sizes: KnownListSizes? = nil, rowLocks: RowLocks = .waitedFor
     ) {
         self.rowLocks = rowLocks
         self.policy = policy

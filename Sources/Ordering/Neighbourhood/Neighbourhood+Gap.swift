@@ -50,30 +50,42 @@ extension Neighbourhood {
         return interval
     }
 
-    /// The gap with `position` visible members before it, directly after the last of them. Beyond the end, it is the last gap.
-    ///
-    /// The visible members are counted from the beginning of the list, if the rows from there on are known or are few. Otherwise they
-    /// are counted from the nearest rank whose stored position was read.
+    /// The gap with `wanted` visible members before it, directly after the last of them. Beyond the end, it is the last gap.
     func gap(atPosition wanted: Int) -> LocatedGap {
         guard wanted > 0 else { return gap(at: .first) }
         let position = min(wanted, Self.beyondAnyList)
-        if let prefix = coverage.fromBeginning {
-            let known = visibleCount(through: prefix.upper)
-            if known >= position { return gap(beforeIndex: indexAfterVisible(position), in: prefix) }
-            guard let upper = prefix.upper else { return .gap(order.count) }
-            let missing = position - known + 1
-            if max(missing, hidden.countThrough(upper)) <= reading.longestPrefix {
-                return .needs([.run(from: upper, .up, count: max(missing, runLength))])
-            }
-        } else if position < reading.longestPrefix {
+        return gapCountedFromBeginning(position) ?? gapCountedFromNearestPosition(position)
+    }
+
+    /// The gap at a position, found by counting the visible members from the beginning of the list; nil if too many rows would have
+    /// to be read for this.
+    private func gapCountedFromBeginning(_ position: Int) -> LocatedGap? {
+        guard let prefix = coverage.fromBeginning else {
+            guard position < reading.longestPrefix else { return nil }
             return .needs([.run(from: nil, .up, count: position + runLength)])
         }
+        let known = visibleCount(through: prefix.upper)
+        if known >= position { return gap(beforeIndex: indexAfterVisible(position), in: prefix) }
+        guard let end = prefix.upper else { return .gap(order.count) }
+        // One row more than the position says: the gap's upper neighbour.
+        let missing = position - known + 1
+        guard missing <= reading.longestPrefix else { return nil }
+        // Each hidden row that is read brings the position no nearer. After so many of them in vain, the database shall count.
+        guard hidden.countThrough(end) <= reading.longestPrefix else { return nil }
+        return .needs([.run(from: end, .up, count: max(missing, runLength))])
+    }
+
+    /// The gap at a position, found by counting the visible members from the nearest rank whose stored position was read.
+    private func gapCountedFromNearestPosition(_ position: Int) -> LocatedGap {
         guard let nearest = positions.nearest(toStored: position) else {
             return .needs([need(storedPosition: position)])
         }
         let distance = position - (nearest.storedPosition + positions.shift(before: nearest.rank))
         let isBeyondEnd = nearest.rank == nil && distance > 0
-        guard isBeyondEnd || abs(distance) <= reading.longestPrefix + touched.count else {
+        // Each changed member can shift the next position that is read by one place. Without this allowance, that position could
+        // be too far away too, and the same position would be read again and again.
+        let longestDistance = reading.longestDistance + touched.count
+        guard isBeyondEnd || abs(distance) <= longestDistance else {
             return .needs([need(storedPosition: nearest.storedPosition + distance)])
         }
         return gap(atDistance: distance, from: nearest.rank)
