@@ -85,7 +85,7 @@ package struct Filling: Sendable {
             try await connection.run { [definition] connection throws(PostgresError) in
                 try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
                     connection throws(PostgresError) in
-                    try connection.execute(script: Attacher.becomeSchemaOwner)
+                    try connection.execute(script: StepRunner.becomeSchemaOwner)
                     for statement in RegistryStatements.filled(definition.names.orderedTable) {
                         _ = try connection.execute(SQL(unsafeRaw: statement))
                     }
