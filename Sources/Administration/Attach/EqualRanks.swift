@@ -1,4 +1,5 @@
 import LibPQ
+import Logging
 import Ordering
 
 /// Removes the ranks with which the unique index can't be built: while a table is detached, its rank columns may stay, and rows change
@@ -38,9 +39,16 @@ struct EqualRanks: Sendable {
 
     /// Removes the ranks in batches. Rows that other sessions have locked are left for the next pass.
     ///
+    /// - Parameters:
+    ///   - connection: A connection without an open transaction.
+    ///   - timeToNotice: After so long without progress, a notice names the sessions that have locked rows.
+    ///   - logger: Gets this notice.
     /// - Returns: How many rows lost their rank.
-    func remove(on connection: Connection) async throws(AttachError) -> Int {
+    func remove(
+        on connection: Connection, timeToNotice: Duration = .seconds(5), logger: Logger
+    ) async throws(AttachError) -> Int {
         try await databaseErrors {
+            var wait = LockedRowsWait(names, timeToNotice: timeToNotice, logger: logger)
             var removed = 0
             while true {
                 let number = try await writeDown(on: connection)
@@ -49,7 +57,7 @@ struct EqualRanks: Sendable {
                 for start in stride(from: 0, to: number, by: batchSize) {
                     removed += try await retryingConflicts { _ in try await removeBatch(after: start, on: connection) }
                 }
-                if removed == before { try await Task.sleep(for: .milliseconds(200)) }
+                if removed == before { try await wait.pause(on: connection) } else { wait.end() }
             }
         }
     }

@@ -1,6 +1,7 @@
 import LibPQ
+import Ordering
 
-/// The statement that names the sessions that have a lock, for people.
+/// The statements that name the sessions that have a lock, for people.
 enum LockHolders {
     /// One text for each session, such as `Process 4711 (user app, psql)`. A prepared transaction belongs to no session.
     ///
@@ -16,5 +17,20 @@ enum LockHolders {
         GROUP BY holder.pid, session.usename, session.application_name
         ORDER BY holder.pid
         """
+    }
+
+    /// The other sessions that may have locked rows of a table. The server shows no locks of rows. But a transaction that locks or
+    /// writes a row also locks the row's table in one of these modes, until it ends. The statement runs with only `pg_catalog` in the
+    /// `search_path`.
+    static func ofRows(of table: OrderNames) -> SQL {
+        let oid: SQL = "to_regclass(format('%I.%I', \(table.schema)::text, \(table.table)::text))"
+        return names(
+            where: """
+                holder.locktype = 'relation' AND holder.granted AND holder.mode IN ('RowShareLock', 'RowExclusiveLock')
+                    AND holder.pid IS DISTINCT FROM pg_backend_pid()
+                    AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
+                    AND (holder.relation = \(oid)::oid
+                        OR holder.relation IN (SELECT part.relid FROM pg_partition_tree(\(oid)) AS part))
+                """)
     }
 }
