@@ -32,7 +32,7 @@ struct EqualRanks: Sendable {
                 "SELECT pg_catalog.set_config('brocot.writing', \(quoteLiteral(names.orderedTable)), true)",
                 """
                 UPDATE \(table.text) AS stored SET \(removal.text) FROM (\(found.text)) AS found
-                WHERE stored.ctid OPERATOR(pg_catalog.=) found.place AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
+                WHERE stored.ctid OPERATOR(pg_catalog.=) found.location AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
                 """,
             ], lock: .rows, by: .tableOwner, execution: .inBatches)
     }
@@ -92,7 +92,7 @@ struct EqualRanks: Sendable {
                 try connection.execute(
                     """
                     CREATE TEMPORARY TABLE brocot_equal_ranks AS
-                    SELECT row_number() OVER () AS number, found.place, found.relation, found.item FROM (\(found)) AS found
+                    SELECT row_number() OVER () AS number, found.location, found.relation, found.item FROM (\(found)) AS found
                     """)
                 try connection.execute("ALTER TABLE pg_temp.brocot_equal_ranks ADD PRIMARY KEY (number)")
                 return try connection.query("SELECT count(*) FROM pg_temp.brocot_equal_ranks").single().decode(0)
@@ -109,9 +109,9 @@ struct EqualRanks: Sendable {
         let rank: SQL = "stored.\(identifier: names.rank)"
         let isOutside = lists.map { list -> SQL in " OR \(list) IS NULL" }.joined(separator: "")
         return """
-            SELECT judged.place, judged.relation, judged.item
+            SELECT judged.location, judged.relation, judged.item
             FROM (
-                SELECT stored.ctid AS place, stored.tableoid AS relation, \(itemText) AS item, false\(isOutside) AS is_outside,
+                SELECT stored.ctid AS location, stored.tableoid AS relation, \(itemText) AS item, false\(isOutside) AS is_outside,
                     pg_catalog.row_number() OVER (PARTITION BY \((lists + [rank]).joined()) ORDER BY \(item)) AS number
                 FROM \(table) AS stored WHERE \(rank) IS NOT NULL
             ) AS judged
@@ -124,20 +124,20 @@ struct EqualRanks: Sendable {
     private func batch(after number: Int) -> SQL {
         """
         WITH waiting AS MATERIALIZED (
-            SELECT found.place, found.relation, found.item FROM pg_temp.brocot_equal_ranks AS found
+            SELECT found.location, found.relation, found.item FROM pg_temp.brocot_equal_ranks AS found
             WHERE found.number > \(number) AND found.number <= \(number + batchSize)
         ), locked AS MATERIALIZED (
-            SELECT stored.ctid AS place, stored.tableoid AS relation, waiting.item
-            FROM waiting JOIN \(table) AS stored ON stored.ctid = waiting.place AND stored.tableoid = waiting.relation
+            SELECT stored.ctid AS location, stored.tableoid AS relation, waiting.item
+            FROM waiting JOIN \(table) AS stored ON stored.ctid = waiting.location AND stored.tableoid = waiting.relation
             WHERE stored.\(identifier: names.rank) IS NOT NULL AND \(itemText) = waiting.item
             FOR NO KEY UPDATE OF stored SKIP LOCKED
         ), written AS (
             UPDATE \(table) AS stored SET \(removal)
-            FROM locked WHERE stored.ctid = locked.place AND stored.tableoid = locked.relation
-            RETURNING locked.place, locked.relation, stored.\(identifier: names.rank) IS NULL AS is_removed
+            FROM locked WHERE stored.ctid = locked.location AND stored.tableoid = locked.relation
+            RETURNING locked.location, locked.relation, stored.\(identifier: names.rank) IS NULL AS is_removed
         )
         SELECT count(*) FILTER (WHERE written.is_removed), min(locked.item) FILTER (WHERE written.is_removed IS NOT TRUE)
-        FROM locked LEFT JOIN written ON written.place = locked.place AND written.relation = locked.relation
+        FROM locked LEFT JOIN written ON written.location = locked.location AND written.relation = locked.relation
         """
     }
 }

@@ -127,7 +127,7 @@ package enum TableReader {
         of names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
         guard let condition = try registered(names.orderedTable, on: connection)?.definition.visible,
-            try TableLock.hold(names, on: connection)
+            try TableLock.lock(names, on: connection)
         else { return nil }
         do throws(PostgresError) {
             try connection.savepoint("condition") { connection throws(PostgresError) in

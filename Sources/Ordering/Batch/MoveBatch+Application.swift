@@ -74,20 +74,16 @@ extension MoveBatch {
         _ targets: [KnownItem.Index], of move: BatchMove, _ placement: Placement, sources: [KnownItem.Index]
     ) -> Application {
         let before = lists[move.list].neighbourhood.takeOut(targets)
-        let room = room(for: targets.count, from: before, placement, in: lists[move.list].neighbourhood)
-        guard case .window(let window, let index) = room else {
+        switch room(for: targets.count, from: before, placement, in: lists[move.list]) {
+        case .unchanged(let result):
             lists[move.list].neighbourhood.putBack(targets, before)
-            switch room {
-            case .needs(let missing):
-                return .needs(missing.map { ListNeed(list: lists[move.list].identifier, need: $0) })
-            case .alreadyThere, .window: return .applied
-            case .full: return .rejected(Rejection(.failed, "the list is full", sqlState: "54000"))
-            }
+            return result
+        case .window(let window, let index):
+            if let source = move.source { leave(source, sources, to: targets, in: move.list) }
+            let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: index)
+            let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
+            return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
         }
-        if let source = move.source { leave(source, sources, to: targets, in: move.list) }
-        let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: index)
-        let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
-        return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
     }
 
     /// The items with these keys, or the needs for unknown keys.
@@ -154,28 +150,33 @@ extension MoveBatch {
     // MARK: Room
 
     private enum Room {
-        case needs([Need])
-        /// The items are already at this place, in this order.
-        case alreadyThere
+        /// The ranks to write, and where in the order.
         case window(RankWindow, index: Int)
-        case full
+        /// The items stay where they were, with this result of the move.
+        case unchanged(Application)
     }
 
     /// The gap for items that were taken out, and the new ranks of these items and their neighbours. `before` is where the
     /// items were.
     private func room(
-        for count: Int, from before: [Presence], _ placement: Placement, in neighbourhood: Neighbourhood
+        for count: Int, from before: [Presence], _ placement: Placement, in list: BatchList
     ) -> Room {
+        func missing(_ needs: [Need]) -> Room {
+            .unchanged(.needs(needs.map { ListNeed(list: list.identifier, need: $0) }))
+        }
+        let neighbourhood = list.neighbourhood
         switch neighbourhood.gap(placement) {
         case .needs(let needs):
-            return .needs(needs)
+            return missing(needs)
         case .gap(let index):
-            if neighbourhood.order.wereInOrder(before, inGapBefore: index) { return .alreadyThere }
+            let isAlreadyThere = neighbourhood.order.wereInOrder(before, inGapBefore: index)
+            if isAlreadyThere { return .unchanged(.applied) }
             let gap = neighbourhood.coveredGap(index)
             switch policy.placement(of: count, in: gap) {
-            case .load(let below, let above): return .needs(neighbourhood.needs(below: below, above: above, of: gap))
+            case .load(let below, let above): return missing(neighbourhood.needs(below: below, above: above, of: gap))
             case .window(let window): return .window(window, index: index)
-            case .noRoom: return .full
+            case .noRoom:
+                return .unchanged(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
             }
         }
     }
