@@ -6,7 +6,7 @@ package struct ReadingPolicy: Sendable {
     package static let measuredRowsPerLookup = 24
     /// A list may be read from its beginning if it seems to have at most so many rows for each row that would be looked up. With 0,
     /// it never is.
-    package var rowsPerLookup = measuredRowsPerLookup
+    package var rowsPerLookup = Self.measuredRowsPerLookup
     /// A list may be read from its beginning if at least so many rows would be looked up.
     package var fewestLookupsOfWholeList = 8
     /// The most rows that are read from one list's beginning at once.
