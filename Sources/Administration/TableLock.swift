@@ -12,7 +12,7 @@ package enum TableLock {
     ///
     /// - Returns: False if there is no such table, if the name belongs to something else, such as a view, or if the current role
     ///   is a superuser that does not trust the owner. The transaction must not read it then.
-    package static func hold(_ names: OrderNames, on connection: isolated Connection) throws(PostgresError) -> Bool {
+    package static func lock(_ names: OrderNames, on connection: isolated Connection) throws(PostgresError) -> Bool {
         guard try isTable(names, on: connection) else { return false }
         let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         try connection.execute(script: "PREPARE brocot_lock AS SELECT FROM \(table); DEALLOCATE brocot_lock")

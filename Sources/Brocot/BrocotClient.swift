@@ -9,8 +9,9 @@ import Ordering
 /// try await client.place(["milk"], .after("bread"), in: "groceries")
 /// let page = try await client.page(of: "groceries")
 /// ```
-/// Each call uses one connection of a small pool, and waits if all of them are in use. If the calling task is cancelled, the
-/// running statement stops and its transaction is rolled back.
+/// Each call uses one connection of a small pool. If all of them are in use, it waits until one is free, for any time: cancel the
+/// calling task to give up. A task that is cancelled while a statement runs stops the statement, and its transaction is rolled
+/// back.
 public final class BrocotClient: Sendable {
     let pool: ConnectionPool
 
@@ -21,10 +22,12 @@ public final class BrocotClient: Sendable {
     /// - Parameters:
     ///   - url: A URL (`postgresql://user@host:5432/database`) or libpq's keywords (`host=… dbname=…`). Missing values, and
     ///     all values if `url` is nil, come from libpq's environment (`PGHOST`, …).
-    ///   - maximumConnections: The most connections to open, at least 1. They are opened when they are needed.
+    ///   - maximumConnections: The most connections to open, at least 1. They are opened when they are needed. Further calls
+    ///     wait for any time until a connection is free.
     ///   - logger: Logs the server's notices.
     /// - Returns: A client with one open connection.
-    /// - Throws: ``BrocotError`` `invalidArgument`, `connectionFailed`, `schemaMissing`.
+    /// - Throws: ``BrocotError`` `invalidArgument`, `connectionFailed`, `connectionLost`, `schemaMissing`; `refused` if the
+    ///   server refuses to look for the schema; `cancelled`.
     public static func connect(
         _ url: String? = nil, maximumConnections: Int = 8, logger: Logger = Logger(label: "brocot")
     ) async throws -> BrocotClient {
@@ -161,7 +164,9 @@ public final class BrocotClient: Sendable {
     ///   - limit: How long to wait; with `.zero` it reads the log once.
     /// - Returns: The outcome, also of a request that was decided earlier.
     /// - Throws: ``BrocotError`` `stillPending` if the request isn't decided in time; it stays in the queue.
-    ///   `unknownRequest` if no such request exists, or its row in the log was deleted.
+    ///   `unknownRequest` if no such request exists, or its row in the log was deleted. `cancelled` if the task is cancelled;
+    ///   the request stays in the queue then, too. `clientClosed`; `connectionFailed`, `connectionLost` or `refused` if the log
+    ///   can't be read.
     public func outcome(of request: Int64, within limit: Duration = .seconds(10)) async throws -> MoveOutcome {
         let deadline = ContinuousClock.now + limit
         var backoff = Backoff(first: .milliseconds(4), longest: .milliseconds(250))

@@ -50,7 +50,7 @@ extension BrocotTransaction {
             throw BrocotError(.invalidArgument, "an offset is counted from 0, and can't be \(min(first, destination))")
         }
         try MoveRules.check(list)
-        try hold([list])
+        try takeLocks(of: [list])
         let staying = offsets.reversed().reduce(destination - 1) { before, offset in
             offset == before ? before - 1 : before
         }
@@ -120,7 +120,7 @@ extension BrocotTransaction {
 
     private mutating func apply(_ move: Move) throws {
         try MoveRules.check(move)
-        try hold(Set(move.lists))
+        try takeLocks(of: Set(move.lists))
         try connection.assumeIsolated { connection in
             try translatingErrors {
                 try connection.savepoint("brocot_move") { connection in

@@ -59,12 +59,12 @@ public struct BrocotTransaction: ~Copyable {
     ///   `invalidArgument`, or an error of the server.
     public mutating func lock(_ lists: [ListIdentifier]) throws(BrocotError) {
         for list in lists { try MoveRules.check(list) }
-        try hold(Set(lists))
+        try takeLocks(of: Set(lists))
     }
 
     /// Takes the locks, even if the transaction already has them: this is cheap, and a statement of the caller, such as
     /// ROLLBACK TO SAVEPOINT, may have released them.
-    mutating func hold(_ lists: Set<ListIdentifier>) throws(BrocotError) {
+    mutating func takeLocks(of lists: Set<ListIdentifier>) throws(BrocotError) {
         guard (1...Self.mostLists).contains(lists.count) else {
             throw BrocotError(
                 .invalidArgument, "a transaction locks 1 to \(Self.mostLists) lists, not \(lists.count)")

@@ -6,7 +6,7 @@ enum MoveRules {
     /// The lengths of an item's key and of an idempotency key, in bytes.
     private static let keyLengths = 1...Move.longestKey
     /// The lengths of an ordered table's name, in bytes.
-    private static let tableLengths = 1...200
+    private static let tableLengths = 1...Move.longestTableName
 
     static func check(_ move: Move) throws(BrocotError) {
         for list in move.lists { try check(list) }

@@ -11,9 +11,11 @@ extension Placement {
     /// ```
     ///
     /// - Parameters:
-    ///   - offsets: The offsets of the items that move, such as an `IndexSet`.
-    ///   - destination: The offset of the item before which they are placed. The number of items means the end.
-    /// - Returns: A placement at a position, which is counted without the moved items.
+    ///   - offsets: The offsets of the items that move, such as an `IndexSet`: 0 to the number of items − 1.
+    ///   - destination: The offset of the item before which they are placed, 0 to the number of items. That number, or a greater
+    ///     one, means the end.
+    /// - Returns: A placement at a position, which is counted without the moved items. With a negative destination, the calls that
+    ///   use the placement throw ``BrocotError`` `invalidArgument`.
     public static func onMove(fromOffsets offsets: some Sequence<Int>, toOffset destination: Int) -> Placement {
         .at(destination - Set(offsets).count { $0 < destination })
     }

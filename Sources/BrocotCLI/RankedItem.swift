@@ -30,7 +30,7 @@ struct RankedItem: Encodable {
             let items = try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly) { connection throws in
                     if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names,
-                        try !TableLock.hold(names, on: connection)
+                        try !TableLock.lock(names, on: connection)
                     {
                         throw CommandFailure.notATable(names)
                     }

@@ -2,12 +2,6 @@ import LibPQ
 import Logging
 import MoveQueue
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Notices new requests while the workers wait, and wakes the workers.
 ///
 /// INSERTs notify only while the sleep flag is set, because a notification needs a lock on the whole cluster. A
@@ -77,15 +71,17 @@ final class NotificationListener: Sendable {
         case proven, refuted, unknown
     }
 
-    /// Tests whether notifications arrive, with a notification from another session. Through a pooler in transaction mode, no
-    /// notification arrives. (A session's own notification arrives even there, with the answer to the statement.)
+    /// Tests whether notifications arrive.
     ///
     /// If none arrives, the listener stops listening: each INSERT would notify without need, and sessions of the pooler would
     /// keep listening.
     private func checkDelivery(
         on connection: Connection, _ failures: inout ListenerFailures
     ) async throws -> Delivery {
-        guard let isDelivered = try? await receivesNotification(on: connection) else { return .unknown }
+        guard
+            let isDelivered = try? await connection.receivesNotification(
+                on: SleepFlag.channel, from: configuration.connection)
+        else { return .unknown }
         guard !isDelivered else { return .proven }
         try await SleepFlag.unlisten(on: connection)
         guard !failures.isSilenceLogged else { return .refuted }
@@ -96,21 +92,6 @@ final class NotificationListener: Sendable {
             every 1.5 s\(configuration.restsLong ? " and ignores --poll-interval" : "")
             """)
         return .refuted
-    }
-
-    private func receivesNotification(on connection: Connection) async throws -> Bool {
-        let payload = UUID().uuidString
-        let caller = try await Connection.connect(configuration.connection, logger: logger)
-        try await SleepFlag.notify(payload, on: caller)
-        await caller.close()
-        return try await connection.run { connection throws(PostgresError) in
-            let deadline = ContinuousClock.now + .seconds(2)
-            while ContinuousClock.now < deadline {
-                let notifications = try connection.notifications(waitingAtMost: deadline - .now)
-                if notifications.contains(where: { $0.payload == payload }) { return true }
-            }
-            return false
-        }
     }
 }
 

@@ -33,6 +33,33 @@ extension Connection {
         }
     }
 
+    /// The time in which a notification arrives, if any arrive.
+    private static let longestDelivery = Duration.seconds(2)
+
+    /// Tests whether notifications of other sessions arrive on a channel that this session listens to. Through a pooler in
+    /// transaction mode, none arrives. (A session's own notification arrives even there, with the answer to the statement.)
+    ///
+    /// - Parameters:
+    ///   - channel: The channel. Other notifications that arrive meanwhile are dropped.
+    ///   - sender: How the session connects that notifies.
+    /// - Throws: An error of one of the two connections.
+    package nonisolated func receivesNotification(
+        on channel: String, from sender: ConnectionParameters
+    ) async throws(PostgresError) -> Bool {
+        let payload = "test \(UInt64.random(in: 0 ... .max))"
+        let other = try await Connection.connect(sender, logger: logger)
+        _ = try await other.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
+        await other.close()
+        return try await run { connection throws(PostgresError) in
+            let deadline = ContinuousClock.now + Self.longestDelivery
+            while ContinuousClock.now < deadline {
+                let notifications = try connection.notifications(waitingAtMost: deadline - .now)
+                if notifications.contains(where: { $0.payload == payload }) { return true }
+            }
+            return false
+        }
+    }
+
     /// How many notifications that arrive during statements are kept for the next call of
     /// ``notifications(waitingAtMost:)``. Each has up to 8,000 bytes.
     package static let mostKeptNotifications = 100

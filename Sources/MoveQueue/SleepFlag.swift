@@ -40,13 +40,6 @@ package enum SleepFlag {
         try await connection.execute("UNLISTEN brocot_move_requests" as SQL)
     }
 
-    /// Notifies every session that listens, to test whether notifications arrive.
-    ///
-    /// - Throws: An error of the server or the connection.
-    package static func notify(_ payload: String, on connection: Connection) async throws(PostgresError) {
-        _ = try await connection.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
-    }
-
     // The flag need not survive a crash, so the statement does not wait for a disk or a standby. READ WRITE is explicit because
     // the transactions of the role may be read-only by default.
     private static func statement(_ isAsleep: Bool) -> String {

@@ -15,6 +15,8 @@ package struct Move: Hashable, Sendable {
     package static let mostItems = 10_000
     /// The most bytes of the key of a list or an item, the same as in these constraints.
     package static let longestKey = 1_024
+    /// The most bytes of the name of an ordered table, the same as in these constraints.
+    package static let longestTableName = 200
 
     package let list: ListIdentifier
     /// 1 to ``mostItems`` distinct keys.

@@ -3,8 +3,8 @@ import LibPQ
 /// Applies moves to the database, for any ordered table. The caller must have begun a transaction and taken the locks of all
 /// lists of the moves.
 package struct MoveApplication: Sendable {
-    /// The most rounds of reading. Each round reads new rows, so only a defect could need more.
-    private static let mostRounds = 10_000
+    /// The most readings. Each one reads new rows, so only a defect could need more.
+    private static let mostReadings = 10_000
 
     private let policy: RebalancingPolicy
     private let reading: ReadingPolicy
@@ -23,13 +23,12 @@ package struct MoveApplication: Sendable {
 
     /// - Parameters:
     ///   - policy: How ranks are rebalanced.
-    ///   - rowsPerLookup: A list is read from its beginning if it seems to have at most so many rows for each row that would
-    ///     be looked up. With 0, it never is.
+    ///   - rowsPerLookup: See ``ReadingPolicy/rowsPerLookup``.
     ///   - sizes: The sizes of lists in earlier transactions; nil if unknown.
     ///   - rowLocks: What happens if another session has locked rows.
     package init(
-        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = 24, sizes: KnownListSizes? = nil,
-        rowLocks: RowLocks = .waitedFor
+        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = ReadingPolicy.measuredRowsPerLookup,
+        sizes: KnownListSizes? = nil, rowLocks: RowLocks = .waitedFor
     ) {
         self.rowLocks = rowLocks
         self.policy = policy
@@ -85,10 +84,10 @@ package struct MoveApplication: Sendable {
         _ batch: inout MoveBatch, of tables: [OrderedTable], on connection: isolated Connection
     ) throws(OrderingError) {
         var needs = batch.advance()
-        var rounds = 0
+        var readings = 0
         while let first = needs.first {
-            rounds += 1
-            guard rounds <= Self.mostRounds else { throw .readingDoesNotSettle(list: first.list) }
+            readings += 1
+            guard readings <= Self.mostReadings else { throw .readingDoesNotSettle(list: first.list) }
             for table in tables {
                 let ofTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
                 for (need, result) in try OrderedTableRepository(table, sizes: sizes).read(ofTable, on: connection) {

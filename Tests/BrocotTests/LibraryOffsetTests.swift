@@ -56,6 +56,18 @@ struct LibraryOffsetTests {
         #expect(try await fixture.items(of: "list") == ["b", "c", "a"])
     }
 
+    @Test("A placement from onMove with a negative destination is an invalid argument of a move and of a request", .database)
+    func negativeDestination() async throws {
+        let fixture = try await LibraryFixture()
+        let client = fixture.client
+        try await client.place(["a", "b", "c"], .last, in: "list")
+        let placement = Placement.onMove(fromOffsets: [1], toOffset: -1)
+        #expect(await failureCode { try await client.place(["b"], placement, in: "list") } == .invalidArgument)
+        #expect(
+            await failureCode { _ = try await client.enqueuePlace(["b"], placement, in: "list") } == .invalidArgument)
+        #expect(try await fixture.items(of: "list") == ["a", "b", "c"])
+    }
+
     @Test("A move without offsets does nothing", .database)
     func noOffsets() async throws {
         let fixture = try await LibraryFixture()

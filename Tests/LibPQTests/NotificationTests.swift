@@ -15,6 +15,14 @@ import Testing
         #expect(notifications.map(\.senderProcessIdentifier) == [sender.backendProcessIdentifier])
     }
 
+    @Test func `Notifications of another session arrive if this session listens, and only then`() async throws {
+        let listener = try await connect()
+        let parameters = try ConnectionParameters(url: TestDatabase.current.url)
+        #expect(try await !listener.receivesNotification(on: "news", from: parameters))
+        try await listener.execute(script: "LISTEN news")
+        #expect(try await listener.receivesNotification(on: "news", from: parameters))
+    }
+
     @Test func `A notification that arrives during a statement is kept`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "LISTEN news; LISTEN \"More news\"")

@@ -1,6 +1,5 @@
 import LibPQ
 import Logging
-import Synchronization
 import TestPostgres
 import Testing
 
@@ -35,41 +34,5 @@ func waitForStatement(containing text: String, on observer: Connection) async th
                 AND position(\(text) IN query) > 0
             """
         ).isEmpty
-    }
-}
-
-/// Keeps what is logged.
-final class LogRecorder: Sendable {
-    struct Entry {
-        let level: Logger.Level
-        let message: String
-        let metadata: Logger.Metadata
-    }
-
-    private let recorded = Mutex<[Entry]>([])
-
-    var entries: [Entry] { recorded.withLock { $0 } }
-
-    func logger(level: Logger.Level = .trace) -> Logger {
-        var logger = Logger(label: "recorded") { _ in Handler(recorder: self) }
-        logger.logLevel = level
-        return logger
-    }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            recorder.recorded.withLock {
-                $0.append(Entry(level: event.level, message: "\(event.message)", metadata: event.metadata ?? [:]))
-            }
-        }
     }
 }

@@ -150,15 +150,15 @@ package enum AccessRole: String, CaseIterable, Sendable {
     private func rights(on table: UserTable) -> [AccessRight] {
         let names = OrderNames(schema: table.schema, table: table.name, rank: table.rankColumn)
         let ranks = [names.numerator, names.denominator, names.rank]
-        // Writers find a row by its place: the row in `ctid`, and for moves at once the partition in `tableoid`.
-        let places = ["ctid", "tableoid"]
+        // Writers find a row by its location: the row in `ctid`, and for moves at once the partition in `tableoid`.
+        let locations = ["ctid", "tableoid"]
         let keys = table.listColumns + [table.itemColumn]
         let readable = keys + ranks + table.visibilityColumns.filter { !keys.contains($0) }
         var privileges: [AccessRight.Privilege]
         switch self {
         case .daemon, .mover:
             privileges = [
-                .on("SELECT", columns: readable + places), .on("UPDATE", columns: ranks + table.listColumns),
+                .on("SELECT", columns: readable + locations), .on("UPDATE", columns: ranks + table.listColumns),
             ]
             if table.ownsRows { privileges += [.on("INSERT", columns: keys + ranks), .on("DELETE")] }
         case .reader, .requester:

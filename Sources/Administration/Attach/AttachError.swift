@@ -67,3 +67,16 @@ extension AttachError: CustomStringConvertible {
         }
     }
 }
+
+/// Turns errors of the database into ``AttachError``.
+func databaseErrors<Value>(_ body: () async throws -> Value) async throws(AttachError) -> Value {
+    do {
+        return try await body()
+    } catch let error as AttachError {
+        throw error
+    } catch let error as PostgresError {
+        throw .database(error)
+    } catch {
+        throw .cancelled
+    }
+}

@@ -11,8 +11,8 @@ package struct AttachStep: Hashable, Sendable {
     package enum Lock: String, Sendable {
         case none = "no lock on the table"
         case shareUpdateExclusive = "readers and writers don't wait"
-        /// SHARE, or SHARE ROW EXCLUSIVE.
         case rows = "a batch's rows are locked for a moment"
+        /// SHARE, or SHARE ROW EXCLUSIVE.
         case share = "writers wait for a moment"
         case accessExclusive = "readers and writers wait for a moment"
     }

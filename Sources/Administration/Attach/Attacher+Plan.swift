@@ -43,6 +43,6 @@ extension Attacher {
 
     private func removeEqualRanks(of definition: OrderDefinition) async throws(AttachError) -> Int {
         let table = try await describe(definition.names, listColumns: definition.listColumns)
-        return try await EqualRanks(definition, on: table).remove(on: connection)
+        return try await EqualRanks(definition, on: table).remove(on: connection, logger: logger)
     }
 }

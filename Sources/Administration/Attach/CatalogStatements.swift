@@ -14,6 +14,16 @@ enum CatalogStatements {
         """
     }
 
+    /// The columns of ``relation(_:)``.
+    enum RelationColumn: Int {
+        case oid, owner, schemaOwner
+        /// Why it is not a table; NULL for a table.
+        case faultOfKind
+        /// Why the table can't be attached; NULL if it can.
+        case obstacle
+        case isPartitioned, actsAsOwner, actsAsSchemaOwner, hidesRows
+    }
+
     static func relation(_ names: OrderNames) -> SQL {
         """
         SELECT relation.oid::bigint, pg_get_userbyid(relation.relowner)::text,
@@ -54,6 +64,13 @@ enum CatalogStatements {
         """
     }
 
+    /// The columns of ``columns(of:)``.
+    enum AttributeColumn: Int {
+        case name, type, isNotNull, isGenerated, hasDefault, isIdentityAlways, foreignTypeOwner, cast
+        /// The first two of the columns of ``KeyType/columns(of:)``.
+        case baseSchema, baseType
+    }
+
     static func columns(of relation: Int64) -> SQL {
         """
         SELECT stored.attname::text, format('%I.%I', namespace.nspname, type.typname),
@@ -63,7 +80,7 @@ enum CatalogStatements {
                 WHERE rule.conrelid = stored.attrelid AND rule.contype = 'n' AND rule.conkey[1] = stored.attnum
                     AND NOT rule.convalidated),
             stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
-            \(KeyType.columns(of: "stored")), \(foreignTypeOwner), \(castByFunction)
+            \(foreignTypeOwner), \(castByFunction), \(KeyType.columns(of: "stored"))
         FROM pg_attribute AS stored
         JOIN pg_class AS relation ON relation.oid = stored.attrelid
         JOIN pg_type AS type ON type.oid = stored.atttypid
@@ -133,7 +150,10 @@ enum CatalogStatements {
         """
     }
 
-    /// The table and its partitions, and for each the indexes of its own schema that are unique, with their columns.
+    /// The columns of ``relations(of:)``.
+    enum PartitionColumn: Int { case schema, name, parent, isPartitioned, level }
+
+    /// The table and its partitions, from the top down.
     static func relations(of relation: Int64) -> SQL {
         """
         SELECT namespace.nspname::text, found.relname::text, parent.relname::text, found.relkind = 'p', part.level
@@ -148,122 +168,13 @@ enum CatalogStatements {
         ORDER BY part.level, found.relname
         """
     }
+}
 
-    /// Whether the index with this name is the one that attach creates, whether it is valid, and whether it belongs to a parent's index.
-    /// The server names the index of a partition that was added later; that index belongs to the table's index.
-    static func index(
-        _ index: String, on relation: String, in schema: String, columns: [String], ofTable names: OrderNames
-    ) -> SQL {
-        """
-        SELECT found.indisunique AND found.indimmediate AND found.indpred IS NULL AND found.indexprs IS NULL
-                -- The column is there since PostgreSQL 15. Such an index would refuse a second row without a rank.
-                AND to_jsonb(found) ->> 'indnullsnotdistinct' IS DISTINCT FROM 'true'
-                AND found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
-                AND ARRAY(
-                    SELECT stored.attname::text
-                    FROM unnest(found.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
-                    JOIN pg_attribute AS stored ON stored.attrelid = found.indrelid AND stored.attnum = key.attnum
-                    ORDER BY key.number
-                ) = \(columns),
-            found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid)
-        FROM pg_class AS named
-        JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
-        JOIN pg_index AS found ON found.indexrelid = named.oid
-        WHERE (namespace.nspname, named.relname) = (\(schema)::text::name, \(index)::text::name)
-            OR found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
-                AND named.oid IN (
-                    SELECT part.relid FROM pg_partition_tree(to_regclass(format(
-                        '%I.%I', \(names.schema)::text, \(names.index(on: names.table))::text))) AS part)
-        ORDER BY 3 DESC
-        LIMIT 1
-        """
-    }
-
-    static func constraint(_ name: String, of relation: Int64) -> SQL {
-        """
-        SELECT found.convalidated FROM pg_constraint AS found
-        WHERE found.conrelid = \(relation)::oid AND found.conname = \(name)::text::name AND found.contype = 'c'
-        """
-    }
-
-    /// The triggers that call the functions of these names in schema `brocot`, unless they are switched off, or do not have the present
-    /// condition. The triggers of earlier versions let all statements within a move pass.
-    static func triggers(of relation: Int64, calling functions: [String]) -> SQL {
-        """
-        SELECT trigger.tgname::text
-        FROM pg_trigger AS trigger
-        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
-        WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgenabled IN ('O', 'A')
-            AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(functions)::text[]::name[])
-            AND strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing_depth') > 0
-        """
-    }
-
-    /// The user's row triggers before UPDATE whose names sort after this name. In `tgtype`, bit 1 means FOR EACH ROW, 2 BEFORE, and 16
-    /// UPDATE.
-    static func laterTriggers(of relation: Int64, than name: String) -> SQL {
-        """
-        SELECT trigger.tgname::text
-        FROM pg_trigger AS trigger
-        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
-        WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgtype & 19 = 19
-            AND trigger.tgname > \(name)::text::name AND function.pronamespace <> 'brocot'::regnamespace
-        ORDER BY trigger.tgname
-        """
-    }
-
-    static func functionBodies(_ names: [String]) -> SQL {
-        """
-        SELECT function.proname::text, function.prosrc
-        FROM pg_proc AS function
-        WHERE function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(names)::text[]::name[])
-            AND function.pronargs = 0
-        """
-    }
-
-    static func registered(_ name: String) -> SQL {
-        """
-        SELECT registered.schema_name, registered.table_name, registered.rank_column, registered.list_columns,
-            registered.item_column, registered.owns_rows, registered.visible, registered.arrive,
-            registered.arrive_now, registered.being_filled
-        FROM brocot.ordered_tables AS registered
-        WHERE registered.name = \(name)
-        """
-    }
-
-    /// The orders of users' tables.
-    static let attached: SQL = """
-        SELECT registered.name FROM brocot.ordered_tables AS registered
-        WHERE registered.schema_name <> 'brocot' ORDER BY registered.name
-        """
-
-    // MARK: The condition of visibility
-
-    /// Tries a condition as the condition of an index, which must be immutable and use only columns of the table. The statements run
-    /// separately, so that no part of the text can become a further statement.
-    static func probe(_ condition: String, table: String) -> [SQL] {
-        [
-            "CREATE TEMPORARY TABLE brocot_visible (LIKE \(unsafeRaw: table))",
-            "CREATE INDEX brocot_visible_index ON pg_temp.brocot_visible ((1)) WHERE (\(unsafeRaw: condition))",
-        ]
-    }
-
-    /// The condition, as the server prints it if only `pg_catalog` is in the `search_path`, and the columns that it names.
-    static let probed: SQL = """
-        SELECT pg_catalog.pg_get_expr(probe.indpred, probe.indrelid), ARRAY(
-            SELECT stored.attname::text
-            FROM pg_catalog.pg_depend AS named
-            JOIN pg_catalog.pg_attribute AS stored ON stored.attrelid = named.refobjid AND stored.attnum = named.refobjsubid
-            WHERE named.objid = probe.indexrelid AND named.refobjid = probe.indrelid)
-        FROM pg_catalog.pg_index AS probe
-        WHERE probe.indexrelid = 'pg_temp.brocot_visible_index'::pg_catalog.regclass
-        """
-
-    /// Fails if the condition fails for the table's rows.
-    static func tryCondition(_ condition: String, of names: OrderNames) -> SQL {
-        """
-        SELECT (\(unsafeRaw: condition)) IS TRUE
-        FROM \(identifier: names.schema).\(identifier: names.table) AS stored LIMIT 0
-        """
+extension Row {
+    /// Reads a column that an enumeration beside the statement names.
+    func decode<Column: RawRepresentable<Int>, Value: PostgresDecodable>(
+        _ column: Column, as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        try decode(column.rawValue, as: type)
     }
 }

@@ -7,7 +7,10 @@ extension PostgresError {
 }
 
 /// How often a transaction is tried in succession if it fails because of other sessions.
-private let mostTrials = 100
+private let mostAttempts = 100
+
+/// The pauses differ, so that two sessions don't hinder each other again and again.
+private let millisecondsBetweenAttempts = 5...50
 
 /// Runs a transaction again after a short pause, as long as it fails because other sessions changed or locked the same rows.
 /// `body` gets the number of failures in succession.
@@ -20,8 +23,8 @@ func retryingConflicts<Value>(
             return try await body(failures)
         } catch let error as PostgresError where error.isConflict {
             failures += 1
-            guard failures < mostTrials else { throw error }
+            guard failures < mostAttempts else { throw error }
         }
-        try await Task.sleep(for: .milliseconds(Int.random(in: 5...50)))
+        try await Task.sleep(for: .milliseconds(Int.random(in: millisecondsBetweenAttempts)))
     }
 }

@@ -1,4 +1,5 @@
 import LibPQ
+import Logging
 import Ordering
 
 /// Removes the ranks with which the unique index can't be built: while a table is detached, its rank columns may stay, and rows change
@@ -31,16 +32,23 @@ struct EqualRanks: Sendable {
                 "SELECT pg_catalog.set_config('brocot.writing', \(quoteLiteral(names.orderedTable)), true)",
                 """
                 UPDATE \(table.text) AS stored SET \(removal.text) FROM (\(found.text)) AS found
-                WHERE stored.ctid OPERATOR(pg_catalog.=) found.place AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
+                WHERE stored.ctid OPERATOR(pg_catalog.=) found.location AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
                 """,
             ], lock: .rows, by: .tableOwner, execution: .inBatches)
     }
 
     /// Removes the ranks in batches. Rows that other sessions have locked are left for the next pass.
     ///
+    /// - Parameters:
+    ///   - connection: A connection without an open transaction.
+    ///   - timeToNotice: After so long without progress, a notice names the sessions that have locked rows.
+    ///   - logger: Gets this notice.
     /// - Returns: How many rows lost their rank.
-    func remove(on connection: Connection) async throws(AttachError) -> Int {
+    func remove(
+        on connection: Connection, timeToNotice: Duration = .seconds(5), logger: Logger
+    ) async throws(AttachError) -> Int {
         try await databaseErrors {
+            var wait = LockedRowsWait(names, timeToNotice: timeToNotice, logger: logger)
             var removed = 0
             while true {
                 let number = try await writeDown(on: connection)
@@ -49,7 +57,7 @@ struct EqualRanks: Sendable {
                 for start in stride(from: 0, to: number, by: batchSize) {
                     removed += try await retryingConflicts { _ in try await removeBatch(after: start, on: connection) }
                 }
-                if removed == before { try await Task.sleep(for: .milliseconds(200)) }
+                if removed == before { try await wait.pause(on: connection) } else { wait.end() }
             }
         }
     }
@@ -84,7 +92,7 @@ struct EqualRanks: Sendable {
                 try connection.execute(
                     """
                     CREATE TEMPORARY TABLE brocot_equal_ranks AS
-                    SELECT row_number() OVER () AS number, found.place, found.relation, found.item FROM (\(found)) AS found
+                    SELECT row_number() OVER () AS number, found.location, found.relation, found.item FROM (\(found)) AS found
                     """)
                 try connection.execute("ALTER TABLE pg_temp.brocot_equal_ranks ADD PRIMARY KEY (number)")
                 return try connection.query("SELECT count(*) FROM pg_temp.brocot_equal_ranks").single().decode(0)
@@ -101,9 +109,9 @@ struct EqualRanks: Sendable {
         let rank: SQL = "stored.\(identifier: names.rank)"
         let isOutside = lists.map { list -> SQL in " OR \(list) IS NULL" }.joined(separator: "")
         return """
-            SELECT judged.place, judged.relation, judged.item
+            SELECT judged.location, judged.relation, judged.item
             FROM (
-                SELECT stored.ctid AS place, stored.tableoid AS relation, \(itemText) AS item, false\(isOutside) AS is_outside,
+                SELECT stored.ctid AS location, stored.tableoid AS relation, \(itemText) AS item, false\(isOutside) AS is_outside,
                     pg_catalog.row_number() OVER (PARTITION BY \((lists + [rank]).joined()) ORDER BY \(item)) AS number
                 FROM \(table) AS stored WHERE \(rank) IS NOT NULL
             ) AS judged
@@ -116,20 +124,20 @@ struct EqualRanks: Sendable {
     private func batch(after number: Int) -> SQL {
         """
         WITH waiting AS MATERIALIZED (
-            SELECT found.place, found.relation, found.item FROM pg_temp.brocot_equal_ranks AS found
+            SELECT found.location, found.relation, found.item FROM pg_temp.brocot_equal_ranks AS found
             WHERE found.number > \(number) AND found.number <= \(number + batchSize)
         ), locked AS MATERIALIZED (
-            SELECT stored.ctid AS place, stored.tableoid AS relation, waiting.item
-            FROM waiting JOIN \(table) AS stored ON stored.ctid = waiting.place AND stored.tableoid = waiting.relation
+            SELECT stored.ctid AS location, stored.tableoid AS relation, waiting.item
+            FROM waiting JOIN \(table) AS stored ON stored.ctid = waiting.location AND stored.tableoid = waiting.relation
             WHERE stored.\(identifier: names.rank) IS NOT NULL AND \(itemText) = waiting.item
             FOR NO KEY UPDATE OF stored SKIP LOCKED
         ), written AS (
             UPDATE \(table) AS stored SET \(removal)
-            FROM locked WHERE stored.ctid = locked.place AND stored.tableoid = locked.relation
-            RETURNING locked.place, locked.relation, stored.\(identifier: names.rank) IS NULL AS is_removed
+            FROM locked WHERE stored.ctid = locked.location AND stored.tableoid = locked.relation
+            RETURNING locked.location, locked.relation, stored.\(identifier: names.rank) IS NULL AS is_removed
         )
         SELECT count(*) FILTER (WHERE written.is_removed), min(locked.item) FILTER (WHERE written.is_removed IS NOT TRUE)
-        FROM locked LEFT JOIN written ON written.place = locked.place AND written.relation = locked.relation
+        FROM locked LEFT JOIN written ON written.location = locked.location AND written.relation = locked.relation
         """
     }
 }

@@ -12,13 +12,22 @@ package struct Filling: Sendable {
     private let definition: OrderDefinition
     private let statements: FillingStatements
     private let batchSize: Int
+    private let timeToNotice: Duration
     private let logger: Logger
 
+    /// - Parameters:
+    ///   - definition: The order.
+    ///   - table: The table as the catalog describes it.
+    ///   - connection: A connection without an open transaction.
+    ///   - batchSize: The most rows that one transaction places.
+    ///   - timeToNotice: After so long without progress, a notice names the sessions that have locked rows.
+    ///   - logger: Gets this notice.
     package init(
         _ definition: OrderDefinition, on table: TableDescription, connection: Connection, batchSize: Int = 2_000,
-        logger: Logger
+        timeToNotice: Duration = .seconds(5), logger: Logger
     ) {
         self.connection = connection
+        self.timeToNotice = timeToNotice
         self.definition = definition
         self.batchSize = batchSize
         self.logger = logger
@@ -85,7 +94,7 @@ package struct Filling: Sendable {
             try await connection.run { [definition] connection throws(PostgresError) in
                 try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
                     connection throws(PostgresError) in
-                    try connection.execute(script: Attacher.becomeSchemaOwner)
+                    try connection.execute(script: StepRunner.becomeSchemaOwner)
                     for statement in RegistryStatements.filled(definition.names.orderedTable) {
                         _ = try connection.execute(SQL(unsafeRaw: statement))
                     }
@@ -103,6 +112,7 @@ package struct Filling: Sendable {
     /// rows to another partition meanwhile; smaller batches are faster, and so they fail less often.
     private func place(_ total: Int, _ progress: @Sendable (Int, Int) -> Void) async throws {
         var (remaining, last, size) = (total, 0 as Int64, batchSize)
+        var wait = LockedRowsWait(definition.names, timeToNotice: timeToNotice, logger: logger)
         while remaining > 0 {
             try Task.checkCancellation()
             let (begin, remainingBefore) = (last, remaining)
@@ -117,7 +127,7 @@ package struct Filling: Sendable {
                 last = 0
                 // The remaining rows may have been deleted meanwhile. Otherwise other sessions have locked them.
                 remaining = try await count()
-                if remaining == remainingBefore { try await Task.sleep(for: .milliseconds(200)) }
+                if remaining == remainingBefore { try await wait.pause(on: connection) } else { wait.end() }
                 continue
             }
             last = end

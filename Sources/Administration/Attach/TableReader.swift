@@ -16,10 +16,9 @@ package enum TableReader {
     package static func describe(
         _ names: OrderNames, listColumns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription? {
+        typealias Column = CatalogStatements.RelationColumn
         guard let relation = try connection.query(CatalogStatements.relation(names)).first else { return nil }
-        let oid = try relation.decode(0, as: Int64.self)
-        let (otherKind, obstacle) = (try relation.decode(3, as: String?.self), try relation.decode(4, as: String?.self))
-        let isPartitioned = try relation.decode(5, as: Bool.self)
+        let oid = try relation.decode(Column.oid, as: Int64.self)
         var uniqueKeys: [Set<String>] = []
         for row in try connection.query(CatalogStatements.uniqueKeys(of: oid)) {
             uniqueKeys.append(Set(try row.decode(0, as: [String].self)))
@@ -29,10 +28,8 @@ package enum TableReader {
             partitionKey.append(try row.decode(0))
         }
         return TableDescription(
-            owner: try relation.decode(1), actsAsOwner: try relation.decode(6),
-            kind: otherKind.map { .other($0) } ?? obstacle.map { .unsuitable($0) }
-                ?? (isPartitioned ? .partitionedTable : .table),
-            columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys, partitionKey: partitionKey,
+            owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
+            kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys, partitionKey: partitionKey,
             relations: try relations(of: oid, names, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try texts(
@@ -44,8 +41,16 @@ package enum TableReader {
             functionBodies: try functionBodies(names, on: connection),
             registered: try registered(names.orderedTable, on: connection),
             faultOfCondition: try faultOfCondition(of: names, on: connection),
-            schemaOwner: try relation.decode(2), actsAsSchemaOwner: try relation.decode(7),
-            hidesRows: try relation.decode(8))
+            schemaOwner: try relation.decode(Column.schemaOwner),
+            actsAsSchemaOwner: try relation.decode(Column.actsAsSchemaOwner),
+            hidesRows: try relation.decode(Column.hidesRows))
+    }
+
+    private static func kind(of relation: Row) throws(PostgresError) -> TableDescription.Kind {
+        typealias Column = CatalogStatements.RelationColumn
+        if let fault = try relation.decode(Column.faultOfKind, as: String?.self) { return .other(fault) }
+        if let obstacle = try relation.decode(Column.obstacle, as: String?.self) { return .unsuitable(obstacle) }
+        return try relation.decode(Column.isPartitioned, as: Bool.self) ? .partitionedTable : .table
     }
 
     private static func texts(_ statement: SQL, on connection: isolated Connection) throws(PostgresError) -> Set<String>
@@ -58,18 +63,19 @@ package enum TableReader {
     private static func columns(
         of relation: Int64, on connection: isolated Connection
     ) throws(PostgresError) -> [TableDescription.Column] {
+        typealias Column = CatalogStatements.AttributeColumn
         var columns: [TableDescription.Column] = []
         for row in try connection.query(CatalogStatements.columns(of: relation)) {
-            let (keyType, displayedType) = try KeyType.read(row, from: 6)
-            let baseType = try row.decode(7, as: String?.self)
+            let (keyType, displayedType) = try KeyType.read(row, from: Column.baseSchema.rawValue)
+            let baseType = try row.decode(Column.baseType, as: String?.self)
             columns.append(
                 TableDescription.Column(
-                    name: try row.decode(0), keyType: keyType, displayedType: displayedType ?? "",
-                    baseType: baseType ?? "",
-                    type: try row.decode(1),
-                    isNotNull: try row.decode(2), isGenerated: try row.decode(3), hasDefault: try row.decode(4),
-                    isIdentityAlways: try row.decode(5), foreignTypeOwner: try row.decode(13),
-                    cast: try row.decode(14)))
+                    name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
+                    baseType: baseType ?? "", type: try row.decode(Column.type),
+                    isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
+                    hasDefault: try row.decode(Column.hasDefault),
+                    isIdentityAlways: try row.decode(Column.isIdentityAlways),
+                    foreignTypeOwner: try row.decode(Column.foreignTypeOwner), cast: try row.decode(Column.cast)))
         }
         return columns
     }
@@ -77,18 +83,19 @@ package enum TableReader {
     private static func relations(
         of relation: Int64, _ names: OrderNames, columns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [TableDescription.Relation] {
+        typealias Column = CatalogStatements.PartitionColumn
         var relations: [TableDescription.Relation] = []
         for row in try connection.query(CatalogStatements.relations(of: relation)) {
-            let (schema, name): (String, String) = (try row.decode(0), try row.decode(1))
+            let (schema, name): (String, String) = (try row.decode(Column.schema), try row.decode(Column.name))
             let found = try connection.query(
                 CatalogStatements.index(
                     names.index(on: name), on: name, in: schema, columns: columns, ofTable: names)
             ).first
-            let isPartitioned = try row.decode(3, as: Bool.self)
+            let isPartitioned = try row.decode(Column.isPartitioned, as: Bool.self)
             relations.append(
                 TableDescription.Relation(
-                    schema: schema, name: name, parent: try row.decode(2), isPartitioned: isPartitioned,
-                    level: Int(try row.decode(4, as: Int32.self)),
+                    schema: schema, name: name, parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
+                    level: Int(try row.decode(Column.level, as: Int32.self)),
                     index: try state(ofIndex: found, isPartitioned: isPartitioned)))
         }
         return relations
@@ -98,9 +105,11 @@ package enum TableReader {
     private static func state(
         ofIndex row: Row?, isPartitioned: Bool
     ) throws(PostgresError) -> TableDescription.IndexState {
+        typealias Column = CatalogStatements.IndexColumn
         guard let row else { return .missing }
-        guard try row.decode(0, as: Bool.self) else { return .other }
-        return try row.decode(1, as: Bool.self) || isPartitioned ? .valid(isAttached: row.decode(2)) : .invalid
+        guard try row.decode(Column.isBrocots, as: Bool.self) else { return .other }
+        guard try row.decode(Column.isValid, as: Bool.self) || isPartitioned else { return .invalid }
+        return .valid(isAttached: try row.decode(Column.isAttached))
     }
 
     private static func constraint(
@@ -115,9 +124,10 @@ package enum TableReader {
     private static func functionBodies(
         _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> [String: String] {
+        typealias Column = CatalogStatements.FunctionColumn
         var bodies: [String: String] = [:]
         for row in try connection.query(CatalogStatements.functionBodies(names.functions)) {
-            bodies[try row.decode(0)] = try row.decode(1, as: String.self)
+            bodies[try row.decode(Column.name)] = try row.decode(Column.body, as: String.self)
         }
         return bodies
     }
@@ -127,7 +137,7 @@ package enum TableReader {
         of names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
         guard let condition = try registered(names.orderedTable, on: connection)?.definition.visible,
-            try TableLock.hold(names, on: connection)
+            try TableLock.lock(names, on: connection)
         else { return nil }
         do throws(PostgresError) {
             try connection.savepoint("condition") { connection throws(PostgresError) in
@@ -153,54 +163,17 @@ package enum TableReader {
     static func registered(
         _ name: String, on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription.Registered? {
+        typealias Column = CatalogStatements.RegistryColumn
         guard let row = try connection.query(CatalogStatements.registered(name)).first else { return nil }
-        let names = OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: try row.decode(2))
+        let names = OrderNames(
+            schema: try row.decode(Column.schema), table: try row.decode(Column.table), rank: try row.decode(Column.rank))
+        let arrive = OrderDefinition.Arrival(rawValue: try row.decode(Column.arrive, as: String.self)) ?? .last
         return TableDescription.Registered(
             definition: OrderDefinition(
-                names: names, listColumns: try row.decode(3), itemColumn: try row.decode(4),
-                ownsRows: try row.decode(5),
-                visible: try row.decode(6),
-                arrive: OrderDefinition.Arrival(rawValue: try row.decode(7, as: String.self)) ?? .last,
-                arriveNow: try row.decode(8)),
-            isBeingFilled: try row.decode(9))
-    }
-
-    /// The condition in the form of the registry: as the server prints it if only `pg_catalog` is in the `search_path`.
-    ///
-    /// Only `pg_catalog` is searched for the names in it, too. Otherwise an operator that another role has put into the `search_path` could
-    /// be preferred, and would run with the rights of the role that attaches the table.
-    ///
-    /// A row stays visible or hidden when it moves. So the condition must not depend on the columns of the list and the rank.
-    ///
-    /// - Throws: ``AttachError/refused(_:)`` if it is not an immutable condition on the row's own columns, or if it uses the
-    ///   columns of the list or the rank.
-    package static func canonical(
-        _ condition: String, of names: OrderNames, listColumns: [String], on connection: isolated Connection
-    ) throws(AttachError) -> String {
-        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
-        let (text, columns): (String, [String])
-        do throws(PostgresError) {
-            (text, columns) = try connection.transaction(.readCommittedInSystemCatalog) {
-                connection throws(PostgresError) in
-                for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
-                let row = try connection.query(CatalogStatements.probed).single()
-                let (text, columns) = (try row.decode(0, as: String.self), try row.decode(1, as: [String].self))
-                _ = try connection.query(CatalogStatements.tryCondition(text, of: names))
-                try connection.execute("DROP TABLE pg_temp.brocot_visible")
-                return (text, columns)
-            }
-        } catch {
-            guard error.sqlState != nil else { throw .database(error) }
-            throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
-        }
-        let place = Set(listColumns + [names.rank, names.numerator, names.denominator])
-        if let column = columns.first(where: place.contains) {
-            throw .refused(
-                """
-                --visible names column "\(column)", which changes when a row moves. A row must stay visible or hidden when it \
-                moves
-                """)
-        }
-        return text
+                names: names, listColumns: try row.decode(Column.listColumns),
+                itemColumn: try row.decode(Column.itemColumn), ownsRows: try row.decode(Column.ownsRows),
+                visible: try row.decode(Column.visible), arrive: arrive,
+                arriveNow: try row.decode(Column.arriveNow)),
+            isBeingFilled: try row.decode(Column.isBeingFilled))
     }
 }

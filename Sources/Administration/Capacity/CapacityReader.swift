@@ -44,7 +44,7 @@ package struct CapacityReader: Sendable {
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
         try connection.transaction(.repeatableReadOnly, settings: MoveApplication.plannerSettings) {
             connection throws in
-            guard try TableLock.hold(table.names, on: connection) else {
+            guard try TableLock.lock(table.names, on: connection) else {
                 throw AttachError.refused("\(table.schema).\(table.table) is not a table any more, so it was not read")
             }
             let statements = CapacityStatements(table, list: list)

@@ -108,7 +108,7 @@ extension Doctor {
             var (found, possible): ([String], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.tablesWithoutUniqueKey) {
                 let table = try DoctorStatements.KeyedTable(row)
-                guard try TableLock.hold(table.names, on: connection) else { continue }
+                guard try TableLock.lock(table.names, on: connection) else { continue }
                 if let item = try repeatedItem(of: table, on: connection) {
                     found.append("\(table.name) (item \(item.debugDescription))")
                 } else {
@@ -152,7 +152,7 @@ extension Doctor {
             var wrong: [String] = []
             for row in try connection.query(DoctorStatements.keyedTables) {
                 let table = try DoctorStatements.KeyedTable(row)
-                guard try TableLock.hold(table.names, on: connection) else { continue }
+                guard try TableLock.lock(table.names, on: connection) else { continue }
                 let count = try connection.query(DoctorStatements.wrongRanks(in: table)).single().decode(
                     0, as: Int.self)
                 if count > 0 { wrong.append("\(table.name) (\(count) rows)") }

@@ -132,7 +132,7 @@ package struct Doctor: Sendable {
         let channel = "brocot_doctor_\(UInt32.random(in: 0 ... .max))"
         do throws(PostgresError) {
             try await connection.execute(DoctorStatements.listen(channel))
-            let isReceived = try await isNotified(on: channel, connection)
+            let isReceived = try await connection.receivesNotification(on: channel, from: parameters)
             try await connection.execute(DoctorStatements.unlisten(channel))
             guard !isReceived else { return .ok("notify", "notifications arrive") }
         } catch {
@@ -144,15 +144,6 @@ package struct Doctor: Sendable {
             "notify", "notifications don't arrive, for example because of a pooler in transaction mode",
             advice:
                 "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
-    }
-
-    private func isNotified(on channel: String, _ connection: Connection) async throws(PostgresError) -> Bool {
-        let caller = try await Connection.connect(parameters, logger: logger)
-        _ = try await caller.query(DoctorStatements.notify(channel))
-        await caller.close()
-        return try await connection.run { connection throws(PostgresError) in
-            try !connection.notifications(waitingAtMost: .seconds(2)).isEmpty
-        }
     }
 
     // MARK: The schema

@@ -7,7 +7,6 @@ enum DoctorStatements {
 
     static func listen(_ channel: String) -> SQL { "LISTEN \(identifier: channel)" }
     static func unlisten(_ channel: String) -> SQL { "UNLISTEN \(identifier: channel)" }
-    static func notify(_ channel: String) -> SQL { "SELECT pg_catalog.pg_notify(\(channel), '')" }
 
     /// The names of the settings that switch autovacuum off.
     static let vacuumSettings: SQL = """

@@ -54,7 +54,7 @@ package struct TableRepair: Sendable {
         try await databaseErrors {
             try await connection.run { connection throws in
                 try connection.transaction(settings: TableReader.settings) { connection throws in
-                    try Self.hold(names, on: connection)
+                    try Self.lock(names, on: connection)
                     return try connection.query(statement).single().decode(0)
                 }
             }
@@ -62,8 +62,8 @@ package struct TableRepair: Sendable {
     }
 
     /// Makes sure that the name is that of a table until the transaction ends.
-    private static func hold(_ names: OrderNames, on connection: isolated Connection) throws {
-        guard try TableLock.hold(names, on: connection) else {
+    private static func lock(_ names: OrderNames, on connection: isolated Connection) throws {
+        guard try TableLock.lock(names, on: connection) else {
             throw AttachError.refused("it is not a table any more, so it was not read")
         }
     }
@@ -92,7 +92,7 @@ package struct TableRepair: Sendable {
         let lists = try await databaseErrors {
             try await connection.run { connection throws in
                 try connection.transaction(settings: TableReader.settings) { connection throws in
-                    try Self.hold(definition.names, on: connection)
+                    try Self.lock(definition.names, on: connection)
                     var lists: [(texts: [String], key: String)] = []
                     for row in try connection.query(statements.damagedLists) {
                         lists.append((try row.decode(0), try row.decode(1)))
@@ -116,7 +116,7 @@ package struct TableRepair: Sendable {
             try await retryingConflicts { _ in
                 try await connection.run { connection throws in
                     try connection.transaction(settings: settings) { connection throws in
-                        try Self.hold(names, on: connection)
+                        try Self.lock(names, on: connection)
                         for statement in statements { _ = try connection.execute(statement) }
                     }
                 }

@@ -20,15 +20,14 @@ struct BatchList: Sendable {
         neighbourhood = Neighbourhood(reading)
     }
 
-    /// Whether every row is known.
-    private var isWhole: Bool { hasOnlyPlacedRows && neighbourhood.isWhole }
+    private var knowsAllRows: Bool { hasOnlyPlacedRows && neighbourhood.knowsAllPlacedRows }
 
     /// Whether it is known if and where the list has an item.
-    func knows(_ key: String) -> Bool { neighbourhood.member(key) != nil || isWhole }
+    func knows(_ key: String) -> Bool { neighbourhood.item(key) != nil || knowsAllRows }
 
-    /// The member with this key, which may be absent; nil if the key must be looked up.
-    mutating func member(_ key: String) -> ListMember.Index? {
-        if let known = neighbourhood.member(key) { return known }
-        return isWhole ? neighbourhood.addAbsent(key) : nil
+    /// The item with this key, which may be absent; nil if the key must be looked up.
+    mutating func item(_ key: String) -> KnownItem.Index? {
+        if let known = neighbourhood.item(key) { return known }
+        return knowsAllRows ? neighbourhood.addAbsent(key) : nil
     }
 }

@@ -12,12 +12,12 @@ struct FirstRuns: Sendable {
 
     /// The next runs; empty if no more runs are read.
     mutating func next() -> [ListNeed] {
-        guard bytesRead <= reading.mostBytesOfFirstRuns else { return [] }
+        guard bytesRead <= reading.bytesOfAllFirstRuns else { return [] }
         var rows = 0
         let next = needs.prefix { need in
             let count = need.need.rowsFromBeginning ?? 0
             defer { rows += count }
-            return rows == 0 || rows + count <= reading.mostRowsOfFirstRuns
+            return rows == 0 || rows + count <= reading.rowsOfFirstRunsAtOnce
         }
         needs.removeFirst(next.count)
         return Array(next)

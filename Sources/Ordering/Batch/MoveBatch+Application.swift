@@ -27,9 +27,9 @@ extension MoveBatch {
     }
 
     private mutating func arrive(_ move: BatchMove) -> Application {
-        let (found, needs) = members(move.move.items, in: move.list)
+        let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
-        let arriving = found.filter { lists[move.list].neighbourhood.members[$0].current == .unplaced }
+        let arriving = found.filter { lists[move.list].neighbourhood.items[$0].current == .unplaced }
         guard !arriving.isEmpty else { return .applied }
         let placement: Placement =
             switch lists[move.list].arrivalEnd {
@@ -40,25 +40,25 @@ extension MoveBatch {
     }
 
     private mutating func remove(_ move: BatchMove) -> Application {
-        let (found, needs) = members(move.move.items, in: move.list)
+        let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         let ownsRows = lists[move.list].ownsRows
-        let removed = found.filter { member in
-            switch lists[move.list].neighbourhood.members[member].current {
+        let removed = found.filter { item in
+            switch lists[move.list].neighbourhood.items[item].current {
             case .placed: true
             case .unplaced: ownsRows
             case .absent: false
             }
         }
         _ = lists[move.list].neighbourhood.takeOut(removed)
-        lists[move.list].neighbourhood.setPresence(of: removed, to: ownsRows ? .absent : .unplaced)
+        if ownsRows { lists[move.list].neighbourhood.makeAbsentWithoutRow(removed) }
         return .applied
     }
 
     private mutating func place(_ move: BatchMove, _ placement: Placement) -> Application {
-        let (targets, targetNeeds) = members(move.move.items, in: move.list)
-        let (sources, sourceNeeds) = move.source.map { members(move.move.items, in: $0) } ?? ([], [])
-        let (anchors, anchorNeeds) = members(
+        let (targets, targetNeeds) = knownItems(move.move.items, in: move.list)
+        let (sources, sourceNeeds) = move.source.map { knownItems(move.move.items, in: $0) } ?? ([], [])
+        let (anchors, anchorNeeds) = knownItems(
             placement.anchor.map { [$0] } ?? [], in: move.list, neighbours: reading.neighboursOfAnchor)
         let needs = targetNeeds + sourceNeeds + anchorNeeds
         guard needs.isEmpty else { return .needs(needs) }
@@ -68,36 +68,32 @@ extension MoveBatch {
         return put(targets, of: move, placement, sources: sources)
     }
 
-    /// Puts members of the move's list into the gap of a placement, if there is room. With `sources`, they are the same items in the
+    /// Puts items of the move's list into the gap of a placement, if there is room. With `sources`, they are the same items in the
     /// list that they leave.
     private mutating func put(
-        _ targets: [ListMember.Index], of move: BatchMove, _ placement: Placement, sources: [ListMember.Index]
+        _ targets: [KnownItem.Index], of move: BatchMove, _ placement: Placement, sources: [KnownItem.Index]
     ) -> Application {
         let before = lists[move.list].neighbourhood.takeOut(targets)
-        let room = room(for: targets.count, from: before, placement, in: lists[move.list].neighbourhood)
-        guard case .window(let window, let index) = room else {
+        switch room(for: targets.count, from: before, placement, in: lists[move.list]) {
+        case .unchanged(let result):
             lists[move.list].neighbourhood.putBack(targets, before)
-            switch room {
-            case .needs(let missing):
-                return .needs(missing.map { ListNeed(list: lists[move.list].identifier, need: $0) })
-            case .alreadyThere, .window: return .applied
-            case .full: return .rejected(Rejection(.failed, "the list is full", sqlState: "54000"))
-            }
+            return result
+        case .window(let window, let index):
+            if let source = move.source { leave(source, sources, to: targets, in: move.list) }
+            let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: index)
+            let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
+            return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
         }
-        if let source = move.source { leave(source, sources, to: targets, in: move.list) }
-        let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: index)
-        let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
-        return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
     }
 
-    /// The members with these keys, or the needs for unknown keys.
-    private mutating func members(
+    /// The items with these keys, or the needs for unknown keys.
+    private mutating func knownItems(
         _ keys: [String], in list: BatchList.Index, neighbours: Int = 0
-    ) -> (found: [ListMember.Index], needs: [ListNeed]) {
-        var (found, needs): ([ListMember.Index], [ListNeed]) = ([], [])
+    ) -> (found: [KnownItem.Index], needs: [ListNeed]) {
+        var (found, needs): ([KnownItem.Index], [ListNeed]) = ([], [])
         for key in keys {
-            if let member = lists[list].member(key) {
-                found.append(member)
+            if let item = lists[list].item(key) {
+                found.append(item)
             } else {
                 let need = Need.row(key: ExactText(key), below: neighbours, above: neighbours)
                 needs.append(ListNeed(list: lists[list].identifier, need: need))
@@ -108,34 +104,34 @@ extension MoveBatch {
 
     /// Takes items out of the list that they leave. Their rows and their visibility go along to the other list.
     private mutating func leave(
-        _ source: BatchList.Index, _ leaving: [ListMember.Index], to targets: [ListMember.Index],
+        _ source: BatchList.Index, _ leaving: [KnownItem.Index], to targets: [KnownItem.Index],
         in list: BatchList.Index
     ) {
         for (from, to) in zip(leaving, targets) {
-            let member = lists[source].neighbourhood.members[from]
-            let row = member.row.seen(from: source, to: list)
-            lists[list].neighbourhood.receive(to, row, isVisible: member.isVisible)
+            let item = lists[source].neighbourhood.items[from]
+            let row = item.row.seen(from: source, to: list)
+            lists[list].neighbourhood.receive(to, row, isVisible: item.isVisible)
         }
         _ = lists[source].neighbourhood.takeOut(leaving)
-        lists[source].neighbourhood.setPresence(of: leaving, to: .absent)
+        lists[source].neighbourhood.makeAbsentWithoutRow(leaving)
     }
 
     // MARK: Rejections that need the rows
 
     private func rejection(
-        of move: BatchMove, targets: [ListMember.Index], sources: [ListMember.Index], anchor: ListMember.Index?
+        of move: BatchMove, targets: [KnownItem.Index], sources: [KnownItem.Index], anchor: KnownItem.Index?
     ) -> Rejection? {
         let target = lists[move.list]
-        let members = target.neighbourhood.members
-        if let anchor, members[anchor].current.rank == nil {
+        let items = target.neighbourhood.items
+        if let anchor, items[anchor].current.rank == nil {
             return Rejection(
-                .anchorNotFound, "the anchor '\(members[anchor].key)' is not in list '\(target.identifier.list)'")
+                .anchorNotFound, "the anchor '\(items[anchor].key)' is not in list '\(target.identifier.list)'")
         }
         if let source = move.source {
             if let missing = firstAbsent(of: sources, in: lists[source]) { return missing }
-            if let existing = targets.first(where: { members[$0].current != .absent }) {
+            if let existing = targets.first(where: { items[$0].current != .absent }) {
                 return Rejection(
-                    .itemExists, "item '\(members[existing].key)' is in list '\(target.identifier.list)' already")
+                    .itemExists, "item '\(items[existing].key)' is in list '\(target.identifier.list)' already")
             }
         } else if !target.ownsRows || move.move.missing == .reject {
             return firstAbsent(of: targets, in: target)
@@ -144,38 +140,43 @@ extension MoveBatch {
     }
 
     /// A rejection for the first of the items that the list doesn't contain.
-    private func firstAbsent(of items: [ListMember.Index], in list: BatchList) -> Rejection? {
-        let members = list.neighbourhood.members
-        return items.first { members[$0].current == .absent }.map {
-            Rejection(.itemNotFound, "item '\(members[$0].key)' is not in list '\(list.identifier.list)'")
+    private func firstAbsent(of items: [KnownItem.Index], in list: BatchList) -> Rejection? {
+        let known = list.neighbourhood.items
+        return items.first { known[$0].current == .absent }.map {
+            Rejection(.itemNotFound, "item '\(known[$0].key)' is not in list '\(list.identifier.list)'")
         }
     }
 
     // MARK: Room
 
     private enum Room {
-        case needs([Need])
-        /// The items are already at this place, in this order.
-        case alreadyThere
+        /// The ranks to write, and where in the order.
         case window(RankWindow, index: Int)
-        case full
+        /// The items stay where they were, with this result of the move.
+        case unchanged(Application)
     }
 
-    /// The gap for members that were taken out, and the new ranks of these members and their neighbours. `before` is where the
-    /// members were.
+    /// The gap for items that were taken out, and the new ranks of these items and their neighbours. `before` is where the
+    /// items were.
     private func room(
-        for count: Int, from before: [Presence], _ placement: Placement, in neighbourhood: Neighbourhood
+        for count: Int, from before: [Presence], _ placement: Placement, in list: BatchList
     ) -> Room {
+        func missing(_ needs: [Need]) -> Room {
+            .unchanged(.needs(needs.map { ListNeed(list: list.identifier, need: $0) }))
+        }
+        let neighbourhood = list.neighbourhood
         switch neighbourhood.gap(placement) {
         case .needs(let needs):
-            return .needs(needs)
+            return missing(needs)
         case .gap(let index):
-            if neighbourhood.order.wereInOrder(before, inGapBefore: index) { return .alreadyThere }
+            let isAlreadyThere = neighbourhood.order.wereInOrder(before, inGapBefore: index)
+            if isAlreadyThere { return .unchanged(.applied) }
             let gap = neighbourhood.coveredGap(index)
             switch policy.placement(of: count, in: gap) {
-            case .load(let below, let above): return .needs(neighbourhood.needs(below: below, above: above, of: gap))
+            case .load(let below, let above): return missing(neighbourhood.needs(below: below, above: above, of: gap))
             case .window(let window): return .window(window, index: index)
-            case .noRoom: return .full
+            case .noRoom:
+                return .unchanged(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
             }
         }
     }

@@ -1,3 +1,5 @@
+import SternBrocot
+
 /// The net effect of a batch.
 extension MoveBatch {
     /// The net effect on the rows of one table, in the order of their lists in the batch and of their keys.
@@ -9,16 +11,16 @@ extension MoveBatch {
         let taken = table.isBuiltIn ? [] : rowsTakenAlong(to: listsOfTable)
         return listsOfTable.flatMap { list in
             lists[list].neighbourhood.touched
-                .flatMap { member -> [RowChange] in
-                    let member = lists[list].neighbourhood.members[member]
+                .flatMap { index -> [RowChange] in
+                    let item = lists[list].neighbourhood.items[index]
                     return table.isBuiltIn
-                        ? placeChange(of: member, in: list).map { [$0] } ?? [] : rowChanges(of: member, in: list, taken)
+                        ? placeChange(of: item, in: list).map { [$0] } ?? [] : rowChanges(of: item, in: list, taken)
                 }
                 .sorted { $0.key < $1.key }
         }
     }
 
-    /// A stored row.
+    /// The list and key of a stored row.
     private struct StoredKey: Hashable {
         let list: BatchList.Index
         let key: ExactText
@@ -30,9 +32,9 @@ extension MoveBatch {
         for list in lists {
             let neighbourhood = self.lists[list].neighbourhood
             for index in neighbourhood.touched {
-                let member = neighbourhood.members[index]
-                guard case .list(let origin) = member.row, member.current != .absent else { continue }
-                taken.insert(StoredKey(list: origin, key: ExactText(member.key)))
+                let item = neighbourhood.items[index]
+                guard case .list(let origin) = item.row, item.current != .absent else { continue }
+                taken.insert(StoredKey(list: origin, key: ExactText(item.key)))
             }
         }
         return taken
@@ -40,43 +42,52 @@ extension MoveBatch {
 
     /// The change of a row in the built-in table, which contains nothing but the item's place. So a change of list deletes the
     /// row of the old list, and inserts a row into the new list.
-    private func placeChange(of member: ListMember, in list: BatchList.Index) -> RowChange? {
-        guard member.stored != member.current else { return nil }
+    private func placeChange(of item: KnownItem, in list: BatchList.Index) -> RowChange? {
+        guard item.stored != item.current else { return nil }
         let here = lists[list].identifier.list
         return RowChange(
-            key: member.key, storedList: member.stored == .absent ? nil : here,
-            list: member.current == .absent ? nil : here, rank: member.current.rank, storedRank: member.stored.rank)
+            key: item.key, storedList: item.stored == .absent ? nil : here,
+            list: item.current == .absent ? nil : here, rank: item.current.rank, storedRank: item.stored.rank)
     }
 
     /// The changes of a row in a user's table, whose other columns must keep their values. So a change of list updates the row.
-    private func rowChanges(of member: ListMember, in list: BatchList.Index, _ taken: Set<StoredKey>) -> [RowChange] {
-        let here = lists[list].identifier.list
+    private func rowChanges(of item: KnownItem, in list: BatchList.Index, _ taken: Set<StoredKey>) -> [RowChange] {
         var changes: [RowChange] = []
-        if lists[list].ownsRows, member.stored != .absent, member.row != .here,
-            !taken.contains(StoredKey(list: list, key: ExactText(member.key)))
-        {
-            changes.append(
-                RowChange(
-                    key: member.key, storedList: here, list: nil, rank: nil, storedRank: member.stored.rank))
+        if let deletion = deletionOfRowLeftBehind(by: item, in: list, taken) { changes.append(deletion) }
+        if let write = writeOfCurrentRow(of: item, in: list) { changes.append(write) }
+        return changes
+    }
+
+    /// The row stored here stays behind: its item was removed or replaced, and no list took the row along.
+    private func deletionOfRowLeftBehind(
+        by item: KnownItem, in list: BatchList.Index, _ taken: Set<StoredKey>
+    ) -> RowChange? {
+        guard lists[list].ownsRows, item.stored != .absent, item.row != .here else { return nil }
+        guard !taken.contains(StoredKey(list: list, key: ExactText(item.key))) else { return nil }
+        return RowChange(
+            key: item.key, storedList: lists[list].identifier.list, list: nil, rank: nil,
+            storedRank: item.stored.rank)
+    }
+
+    /// The row of an item that is in the list now gets its list and rank; nil if it has them already.
+    private func writeOfCurrentRow(of item: KnownItem, in list: BatchList.Index) -> RowChange? {
+        guard item.current != .absent else { return nil }
+        func write(storedIn storedList: String?, storedRank: Rank?) -> RowChange {
+            RowChange(
+                key: item.key, storedList: storedList, list: lists[list].identifier.list,
+                rank: item.current.rank, storedRank: storedRank)
         }
-        guard member.current != .absent else { return changes }
-        var (storedList, stored): (String?, Presence?)
-        switch member.row {
+        switch item.row {
         case .here:
-            guard member.stored != member.current else { return changes }
-            (storedList, stored) = (here, member.stored)
+            guard item.stored != item.current else { return nil }
+            return write(storedIn: lists[list].identifier.list, storedRank: item.stored.rank)
         case .list(let origin):
             // A row of another list with the same key may have replaced the row that is stored in this list.
             let source = lists[origin]
-            stored = source.neighbourhood.member(member.key).map { source.neighbourhood.members[$0].stored }
-            storedList = source.identifier.list
+            let stored = source.neighbourhood.item(item.key).map { source.neighbourhood.items[$0].stored }
+            return write(storedIn: source.identifier.list, storedRank: stored?.rank)
         case .new:
-            break
+            return write(storedIn: nil, storedRank: nil)
         }
-        changes.append(
-            RowChange(
-                key: member.key, storedList: storedList, list: here, rank: member.current.rank,
-                storedRank: stored?.rank))
-        return changes
     }
 }

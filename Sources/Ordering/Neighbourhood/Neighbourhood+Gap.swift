@@ -16,12 +16,12 @@ extension Neighbourhood {
     }
 
     private func rank(of anchor: String) -> Rank {
-        guard let member = member(anchor), let rank = members[member].current.rank
+        guard let item = item(anchor), let rank = items[item].current.rank
         else { preconditionFailure("the anchor was found before") }
         return rank
     }
 
-    /// The gap before the first member, or after the last member.
+    /// The gap before the first item, or after the last item.
     func gap(at end: ListEnd) -> LocatedGap {
         switch end {
         case .first:
@@ -33,12 +33,12 @@ extension Neighbourhood {
         }
     }
 
-    /// The gap directly below a placed member.
+    /// The gap directly below a placed item.
     private func gap(below rank: Rank) -> LocatedGap {
         gap(beforeIndex: order.countBefore(rank), in: interval(of: rank))
     }
 
-    /// The gap directly above a placed member.
+    /// The gap directly above a placed item.
     private func gap(above rank: Rank) -> LocatedGap {
         gap(beforeIndex: order.countBefore(rank) + 1, in: interval(of: rank))
     }
@@ -50,37 +50,49 @@ extension Neighbourhood {
         return interval
     }
 
-    /// The gap with `position` visible members before it, directly after the last of them. Beyond the end, it is the last gap.
-    ///
-    /// The visible members are counted from the beginning of the list, if the rows from there on are known or are few. Otherwise they
-    /// are counted from the nearest rank whose stored position was read.
+    /// The gap with `wanted` visible items before it, directly after the last of them. Beyond the end, it is the last gap.
     func gap(atPosition wanted: Int) -> LocatedGap {
         guard wanted > 0 else { return gap(at: .first) }
         let position = min(wanted, Self.beyondAnyList)
-        if let prefix = coverage.fromBeginning {
-            let known = visibleCount(through: prefix.upper)
-            if known >= position { return gap(beforeIndex: indexAfterVisible(position), in: prefix) }
-            guard let upper = prefix.upper else { return .gap(order.count) }
-            let missing = position - known + 1
-            if max(missing, hidden.countThrough(upper)) <= reading.longestPrefix {
-                return .needs([.run(from: upper, .up, count: max(missing, runLength))])
-            }
-        } else if position < reading.longestPrefix {
+        return gapCountedFromBeginning(position) ?? gapCountedFromNearestPosition(position)
+    }
+
+    /// The gap at a position, found by counting the visible items from the beginning of the list; nil if too many rows would have
+    /// to be read for this.
+    private func gapCountedFromBeginning(_ position: Int) -> LocatedGap? {
+        guard let prefix = coverage.fromBeginning else {
+            guard position < reading.longestPrefix else { return nil }
             return .needs([.run(from: nil, .up, count: position + runLength)])
         }
+        let known = visibleCount(through: prefix.upper)
+        if known >= position { return gap(beforeIndex: indexAfterVisible(position), in: prefix) }
+        guard let end = prefix.upper else { return .gap(order.count) }
+        // One row more than the position says: the gap's upper neighbour.
+        let missing = position - known + 1
+        guard missing <= reading.longestPrefix else { return nil }
+        // Each hidden row that is read brings the position no nearer. After so many of them in vain, the database shall count.
+        guard hidden.countThrough(end) <= reading.longestPrefix else { return nil }
+        return .needs([.run(from: end, .up, count: max(missing, runLength))])
+    }
+
+    /// The gap at a position, found by counting the visible items from the nearest rank whose stored position was read.
+    private func gapCountedFromNearestPosition(_ position: Int) -> LocatedGap {
         guard let nearest = positions.nearest(toStored: position) else {
             return .needs([need(storedPosition: position)])
         }
         let distance = position - (nearest.storedPosition + positions.shift(before: nearest.rank))
         let isBeyondEnd = nearest.rank == nil && distance > 0
-        guard isBeyondEnd || abs(distance) <= reading.longestPrefix + touched.count else {
+        // Each changed item can shift the next position that is read by one place. Without this allowance, that position could
+        // be too far away too, and the same position would be read again and again.
+        let longestDistance = reading.longestDistance + touched.count
+        guard isBeyondEnd || abs(distance) <= longestDistance else {
             return .needs([need(storedPosition: nearest.storedPosition + distance)])
         }
         return gap(atDistance: distance, from: nearest.rank)
     }
 
-    /// The gap that has `distance` more visible members before it than `rank` has, or fewer if the distance is negative. It is
-    /// directly after the last of these members. A nil rank means the end of the list.
+    /// The gap that has `distance` more visible items before it than `rank` has, or fewer if the distance is negative. It is
+    /// directly after the last of these items. A nil rank means the end of the list.
     private func gap(atDistance distance: Int, from rank: Rank?) -> LocatedGap {
         guard let interval = rank.map({ coverage.interval(containing: $0) }) ?? coverage.toEnd else {
             return .needs([.run(from: rank, .down, count: max(-distance, runLength))])
@@ -101,18 +113,18 @@ extension Neighbourhood {
         return gap(beforeIndex: indexAfterVisible(wanted), in: interval, margin: margin)
     }
 
-    // MARK: Counting visible members
+    // MARK: Counting visible items
 
-    /// The number of known visible members before `rank`.
+    /// The number of known visible items before `rank`.
     private func visibleCount(before rank: Rank) -> Int { order.countBefore(rank) - hidden.countBefore(rank) }
 
-    /// The number of known visible members before `rank` or with this rank. With nil, the number of all of them.
+    /// The number of known visible items before `rank` or with this rank. With nil, the number of all of them.
     private func visibleCount(through rank: Rank?) -> Int {
         guard let rank else { return order.count - hidden.count }
         return order.countThrough(rank) - hidden.countThrough(rank)
     }
 
-    /// The index directly after a visible member. `number` counts the known visible members, from 1.
+    /// The index directly after a visible item. `number` counts the known visible items, from 1.
     private func indexAfterVisible(_ number: Int) -> Int {
         guard hidden.count > 0 else { return number }
         var (low, high) = (number, order.count)

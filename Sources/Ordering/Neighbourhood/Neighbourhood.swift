@@ -3,37 +3,36 @@ import SternBrocot
 /// The known part of one list: its rows as they are stored, and their order after the moves applied so far.
 ///
 /// Stored and current ranks can be compared. Unknown rows are where they are stored, outside of `coverage`. So within a
-/// covered interval the known members are all members.
+/// covered interval the known items are all items.
 struct Neighbourhood: Sendable {
     /// If at least so many items are taken out, this is done in one pass over the whole order.
     private static let fewestRemovedInOnePass = 17
 
     let reading: ReadingPolicy
-    private(set) var members: [ListMember] = []
-    private var memberByKey: [ExactText: ListMember.Index] = [:]
-    /// The members that have a rank now.
+    private(set) var items: [KnownItem] = []
+    private var itemByKey: [ExactText: KnownItem.Index] = [:]
+    /// The items that have a rank now.
     private(set) var order = RankOrder()
     /// The intervals in which all stored rows are known.
     private(set) var coverage = Coverage()
     private(set) var positions = PositionIndex()
-    /// The ranks of the hidden members.
+    /// The ranks of the hidden items.
     private(set) var hidden = SortedRanks()
-    /// The members whose presence was changed at least once.
-    private(set) var touched: Set<ListMember.Index> = []
+    /// The items whose presence was changed at least once.
+    private(set) var touched: Set<KnownItem.Index> = []
     private var doublings = 0
 
     init(_ reading: ReadingPolicy) { self.reading = reading }
 
     // MARK: Reading
 
-    /// The member with this key, if it was looked up. It may be absent.
-    func member(_ key: String) -> ListMember.Index? { memberByKey[ExactText(key)] }
+    /// The item with this key, if it was looked up. It may be absent.
+    func item(_ key: String) -> KnownItem.Index? { itemByKey[ExactText(key)] }
 
     /// The least number of rows of a run.
     var runLength: Int { reading.shortestRun << min(doublings, reading.mostDoublings) }
 
-    /// Whether every placed row is known.
-    var isWhole: Bool { coverage.fromBeginning.map { $0.upper == nil } ?? false }
+    var knowsAllPlacedRows: Bool { coverage.fromBeginning.map { $0.upper == nil } ?? false }
 
     // MARK: Learning
 
@@ -70,9 +69,9 @@ struct Neighbourhood: Sendable {
     private mutating func learnRun(
         _ rows: some Collection<StoredRow>, from start: Rank?, _ direction: Need.Direction, wanted: Int
     ) throws(OrderingError) {
-        if rows.count > members.count {
-            members.reserveCapacity(members.count + rows.count)
-            memberByKey.reserveCapacity(members.count + rows.count)
+        if rows.count > items.count {
+            items.reserveCapacity(items.count + rows.count)
+            itemByKey.reserveCapacity(items.count + rows.count)
         }
         var previous = start
         for row in rows {
@@ -99,94 +98,95 @@ struct Neighbourhood: Sendable {
 
     /// An application may hide a row between two statements. Then the result of the first statement counts.
     private mutating func learn(key: String, _ presence: Presence, isVisible: Bool) throws(OrderingError) {
-        if let known = memberByKey[ExactText(key)] {
-            guard members[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
+        if let known = itemByKey[ExactText(key)] {
+            guard items[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
             return
         }
-        if let rank = presence.rank, let other = order.member(at: rank) {
-            throw .ranksOutOfOrder(key: key, other: members[other].key)
+        if let rank = presence.rank, let other = order.item(at: rank) {
+            throw .ranksOutOfOrder(key: key, other: items[other].key)
         }
-        let index = add(ListMember(key: key, stored: presence, isVisible: isVisible))
+        let index = add(KnownItem(key: key, stored: presence, isVisible: isVisible))
         guard let rank = presence.rank else { return }
         order.insert(index, at: rank)
         if !isVisible { hidden.insert(rank) }
     }
 
     /// Notes that the list has no row with this key.
-    mutating func addAbsent(_ key: String) -> ListMember.Index {
-        add(ListMember(key: key, stored: .absent, isVisible: true))
+    mutating func addAbsent(_ key: String) -> KnownItem.Index {
+        add(KnownItem(key: key, stored: .absent, isVisible: true))
     }
 
-    private mutating func add(_ member: ListMember) -> ListMember.Index {
-        let index = members.add(member)
-        memberByKey[ExactText(member.key)] = index
+    private mutating func add(_ item: KnownItem) -> KnownItem.Index {
+        let index = items.add(item)
+        itemByKey[ExactText(item.key)] = index
         return index
     }
 
     // MARK: Changing
 
-    /// Takes members out of the order, temporarily or finally, and returns their presences.
-    mutating func takeOut(_ taken: [ListMember.Index]) -> [Presence] {
-        let presences = taken.map { members[$0].current }
-        let placed = taken.filter { members[$0].current.rank != nil }
+    /// Takes items out of the order, so that they are unplaced, and returns their former presences.
+    mutating func takeOut(_ taken: [KnownItem.Index]) -> [Presence] {
+        let presences = taken.map { items[$0].current }
+        let placed = taken.filter { items[$0].current.rank != nil }
         if placed.count >= Self.fewestRemovedInOnePass {
             order.removeAll(Set(placed))
         } else {
-            for index in placed { if let rank = members[index].current.rank { order.remove(at: rank) } }
+            for index in placed { if let rank = items[index].current.rank { order.remove(at: rank) } }
         }
-        setPresence(of: taken, to: .unplaced)
+        for index in taken { setPresence(of: index, to: .unplaced) }
         return presences
     }
 
     /// Undoes ``takeOut(_:)``.
-    mutating func putBack(_ taken: [ListMember.Index], _ presences: [Presence]) {
+    mutating func putBack(_ taken: [KnownItem.Index], _ presences: [Presence]) {
         for (index, presence) in zip(taken, presences) {
             setPresence(of: index, to: presence)
             if let rank = presence.rank { order.insert(index, at: rank) }
         }
     }
 
-    /// Sets the presence of members that were taken out, to absent or unplaced.
-    mutating func setPresence(of taken: [ListMember.Index], to presence: Presence) {
+    /// Makes items absent that were taken out. Their stored rows are not theirs any more: the rows are deleted, or go along to
+    /// another list. If such an item is inserted again, it gets a new row.
+    mutating func makeAbsentWithoutRow(_ taken: [KnownItem.Index]) {
         for index in taken {
-            setPresence(of: index, to: presence)
-            if presence == .absent { members[index].row = .new }
+            setPresence(of: index, to: .absent)
+            items[index].row = .new
         }
     }
 
-    /// Sets the row and the visibility of a member that was taken out and arrives from another list.
-    mutating func receive(_ index: ListMember.Index, _ row: RowOrigin, isVisible: Bool) {
-        members[index].row = row
-        members[index].isVisible = isVisible
+    /// Sets the row and the visibility of an item that was taken out and arrives from another list.
+    mutating func receive(_ index: KnownItem.Index, _ row: RowOrigin, isVisible: Bool) {
+        items[index].row = row
+        items[index].isVisible = isVisible
     }
 
-    /// Puts members that were taken out into the gap before `index` of the order, and gives the neighbours their new ranks.
+    /// Puts items that were taken out into the gap before `index` of the order, and gives the neighbours their new ranks.
     ///
     /// - Returns: The number of neighbours whose rank changed.
-    mutating func place(_ taken: [ListMember.Index], in window: RankWindow, at index: Int) -> Int {
+    mutating func place(_ taken: [KnownItem.Index], in window: RankWindow, at index: Int) -> Int {
         let start = index - window.below
         var rebalanced = 0
         for offset in 0..<(window.below + window.above) {
             let rank = window.ranks[offset < window.below ? offset : offset + taken.count]
             guard order.ranks[start + offset] != rank else { continue }
-            setPresence(of: order.members[start + offset], to: .placed(rank))
+            setPresence(of: order.items[start + offset], to: .placed(rank))
             rebalanced += 1
         }
         let (below, placed) = (window.ranks[..<window.below], window.ranks[window.below...].prefix(taken.count))
         order.replaceRanks(from: index, with: window.ranks.suffix(window.above))
         order.replaceRanks(from: start, with: below)
         order.insert(taken, ranks: placed, at: index)
-        for (member, rank) in zip(taken, placed) { setPresence(of: member, to: .placed(rank)) }
+        for (item, rank) in zip(taken, placed) { setPresence(of: item, to: .placed(rank)) }
         return rebalanced
     }
 
-    private mutating func setPresence(of index: ListMember.Index, to presence: Presence) {
-        let (counted, hiddenBefore) = (members[index].countedRank, members[index].hiddenRank)
-        members[index].current = presence
+    private mutating func setPresence(of index: KnownItem.Index, to presence: Presence) {
+        let (counted, hiddenBefore) = (items[index].countedRank, items[index].hiddenRank)
+        items[index].current = presence
         positions.replace(
-            counted, with: members[index].countedRank, stored: members[index].countedStoredRank)
+            counted, with: items[index].countedRank, stored: items[index].countedStoredRank)
         if let rank = hiddenBefore { hidden.remove(rank) }
-        if let rank = members[index].hiddenRank { hidden.insert(rank) }
+        if let rank = items[index].hiddenRank { hidden.insert(rank) }
         touched.insert(index)
     }
 }

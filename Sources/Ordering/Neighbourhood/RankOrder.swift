@@ -1,28 +1,28 @@
 import SternBrocot
 
-/// The known members of a list that have a rank, in the order of their ranks.
+/// The known items of a list that have a rank, in the order of their ranks.
 ///
-/// This is a sorted array. A batch knows hundreds to some ten thousand members of a list; for so few, moving memory is faster
+/// This is a sorted array. A batch knows hundreds to some ten thousand items of a list; for so few, moving memory is faster
 /// than following the pointers of a tree.
 struct RankOrder: Sendable {
     private(set) var ranks: ContiguousArray<Rank> = []
-    private(set) var members: ContiguousArray<ListMember.Index> = []
+    private(set) var items: ContiguousArray<KnownItem.Index> = []
 
     var count: Int { ranks.count }
 
-    /// The number of members before `rank`.
+    /// The number of items before `rank`.
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
-    /// The number of members before `rank` or with this rank.
+    /// The number of items before `rank` or with this rank.
     func countThrough(_ rank: Rank) -> Int {
         let before = countBefore(rank)
         return before < count && ranks[before] == rank ? before + 1 : before
     }
 
-    /// The member with this rank.
-    func member(at rank: Rank) -> ListMember.Index? {
+    /// The item with this rank.
+    func item(at rank: Rank) -> KnownItem.Index? {
         let index = countBefore(rank)
-        return index < count && ranks[index] == rank ? members[index] : nil
+        return index < count && ranks[index] == rank ? items[index] : nil
     }
 
     /// Whether items with these presences, which were taken out, were in the gap before `index` in this order.
@@ -36,19 +36,19 @@ struct RankOrder: Sendable {
         return previous < ranks[index]
     }
 
-    mutating func insert(_ member: ListMember.Index, at rank: Rank) {
+    mutating func insert(_ item: KnownItem.Index, at rank: Rank) {
         let index = countBefore(rank)
         ranks.insert(rank, at: index)
-        members.insert(member, at: index)
+        items.insert(item, at: index)
     }
 
-    /// Inserts members at `index`. Their ranks must be in order and fit there.
-    mutating func insert(_ newMembers: [ListMember.Index], ranks newRanks: ArraySlice<Rank>, at index: Int) {
+    /// Inserts items at `index`. Their ranks must be in order and fit there.
+    mutating func insert(_ newItems: [KnownItem.Index], ranks newRanks: ArraySlice<Rank>, at index: Int) {
         ranks.insert(contentsOf: newRanks, at: index)
-        members.insert(contentsOf: newMembers, at: index)
+        items.insert(contentsOf: newItems, at: index)
     }
 
-    /// Gives the members from `index` on new ranks, in order.
+    /// Gives the items from `index` on new ranks, in order.
     mutating func replaceRanks(from index: Int, with newRanks: ArraySlice<Rank>) {
         ranks.replaceSubrange(index..<(index + newRanks.count), with: newRanks)
     }
@@ -56,18 +56,18 @@ struct RankOrder: Sendable {
     mutating func remove(at rank: Rank) {
         let index = countBefore(rank)
         ranks.remove(at: index)
-        members.remove(at: index)
+        items.remove(at: index)
     }
 
-    /// Removes many members in one pass.
-    mutating func removeAll(_ removed: Set<ListMember.Index>) {
+    /// Removes many items in one pass.
+    mutating func removeAll(_ removed: Set<KnownItem.Index>) {
         var kept = 0
-        for index in ranks.indices where !removed.contains(members[index]) {
+        for index in ranks.indices where !removed.contains(items[index]) {
             ranks[kept] = ranks[index]
-            members[kept] = members[index]
+            items[kept] = items[index]
             kept += 1
         }
         ranks.removeLast(ranks.count - kept)
-        members.removeLast(members.count - kept)
+        items.removeLast(items.count - kept)
     }
 }

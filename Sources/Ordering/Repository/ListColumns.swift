@@ -74,7 +74,7 @@ struct ListColumns {
         }
     }
 
-    /// The same as ``equal(_:_:named:by:)``, by two inequalities. So the planner does not treat the column as a constant, which it
+    /// The same as ``equal(_:_:named:)``, by two inequalities. So the planner does not treat the column as a constant, which it
     /// would remove from ORDER BY.
     func between(_ row: SQL, _ key: SQL) -> SQL {
         conjunction(

@@ -64,10 +64,10 @@ extension OrderedTableRepository {
         if !gone.isEmpty { writes.append(Write(statement: statements.delete(gone), rows: gone.count)) }
         let holders = table.isBuiltIn ? [] : holders(among: stored)
         if !holders.isEmpty { writes.append(Write(statement: statements.clearRanks(holders), rows: holders.count)) }
-        for round in RowChangeRounds(stored).rounds {
-            let changesLists = round.contains(where: \.changesList)
-            let statement = changesLists ? statements.updateListsAndRanks(round) : statements.updateRanks(round)
-            writes.append(Write(statement: statement, rows: round.count))
+        for group in RowChangeGroups(stored).groups {
+            let changesLists = group.contains(where: \.changesList)
+            let statement = changesLists ? statements.updateListsAndRanks(group) : statements.updateRanks(group)
+            writes.append(Write(statement: statement, rows: group.count))
         }
         if !new.isEmpty { writes.append(Write(statement: statements.insert(new), rows: new.count)) }
         return writes

@@ -47,17 +47,17 @@ extension OrderingStatements {
         )
     }
 
-    /// A join for FROM or USING, after a relation with the columns `list` and `item`. It gives the place (`ctid`) of that row.
-    func place(of key: SQL) -> SQL {
-        "CROSS JOIN LATERAL (\(lookUp("named.ctid AS place", of: key))) AS found"
+    /// A join for FROM or USING, after a relation with the columns `list` and `item`. It gives the location (`ctid`) of that row.
+    func location(of key: SQL) -> SQL {
+        "CROSS JOIN LATERAL (\(lookUp("named.ctid AS location", of: key))) AS found"
     }
 
-    /// Whether `stored` is the row that ``place(of:)`` found, and still has its key.
+    /// Whether `stored` is the row that ``location(of:)`` found, and still has its key.
     ///
-    /// No index supports IS TRUE. So the planner can find the row only by its place.
+    /// No index supports IS TRUE. So the planner can find the row only by its location.
     func isFound(by key: SQL) -> SQL {
         """
-        stored.ctid = found.place
+        stored.ctid = found.location
             AND \(listColumns.equalWithoutIndex("stored", key))
             AND (stored.\(itemColumn) \(Operators.equal) \(key).item) IS TRUE
         """

@@ -4,7 +4,7 @@ import LibPQ
 extension OrderingStatements {
     /// Locks rows in the order of the changes, and counts them.
     ///
-    /// This waits for applications that change the rows at the same time. A statement that writes a row finds it by its place, and
+    /// This waits for applications that change the rows at the same time. A statement that writes a row finds it by its location, and
     /// would miss a row that was changed in between.
     func lock(_ changes: some Collection<RowChange>) -> SQL {
         """
@@ -60,7 +60,7 @@ extension OrderingStatements {
             """
             DELETE FROM \(table) AS stored
             USING \(relation(of: changes.compactMap(\.storedList), changes.map(\.key))) AS gone (\(listColumns.names())item)
-            \(place(of: "gone"))
+            \(location(of: "gone"))
             WHERE \(isFound(by: "gone"))
             """, "true")
     }
@@ -74,7 +74,7 @@ extension OrderingStatements {
                 of: changes.compactMap(\.storedList), changes.map(\.key),
                 "\(changes.map { $0.rank?.numerator })", "\(changes.map { $0.rank?.denominator })"
             )) AS moved (\(listColumns.names())item, num, den)
-            \(place(of: "moved"))
+            \(location(of: "moved"))
             WHERE \(isFound(by: "moved"))
             """, isAsAsked(list: "list"))
     }
@@ -87,7 +87,7 @@ extension OrderingStatements {
             SET \(num) = NULL, \(den) = NULL, \(rank) = NULL
             FROM \(relation(of: changes.compactMap(\.storedList), changes.map(\.key)))
                 AS moved (\(listColumns.names())item)
-            \(place(of: "moved"))
+            \(location(of: "moved"))
             WHERE \(isFound(by: "moved"))
             """, "\(listColumns.equal("stored", "moved")) AND stored.\(rank) IS NULL")
     }
@@ -106,7 +106,7 @@ extension OrderingStatements {
                 pg_catalog.unnest(\(changes.map { $0.rank?.numerator })),
                 pg_catalog.unnest(\(changes.map { $0.rank?.denominator }))
             ) AS moved (\(listColumns.names())item, \(listColumns.names("new_list"))num, den)
-            \(place(of: "moved"))
+            \(location(of: "moved"))
             WHERE \(isFound(by: "moved"))
             """, isAsAsked(list: "new_list"))
     }

@@ -129,7 +129,8 @@ import Testing
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; SELECT FROM tasks WHERE id IN (700, 800) FOR UPDATE")
         let removing = Task {
-            try await EqualRanks(definition, on: table, batchSize: 70).remove(on: fixture.connection)
+            try await EqualRanks(definition, on: table, batchSize: 70)
+                .remove(on: fixture.connection, logger: AttachFixture.logger)
         }
         let observer = try await TestDatabase.current.connect()
         try await eventually("all other ranks are removed") {
@@ -139,6 +140,28 @@ import Testing
         #expect(try await removing.value == 500)
         #expect(
             try await fixture.texts("SELECT count(rank) || ' ' || count(DISTINCT rank) FROM tasks") == ["\"500 500\""])
+    }
+
+    @Test("If a session keeps rows with equal ranks locked, brocot attach says that it waits, and for whom")
+    func lockedRows() async throws {
+        let fixture = try await detached(then: "UPDATE tasks SET project_id = 0 WHERE id = 1")
+        let definition = AttachFixture.definition()
+        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(
+            script: "SET application_name = 'editor'; BEGIN; SELECT FROM tasks WHERE id = 2 FOR UPDATE")
+        let recorder = LogRecorder()
+        let removing = Task {
+            try await EqualRanks(definition, on: table).remove(
+                on: fixture.connection, timeToNotice: .milliseconds(300), logger: recorder.logger(level: .notice))
+        }
+        let entries = try await eventually("there is a notice", read: { recorder.entries }) { !$0.isEmpty }
+        #expect(entries[0].message.hasPrefix("rows of public.tasks are locked by other sessions"))
+        #expect(
+            entries[0].metadata["holder"] == "Process \(other.backendProcessIdentifier) (user postgres, editor)")
+        try await other.execute(script: "COMMIT")
+        #expect(try await removing.value == 1)
+        #expect(recorder.entries.count == 1)
     }
 
     private static func equalRank(of item: Int) -> String {

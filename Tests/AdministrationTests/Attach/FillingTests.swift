@@ -1,4 +1,5 @@
 import LibPQ
+import Logging
 import Ordering
 import TestPostgres
 import Testing
@@ -9,7 +10,9 @@ import Testing
     private static let definition = AttachFixture.definition()
 
     /// A table of 1,000 rows in 10 lists, attached up to the placing of rows.
-    private func prepared() async throws -> (AttachFixture, Filling) {
+    private func prepared(
+        timeToNotice: Duration = .seconds(5), logger: Logger = AttachFixture.logger
+    ) async throws -> (AttachFixture, Filling) {
         let fixture = try await AttachFixture(
             """
             CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
@@ -20,7 +23,8 @@ import Testing
         return (
             fixture,
             Filling(
-                Self.definition, on: table, connection: fixture.connection, batchSize: 70, logger: AttachFixture.logger)
+                Self.definition, on: table, connection: fixture.connection, batchSize: 70, timeToNotice: timeToNotice,
+                logger: logger)
         )
     }
 
@@ -109,6 +113,24 @@ import Testing
         try await other.execute(script: "COMMIT")
         try await task.value
         #expect(try await fixture.texts(isAsOrdered) == ["t"])
+    }
+
+    @Test("If a session keeps rows locked, the placing of existing rows says that it waits, and for whom")
+    func notice() async throws {
+        let recorder = LogRecorder()
+        let (_, filling) = try await prepared(
+            timeToNotice: .milliseconds(300), logger: recorder.logger(level: .notice))
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(
+            script: "SET application_name = 'editor'; BEGIN; UPDATE tasks SET project_id = project_id WHERE id = 5")
+        let task = Task { try await filling.run(orderedBy: nil) { _, _ in } }
+        let entries = try await eventually("there is a notice", read: { recorder.entries }) { !$0.isEmpty }
+        #expect(entries[0].message.hasPrefix("rows of public.tasks are locked by other sessions"))
+        #expect(
+            entries[0].metadata["holder"] == "Process \(other.backendProcessIdentifier) (user postgres, editor)")
+        try await other.execute(script: "COMMIT")
+        try await task.value
+        #expect(recorder.entries.count == 1)
     }
 
     /// The trigger gives other sessions time while a batch has locked its first row and not yet the others.

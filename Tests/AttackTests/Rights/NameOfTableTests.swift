@@ -82,7 +82,7 @@ struct NameOfTableTests {
         try await owner.execute(script: Self.tasks)
         let isHeld = try await reader.run { connection throws(PostgresError) in
             try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                let isHeld = try TableLock.hold(Self.names, on: connection)
+                let isHeld = try TableLock.lock(Self.names, on: connection)
                 let locks = try connection.query(
                     "SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'public.tasks'::regclass")
                 return isHeld && locks.count == 1
@@ -92,7 +92,7 @@ struct NameOfTableTests {
         try await owner.execute(script: Self.replacedByView)
         let isView = try await reader.run { connection throws(PostgresError) in
             try connection.transaction { connection throws(PostgresError) in
-                try TableLock.hold(Self.names, on: connection)
+                try TableLock.lock(Self.names, on: connection)
             }
         }
         #expect(!isView)

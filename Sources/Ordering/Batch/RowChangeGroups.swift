@@ -1,7 +1,7 @@
 /// Updates of rows, in groups that are written one after the other. A row enters a list only after the row with the same key has
 /// left that list, because a unique key of list and item is checked after each row.
-struct RowChangeRounds {
-    private(set) var rounds: [[RowChange]] = []
+struct RowChangeGroups {
+    private(set) var groups: [[RowChange]] = []
 
     private struct Location: Hashable {
         let list: ExactText
@@ -29,7 +29,7 @@ struct RowChangeRounds {
             }
             // No order works for rows that exchange their lists in a circle. They stay in one group. If the database refuses this
             // group, their requests can be applied one by one.
-            rounds.append(ready.isEmpty ? blocked : ready)
+            groups.append(ready.isEmpty ? blocked : ready)
             waiting = ready.isEmpty ? [] : blocked
         }
     }

@@ -1,8 +1,8 @@
 import SternBrocot
 
 /// An item that was looked up in a list. The list may not contain it.
-struct ListMember: Sendable {
-    typealias Index = ElementIndex<ListMember>
+struct KnownItem: Sendable {
+    typealias Index = ElementIndex<KnownItem>
 
     let key: String
     /// Whether and where the item is stored.

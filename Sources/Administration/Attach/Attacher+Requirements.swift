@@ -1,0 +1,67 @@
+import LibPQ
+import Ordering
+
+/// What must hold before a table is attached or detached, so that no command stops half-way.
+extension Attacher {
+    /// Makes sure that the name belongs to a table. Looking at anything else would run its owner's code.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``.
+    package func requireTable(_ names: OrderNames) async throws(AttachError) {
+        let table = try await describe(names, listColumns: [])
+        if case .other(let reason) = table.kind { throw .refused("\(names.schema).\(names.table): \(reason)") }
+    }
+
+    /// Makes sure that the current role may run these steps.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``, with the role that may.
+    package func requireOwners(
+        of table: TableDescription, _ names: OrderNames, for steps: [AttachStep], fills: Bool = false
+    ) throws(AttachError) {
+        let name = "\(names.schema).\(names.table)"
+        if !table.actsAsOwner, steps.contains(where: { $0.actor == .tableOwner }) {
+            throw .refused(
+                """
+                \(name) belongs to \(table.owner). Run this as a member of \(table.owner), or let the owner run its part of \
+                brocot attach --sql. Nothing was changed.
+                """)
+        }
+        if !table.actsAsSchemaOwner, fills || steps.contains(where: { $0.actor == .schemaOwner }) {
+            throw .refused(
+                """
+                schema brocot belongs to \(table.schemaOwner). Run this as a member of \(table.schemaOwner) and of \(table.owner). \
+                Nothing was changed.
+                """)
+        }
+    }
+
+    /// Makes sure that no policy hides rows from the current role: they would get no place.
+    package func requireAllRows(of table: TableDescription, _ names: OrderNames) throws(AttachError) {
+        guard table.hidesRows else { return }
+        throw .refused(
+            """
+            \(names.schema).\(names.table): row-level security hides rows from this role. Attach as a role with BYPASSRLS, or run \
+            ALTER TABLE … NO FORCE ROW LEVEL SECURITY first. Nothing was changed.
+            """)
+    }
+
+    /// Makes sure that columns with the names of the rank columns contain nothing but ranks.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``.
+    package func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
+        guard let statement = plan.hasForeignRanks else { return }
+        let hasForeignRanks: Bool = try await databaseErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    try connection.query(statement).single().decode(0)
+                }
+            }
+        }
+        guard hasForeignRanks else { return }
+        let names = plan.definition.names
+        throw .refused(
+            """
+            \(names.schema).\(names.table): its columns \(names.rank), \(names.numerator) and \(names.denominator) would be Brocot's, but some \
+            of them contain other values. Choose other names with --rank, or empty these columns. Nothing was changed.
+            """)
+    }
+}

@@ -1,0 +1,68 @@
+import LibPQ
+import Logging
+
+/// The lock of the commands that attach, detach or repair a table: one command at a time has it.
+struct CommandLock: Sendable {
+    /// The key is the first eight bytes of SHA-256 of `brocot.attach`.
+    static let advisoryLock = AdvisoryLock(key: 9_047_377_531_611_987_727)
+
+    private static let tryLock = advisoryLock.tryLockForSession
+    private static let unlock = advisoryLock.unlockOfSession
+    private static let holders = LockHolders.names(where: advisoryLock.matches("holder"))
+
+    /// The settings of statements that run outside of transactions. Transactions have settings of their own.
+    private static let settings =
+        "SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off"
+    /// A pooler may give the session to an application.
+    private static let resetSettings =
+        "RESET statement_timeout; RESET lock_timeout; RESET default_transaction_read_only"
+
+    /// The time between two attempts to get the lock.
+    private static let pause = Duration.milliseconds(500)
+
+    let connection: Connection
+    let logger: Logger
+    /// How long other commands are waited for.
+    let patience: Duration
+
+    /// Runs `body` while no other command has the lock. The lock is tried in a loop: a session that waited for the lock in the
+    /// server would block CREATE INDEX CONCURRENTLY of the command that has the lock.
+    func exclusively(_ body: () async throws(AttachError) -> Void) async throws(AttachError) {
+        try await lock()
+        do throws(AttachError) {
+            try await body()
+        } catch {
+            try? await unlock()
+            throw error
+        }
+        try await unlock()
+    }
+
+    private func lock() async throws(AttachError) {
+        try await databaseErrors {
+            try await connection.execute(script: Self.settings)
+            let start = ContinuousClock.now
+            var isWaiting = false
+            while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
+                let isTooLate = ContinuousClock.now - start >= patience
+                if !isWaiting || isTooLate {
+                    let holders: [String] = try await connection.query(Self.holders).map { try $0.decode(0) }
+                    guard !isTooLate else { throw AttachError.busy(holders: holders, waited: patience) }
+                    logger.notice(
+                        "waiting for another brocot attach or detach to end",
+                        metadata: ["holder": "\(holders.joined(separator: ", "))"])
+                }
+                isWaiting = true
+                try await Task.sleep(for: min(Self.pause, patience))
+            }
+        }
+    }
+
+    private func unlock() async throws(AttachError) {
+        let wasLocked: Bool = try await databaseErrors {
+            try await connection.execute(script: Self.resetSettings)
+            return try await connection.query(Self.unlock).single().decode(0)
+        }
+        guard wasLocked else { throw .lockInOtherSession }
+    }
+}

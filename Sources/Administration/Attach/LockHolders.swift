@@ -1,0 +1,36 @@
+import LibPQ
+import Ordering
+
+/// The statements that name the sessions that have a lock, for people.
+enum LockHolders {
+    /// One text for each session, such as `Process 4711 (user app, psql)`. A prepared transaction belongs to no session.
+    ///
+    /// - Parameter condition: Whether a row of `pg_locks` shows the lock. The row is named `holder`.
+    static func names(where condition: SQL) -> SQL {
+        """
+        SELECT coalesce(pg_catalog.format('Process %s', holder.pid), 'A prepared transaction')
+            || coalesce(pg_catalog.format(' (%s)', nullif(pg_catalog.concat_ws(', ',
+                'user ' || session.usename::text, nullif(session.application_name, '')), '')), '')
+        FROM pg_catalog.pg_locks AS holder
+        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
+        WHERE \(condition)
+        GROUP BY holder.pid, session.usename, session.application_name
+        ORDER BY holder.pid
+        """
+    }
+
+    /// The other sessions that may have locked rows of a table. The server shows no locks of rows. But a transaction that locks or
+    /// writes a row also locks the row's table in one of these modes, until it ends. The statement runs with only `pg_catalog` in the
+    /// `search_path`.
+    static func ofRows(of table: OrderNames) -> SQL {
+        let oid: SQL = "to_regclass(format('%I.%I', \(table.schema)::text, \(table.table)::text))"
+        return names(
+            where: """
+                holder.locktype = 'relation' AND holder.granted AND holder.mode IN ('RowShareLock', 'RowExclusiveLock')
+                    AND holder.pid IS DISTINCT FROM pg_backend_pid()
+                    AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
+                    AND (holder.relation = \(oid)::oid
+                        OR holder.relation IN (SELECT part.relid FROM pg_partition_tree(\(oid)) AS part))
+                """)
+    }
+}

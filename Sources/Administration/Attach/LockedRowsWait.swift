@@ -1,0 +1,53 @@
+import LibPQ
+import Logging
+import Ordering
+
+/// The wait for rows that other sessions have locked. It has no limit, because all other rows are done. After some seconds, a notice
+/// names the sessions whose transactions must end.
+struct LockedRowsWait {
+    /// The time between two attempts to get the rows.
+    private static let pause = Duration.milliseconds(200)
+    private static let timeBetweenNotices = Duration.seconds(60)
+
+    private let names: OrderNames
+    private let timeToNotice: Duration
+    private let logger: Logger
+    /// nil as long as nothing is waited for.
+    private var nextNotice: ContinuousClock.Instant?
+
+    init(_ names: OrderNames, timeToNotice: Duration, logger: Logger) {
+        self.names = names
+        self.timeToNotice = timeToNotice
+        self.logger = logger
+    }
+
+    /// Call this when rows were written: the wait is over.
+    mutating func end() { nextNotice = nil }
+
+    /// Waits a moment.
+    mutating func pause(on connection: Connection) async throws {
+        let now = ContinuousClock.now
+        let due = nextNotice ?? now + timeToNotice
+        nextNotice = due
+        if now >= due {
+            nextNotice = now + Self.timeBetweenNotices
+            let holders = try await holders(on: connection)
+            logger.notice(
+                """
+                rows of \(names.schema).\(names.table) are locked by other sessions; this command goes on when their transactions \
+                end
+                """, metadata: ["holder": "\(holders.joined(separator: ", "))"])
+        }
+        try await Task.sleep(for: Self.pause)
+    }
+
+    private func holders(on connection: Connection) async throws -> [String] {
+        try await connection.run { [names] connection throws(PostgresError) in
+            try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                var holders: [String] = []
+                for row in try connection.query(LockHolders.ofRows(of: names)) { holders.append(try row.decode(0)) }
+                return holders
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import LibPQ
+import Ordering
+import SternBrocot
+
+/// The constraint and the index, which make sure that the rank columns contain ranks, and that the ranks of a list differ.
+extension OrderObjects {
+    static let rankColumnTypes = ["numeric", "bigint", "bigint"]
+
+    var constraint: String { "CONSTRAINT \(quoteIdentifier(names.constraint)) CHECK (\(condition))" }
+
+    /// Either all three are NULL, or the pair is a fraction in lowest terms within bounds and the rank is its value. The
+    /// denominator is compared with 0 before the division.
+    var condition: String {
+        let (rank, num, den) = (rankColumns[0], rankColumns[1], rankColumns[2])
+        let limit = Rank.limit
+        return """
+            CASE \
+            WHEN \(rank) IS NULL OR \(num) IS NULL OR \(den) IS NULL \
+            THEN \(rank) IS NULL AND \(num) IS NULL AND \(den) IS NULL \
+            WHEN \(den) < 1 THEN false \
+            ELSE \(num) > -\(limit) AND \(num) < \(limit) AND \(den) < \(limit) \
+            AND gcd(\(num), \(den)) = 1 \
+            AND \(rank) = \(num)::numeric(57,38) / \(den)::numeric AND scale(\(rank)) = min_scale(\(rank)) END
+            """
+    }
+
+    func index(on relation: TableDescription.Relation) -> String {
+        let columns = definition.listColumns.map(quoteIdentifier) + [rankColumns[0]]
+        let how = relation.isPartitioned ? ("", "ONLY ") : ("CONCURRENTLY ", "")
+        return """
+            CREATE UNIQUE INDEX \(how.0)\(quoteIdentifier(names.index(on: relation.name))) ON \(how.1)\
+            \(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name)) (\(columns.joined(separator: ", ")))
+            """
+    }
+}

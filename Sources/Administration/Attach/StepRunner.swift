@@ -1,0 +1,72 @@
+import LibPQ
+import Logging
+
+/// Runs the steps of plans, with short waits for locks: a statement that waits for an exclusive lock also makes all later
+/// statements of other sessions wait.
+struct StepRunner: Sendable {
+    /// After so many attempts, about five seconds, a notice says why nothing happens.
+    private static let attemptsBeforeNotice = 10
+    /// The pauses differ, so that two commands don't hinder each other again and again.
+    private static let millisecondsBetweenAttempts = 100...500
+
+    let connection: Connection
+    let logger: Logger
+    /// How long a statement waits for a lock behind which others would have to wait.
+    let lockTimeout: Duration
+    /// How often such a statement is tried.
+    let attempts: Int
+
+    /// A transaction that another session hindered by a lock, or that was the victim of a deadlock, is tried again.
+    ///
+    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
+    func run(_ step: AttachStep) async throws(AttachError) {
+        for attempt in 1...attempts {
+            do throws(PostgresError) {
+                return try await connection.run { [lockTimeout] connection throws(PostgresError) in
+                    try Self.run(step, lockTimeout: lockTimeout, on: connection)
+                }
+            } catch {
+                guard step.execution != .alone, error.sqlState == .lockNotAvailable || error.isConflict else {
+                    throw .database(error)
+                }
+            }
+            if attempt == Self.attemptsBeforeNotice {
+                logger.notice("could not \(step.purpose) yet: other sessions keep the table locked")
+            }
+            let pause = Duration.milliseconds(Int.random(in: Self.millisecondsBetweenAttempts))
+            do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+        }
+        throw .lockTimeout(step: step.purpose)
+    }
+
+    private static func run(
+        _ step: AttachStep, lockTimeout: Duration, on connection: isolated Connection
+    ) throws(PostgresError) {
+        guard step.execution != .alone else {
+            try connection.execute(SQL(unsafeRaw: step.statements[0]))
+            return
+        }
+        // A statement behind which writers don't have to wait may wait for any time.
+        let limit =
+            step.lock == .shareUpdateExclusive
+            ? "0"
+            : "\(lockTimeout.milliseconds)"
+        let settings = TableReader.settings + [("lock_timeout", limit), ("client_min_messages", "warning")]
+        try connection.transaction(settings: settings) {
+            connection throws(PostgresError) in
+            if step.actor == .schemaOwner { try connection.execute(script: Self.becomeSchemaOwner) }
+            for statement in step.statements { try connection.execute(SQL(unsafeRaw: statement)) }
+        }
+    }
+
+    /// New objects in schema `brocot` belong to the schema's owner, even if another role attaches the table. A function that runs with
+    /// its owner's rights must not run with the rights of a superuser.
+    static let becomeSchemaOwner = """
+        DO $$
+        BEGIN
+            EXECUTE (SELECT format('SET LOCAL ROLE %I', pg_get_userbyid(relowner))
+                FROM pg_class WHERE oid = 'brocot.ordered_tables'::regclass);
+        END
+        $$
+        """
+}

@@ -1,0 +1,45 @@
+import LibPQ
+import Ordering
+
+extension TableReader {
+    /// The condition in the form of the registry: as the server prints it if only `pg_catalog` is in the `search_path`.
+    ///
+    /// Only `pg_catalog` is searched for the names in it, too. Otherwise an operator that another role has put into the `search_path` could
+    /// be preferred, and would run with the rights of the role that attaches the table.
+    ///
+    /// A row stays visible or hidden when it moves. So the condition must not depend on the columns of the list and the rank.
+    ///
+    /// - Throws: ``AttachError/refused(_:)`` if it is not an immutable condition on the row's own columns, or if it uses the
+    ///   columns of the list or the rank.
+    package static func canonical(
+        _ condition: String, of names: OrderNames, listColumns: [String], on connection: isolated Connection
+    ) throws(AttachError) -> String {
+        typealias Column = CatalogStatements.ConditionColumn
+        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let (text, columns): (String, [String])
+        do throws(PostgresError) {
+            (text, columns) = try connection.transaction(.readCommittedInSystemCatalog) {
+                connection throws(PostgresError) in
+                for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
+                let row = try connection.query(CatalogStatements.probed).single()
+                let text = try row.decode(Column.text, as: String.self)
+                let columns = try row.decode(Column.columns, as: [String].self)
+                _ = try connection.query(CatalogStatements.tryCondition(text, of: names))
+                try connection.execute("DROP TABLE pg_temp.brocot_visible")
+                return (text, columns)
+            }
+        } catch {
+            guard error.sqlState != nil else { throw .database(error) }
+            throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
+        }
+        let changing = Set(listColumns + [names.rank, names.numerator, names.denominator])
+        if let column = columns.first(where: changing.contains) {
+            throw .refused(
+                """
+                --visible names column "\(column)", which changes when a row moves. A row must stay visible or hidden when it \
+                moves
+                """)
+        }
+        return text
+    }
+}
