@@ -57,8 +57,8 @@ package struct WorkerRound: Sendable {
     private var state = State.betweenTurns
     private var place = Place.beginning
     private var postponedTurns: PostponedTurns
-    /// Whether this turn is for postponed lists. They take turns with all others, so that no list waits for long.
-    private var isPostponedTurn = false
+    /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
+    private var isRoundTurn = false
     /// The list of the next batch, alone, because the latest batch had no room for it.
     private var crowdedOut: ListIdentifier?
     /// The findings of this round; nil if it began at a list in the middle.
@@ -107,8 +107,8 @@ package struct WorkerRound: Sendable {
 
     /// Begins a turn. `isReadingDue` says whether it is time to find out how far the queue was read.
     package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
-        isPostponedTurn.toggle()
-        if !isPostponedTurn, let (retry, batch) = postponedTurns.next(configuration, at: now) {
+        isRoundTurn.toggle()
+        if !isRoundTurn, let (retry, batch) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
             return .decide(batch)
         }
