@@ -50,7 +50,7 @@ struct WorkerFailures {
     mutating func noteBatch(_ result: WorkerRound.TurnResult) {
         lostConnections.noteWork("connected again")
         switch result {
-        case .decided where .now - latestFailure < Self.calm, .contended, .postponed, .gathering: break
+        case .decided where .now - latestFailure < Self.calm, .undecided, .postponed, .gathering: break
         case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
         }
     }

@@ -95,8 +95,8 @@ struct WorkerSession {
             failures.backoff.reset()
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.unavailable)
-        case .contended(let report):
-            worker.metrics.noteMissedLocks()
+        case .undecided(let report):
+            if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             // At least the batch was not too large.
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.unavailable)

@@ -206,12 +206,12 @@ import Testing
     }
 
     @Test(
-        "A worker's turn is contended if other sessions have the locks, and leaves those lists out until they are due"
+        "A worker's turn decides nothing if other sessions have the locks, and leaves those lists out until they are due"
     )
-    func contended() throws {
+    func undecided() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
-        #expect(round.note(unavailable(lists("a")), at: now).end?.isContended == true)
+        #expect(round.note(unavailable(lists("a")), at: now).end?.isUndecided == true)
         let next = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
         #expect(next.postponed == lists("a"))
         guard case .postponed(let due) = round.note(BatchReport(), at: now).end else {
@@ -364,7 +364,7 @@ import Testing
         _ = round.beginTurn(isReadingDue: false, at: later)
         var report = BatchReport()
         report.hasLostProgress = true
-        #expect(round.note(report, at: later).end?.isContended == true)
+        #expect(round.note(report, at: later).end?.isUndecided == true)
         #expect(try #require(round.beginTurn(isReadingDue: false, at: later).batch).postponed == [bad])
     }
 
@@ -523,7 +523,7 @@ extension WorkerRound.Action {
 extension WorkerRound.TurnResult {
     fileprivate var isIdle: Bool { if case .idle = self { true } else { false } }
     fileprivate var isHeld: Bool { if case .held = self { true } else { false } }
-    fileprivate var isContended: Bool { if case .contended = self { true } else { false } }
+    fileprivate var isUndecided: Bool { if case .undecided = self { true } else { false } }
     fileprivate var pause: Duration? { if case .gathering(let pause) = self { pause } else { nil } }
     fileprivate var isDecided: Bool { if case .decided = self { true } else { false } }
 }

@@ -75,7 +75,7 @@ struct SQLCaller {
             case .idle, .held: return
             case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
             case .gathering(let pause): try await Task.sleep(for: pause)
-            case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
+            case .undecided: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
             case .decided: break
             }
         }

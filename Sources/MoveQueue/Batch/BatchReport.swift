@@ -19,6 +19,9 @@ package struct BatchReport: Sendable {
     /// Lists that make little or no progress, because another session has locked their rows or has a list that they need.
     package var obstructed: Set<ListIdentifier> { undecided.obstructedLists.union(decisions.withLockedRows) }
 
+    /// The lists that the batch found and could not work on, because of another session.
+    package var unavailable: Set<ListIdentifier> { obstructed.union(claim.unavailable) }
+
     /// Whether lists or requests were found that wait for a person.
     package var foundHeldWork: Bool { !claim.held.isEmpty || undecided.includeHeld }
 

@@ -9,8 +9,8 @@ extension WorkerRound {
         case held
         /// All pending requests, except those that wait for a person, are in lists that must not be tried before this time.
         case postponed(until: ContinuousClock.Instant)
-        /// Requests are pending, and other sessions have the locks.
-        case contended(BatchReport)
+        /// The turn decided nothing. A later turn may.
+        case undecided(BatchReport)
         case decided(BatchReport)
         /// Requests may be arriving. The next turn shall begin after this time, so that it finds more of them.
         case gathering(Duration)
@@ -18,7 +18,7 @@ extension WorkerRound {
         /// The lists that failed, one failure for each.
         package var failures: [BatchFailure] {
             switch self {
-            case .contended(let report), .decided(let report): report.decisions.failures
+            case .undecided(let report), .decided(let report): report.decisions.failures
             case .idle, .held, .postponed, .gathering: []
             }
         }

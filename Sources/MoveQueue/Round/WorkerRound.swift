@@ -133,7 +133,7 @@ package struct WorkerRound: Sendable {
                 postponedTurns.noteSuccess(of: report, retry, at: now)
                 if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut ?? crowdedOut }
             }
-            return end(report.hasDecisions ? .decided(report) : .contended(report))
+            return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut, .servingOldest:
             postponedTurns.noteUnavailable(report.obstructed.union(report.claim.unavailable), at: now)
             if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
@@ -243,7 +243,7 @@ package struct WorkerRound: Sendable {
             entanglement.endRound()
         }
         if report.hasDecisions { return .decided(report) }
-        if foundWork { return .contended(report) }
+        if foundWork { return .undecided(report) }
         guard isAtEnd, let finished, !finished.includeWork else { return nil }
         waking.endInVain()
         seesChangesOfList = true
