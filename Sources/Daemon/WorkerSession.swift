@@ -56,7 +56,7 @@ struct WorkerSession {
         worker.health.note(unfitness: nil)
         // Lists that failed in a batch whose other lists were decided.
         if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
-        for failure in result.failures { failures.noteFailedBatch(failure) }
+        for failure in result.failures { failures.note(failure) }
         failures.noteBatch(result)
         return try await react(to: result, after: duration, &failures)
     }
@@ -71,7 +71,7 @@ struct WorkerSession {
             throw failure
         }
         worker.metrics.noteFailedBatch()
-        failures.noteFailedBatch(failure)
+        failures.note(failure)
         guard !isOfLists else { return nil }
         let wasSmallest = failures.share.isSmallest
         failures.share.noteFailure()

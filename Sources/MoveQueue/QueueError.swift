@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// Why a batch was rolled back. Nothing was decided.
+/// Why requests could not be decided.
 package enum QueueError: Error, Sendable {
     case database(PostgresError)
     case ordering(OrderingError)
@@ -70,7 +70,7 @@ package enum QueueError: Error, Sendable {
     }
 }
 
-/// A batch that failed. Nothing was decided.
+/// A batch that was rolled back. Nothing was decided.
 package struct BatchFailure: Error {
     package let error: QueueError
     /// The lists that may contain the cause; empty if no list is the cause.
@@ -80,6 +80,12 @@ package struct BatchFailure: Error {
         self.error = error
         self.lists = lists
     }
+}
+
+/// A list whose requests were not decided, although no request is the cause. The rest of its batch was committed.
+package struct ListFailure: Sendable {
+    package let list: ListIdentifier
+    package let error: QueueError
 }
 
 extension BatchFailure: CustomStringConvertible {

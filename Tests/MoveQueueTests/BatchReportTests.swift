@@ -20,7 +20,7 @@ import Testing
     @Test("A list that failed, or for which there was no time, is not unavailable")
     func failures() {
         var report = BatchReport()
-        report.decisions.failures = [BatchFailure(.settingsChanged, lists: lists("a"))]
+        report.decisions.failures = [ListFailure(list: lists("a")[0], error: .settingsChanged)]
         report.decisions.untried = Set(lists("b"))
         #expect(report.unavailable.isEmpty)
     }

@@ -25,7 +25,7 @@ import Testing
 
     private func failed(_ list: ListIdentifier, among others: [ListIdentifier]) -> BatchReport {
         var report = decided(others)
-        report.decisions.failures = [BatchFailure(.settingsChanged, lists: [list])]
+        report.decisions.failures = [ListFailure(list: list, error: .settingsChanged)]
         return report
     }
 
@@ -160,25 +160,25 @@ import Testing
         var postponed = PostponedLists()
         postponed.noteSuspicion(of: lists("a", "b", "c", "d"), at: now)
         var round = WorkerRound(QueueConfiguration(), postponed: postponed)
-        func sizeOfNextRetry() throws -> Int {
+        func sizeOfNextRetry(at time: ContinuousClock.Instant) throws -> Int {
             for _ in 1...10 {
-                let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+                let batch = try #require(round.beginTurn(isReadingDue: false, at: time).batch)
                 if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
-                _ = round.note(BatchReport(), at: now)
+                _ = round.note(BatchReport(), at: time)
             }
             let size: Int? = nil
             return try #require(size, "waited 10 turns for a batch of the suspected lists")
         }
         let usual = QueueConfiguration().requestsPerBatch
-        #expect(try sizeOfNextRetry() == usual)
+        #expect(try sizeOfNextRetry(at: now) == usual)
         var report = decided(lists("a", "b"))
         (report.decisions.applied, report.decisions.untried) = (100, Set(lists("a", "b")))
         _ = round.note(report, at: now)
-        #expect(try sizeOfNextRetry() == 200)
+        #expect(try sizeOfNextRetry(at: now) == 200)
         report.decisions.untried = []
-        report.decisions.failures = [BatchFailure(.settingsChanged, lists: lists("a", "b"))]
+        report.decisions.failures = lists("a", "b").map { ListFailure(list: $0, error: .settingsChanged) }
         _ = round.note(report, at: now)
-        #expect(try sizeOfNextRetry() == 400)
+        #expect(try sizeOfNextRetry(at: now + .seconds(1)) == 400)
     }
 
     @Test("A worker's turn reads the same lists again if a transaction ended that was passed over")

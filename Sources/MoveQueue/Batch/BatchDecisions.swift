@@ -7,7 +7,7 @@ struct BatchDecisions {
     /// Lists with rows that another session has locked.
     private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause.
-    private(set) var failures: [BatchFailure] = []
+    private(set) var failures: [ListFailure] = []
     /// Lists of which some failed together; there was no time to find out which.
     private(set) var untried: Set<ListIdentifier> = []
     /// Lists of which no further request may be decided.
@@ -40,7 +40,7 @@ struct BatchDecisions {
 
     /// Leaves the lists of a request for later, because of an error that no request causes.
     mutating func fail(_ request: PendingRequest, _ error: QueueError) {
-        for list in request.move.lists { failures.append(BatchFailure(error, lists: [list])) }
+        for list in request.move.lists { failures.append(ListFailure(list: list, error: error)) }
         blocked.formUnion(request.move.lists)
     }
 

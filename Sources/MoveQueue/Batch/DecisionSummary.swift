@@ -32,7 +32,7 @@ package struct DecisionSummary: Sendable {
     /// Lists with rows that another session has locked.
     package private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause; one failure for each.
-    package var failures: [BatchFailure] = []
+    package var failures: [ListFailure] = []
     /// Lists of which some failed together; there was no time to find out which.
     package var untried: Set<ListIdentifier> = []
 

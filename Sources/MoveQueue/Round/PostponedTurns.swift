@@ -91,7 +91,7 @@ struct PostponedTurns: Sendable {
     /// Records the failures of a batch. `retry` is what it was for; nil if it was a usual batch.
     mutating func noteFailures(of report: BatchReport, _ retry: Retry?, at now: ContinuousClock.Instant) {
         for failure in report.decisions.failures {
-            noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
+            noteFailure(of: [failure.list], isCostly: failure.error.isCostly, at: now)
         }
         if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions,
             report.decisions.failures.isEmpty, report.decisions.untried.contains(lists[0])
@@ -117,7 +117,7 @@ struct PostponedTurns: Sendable {
     mutating func noteSuccess(of report: BatchReport, _ retry: Retry, at now: ContinuousClock.Instant) {
         let decisions = report.decisions
         let unavailable = report.obstructed.union(report.claim.unavailable)
-        let others = unavailable.union(decisions.untried).union(decisions.failures.flatMap(\.lists))
+        let others = unavailable.union(decisions.untried).union(decisions.failures.map(\.list))
         switch retry {
         case .lists(let lists):
             noteSearch(report)

@@ -16,7 +16,7 @@ extension WorkerRound {
         case gathering(Duration)
 
         /// The lists that failed, one failure for each.
-        package var failures: [BatchFailure] {
+        package var failures: [ListFailure] {
             switch self {
             case .undecided(let report), .decided(let report): report.decisions.failures
             case .idle, .held, .postponed, .gathering: []

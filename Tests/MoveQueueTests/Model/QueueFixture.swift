@@ -53,7 +53,7 @@ struct QueueFixture {
         var worker = QueueWorker(configuration)
         try await worker.goToRandomList(on: connection)
         let deadline = ContinuousClock.now + .seconds(300)
-        var failures: [BatchFailure] = []
+        var failures: [ListFailure] = []
         while true {
             try #require(.now < deadline, "waited 300 s until a worker finds nothing pending; failed last: \(failures)")
             let progress = try await worker.runBatch(on: connection)
