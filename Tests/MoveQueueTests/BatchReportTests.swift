@@ -17,11 +17,11 @@ import Testing
         #expect(report.unavailable == Set(lists("lock", "rows", "needs another")))
     }
 
-    @Test("A list that failed, or for which there was no time, is not unavailable")
+    @Test("A list that failed, or that may be the cause of a failure, is not unavailable")
     func failures() {
         var report = BatchReport()
         report.decisions.failures = [ListFailure(list: lists("a")[0], error: .settingsChanged)]
-        report.decisions.untried = Set(lists("b"))
+        report.decisions.suspected = Set(lists("b"))
         #expect(report.unavailable.isEmpty)
     }
 }

@@ -172,10 +172,10 @@ import Testing
         let usual = QueueConfiguration().requestsPerBatch
         #expect(try sizeOfNextRetry(at: now) == usual)
         var report = decided(lists("a", "b"))
-        (report.decisions.applied, report.decisions.untried) = (100, Set(lists("a", "b")))
+        (report.decisions.applied, report.decisions.suspected) = (100, Set(lists("a", "b")))
         _ = round.note(report, at: now)
         #expect(try sizeOfNextRetry(at: now) == 200)
-        report.decisions.untried = []
+        report.decisions.suspected = []
         report.decisions.failures = lists("a", "b").map { ListFailure(list: $0, error: .settingsChanged) }
         _ = round.note(report, at: now)
         #expect(try sizeOfNextRetry(at: now + .seconds(1)) == 400)
@@ -319,18 +319,18 @@ import Testing
     func noTimeForListAlone() throws {
         var round = WorkerRound(QueueConfiguration())
         let slow = ListIdentifier("slow")
-        var untried = BatchReport()
-        (untried.claim.found, untried.claim.lastFound, untried.claim.locked) = (1, slow, [slow])
-        untried.decisions.untried = [slow]
+        var suspected = BatchReport()
+        (suspected.claim.found, suspected.claim.lastFound, suspected.claim.locked) = (1, slow, [slow])
+        suspected.decisions.suspected = [slow]
         _ = round.beginTurn(isReadingDue: false, at: now)
-        _ = round.note(untried, at: now)
+        _ = round.note(suspected, at: now)
         var sizes: [Int] = []
         for attempt in 1...4 {
             let later = now + .seconds(1_000 * attempt)
             let retry = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
             #expect(retry.scope.named == [slow])
             sizes.append(retry.configuration.requestsPerList)
-            _ = round.note(untried, at: later)
+            _ = round.note(suspected, at: later)
             #expect(try #require(round.postponed.nextDue) > later)
             _ = round.beginTurn(isReadingDue: false, at: later)
             _ = round.note(BatchReport(), at: later)

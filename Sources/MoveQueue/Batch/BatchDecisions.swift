@@ -8,8 +8,8 @@ struct BatchDecisions {
     private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause.
     private(set) var failures: [ListFailure] = []
-    /// Lists of which some failed together; there was no time to find out which.
-    private(set) var untried: Set<ListIdentifier> = []
+    /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
+    private(set) var suspected: Set<ListIdentifier> = []
     /// Lists of which no further request may be decided.
     private var blocked: Set<ListIdentifier> = []
 
@@ -44,10 +44,10 @@ struct BatchDecisions {
         blocked.formUnion(request.move.lists)
     }
 
-    /// Leaves the lists of requests for later, because there is no time to try them.
-    mutating func leaveUntried(_ requests: [PendingRequest]) {
-        for request in requests { untried.formUnion(request.move.lists) }
-        blocked.formUnion(untried)
+    /// Leaves requests to a later batch, which tries their lists in smaller groups.
+    mutating func leaveForLater(_ requests: [PendingRequest]) {
+        for request in requests { suspected.formUnion(request.move.lists) }
+        blocked.formUnion(suspected)
     }
 
     /// Makes the list of a request wait for a person.

@@ -94,12 +94,12 @@ struct PostponedTurns: Sendable {
             noteFailure(of: [failure.list], isCostly: failure.error.isCostly, at: now)
         }
         if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions,
-            report.decisions.failures.isEmpty, report.decisions.untried.contains(lists[0])
+            report.decisions.failures.isEmpty, report.decisions.suspected.contains(lists[0])
         {
             // There was no time for any request of the list, although it was tried alone. A smaller batch may succeed.
             noteFailure(of: lists, isCostly: true, at: now)
         } else {
-            postponed.noteSuspicion(of: report.decisions.untried, at: now)
+            postponed.noteSuspicion(of: report.decisions.suspected, at: now)
         }
     }
 
@@ -117,7 +117,7 @@ struct PostponedTurns: Sendable {
     mutating func noteSuccess(of report: BatchReport, _ retry: Retry, at now: ContinuousClock.Instant) {
         let decisions = report.decisions
         let unavailable = report.obstructed.union(report.claim.unavailable)
-        let others = unavailable.union(decisions.untried).union(decisions.failures.map(\.list))
+        let others = unavailable.union(decisions.suspected).union(decisions.failures.map(\.list))
         switch retry {
         case .lists(let lists):
             noteSearch(report)
@@ -137,7 +137,7 @@ struct PostponedTurns: Sendable {
     /// If there was no time to find all requests that the database refuses, fewer requests are tried together next, so that the search
     /// ends in time.
     private mutating func noteSearch(_ report: BatchReport) {
-        if !report.decisions.untried.isEmpty {
+        if !report.decisions.suspected.isEmpty {
             searchSize = max(Self.smallestSearch, 2 * report.decisions.count)
         } else if let size = searchSize, report.hasDecisions {
             searchSize = size * 2 < fullBatch ? size * 2 : nil
