@@ -94,12 +94,12 @@ struct WorkerSession {
                 wakesAnother: !queue.isGathering && !idleWorkers.anotherGathers(than: worker.number))
             failures.backoff.reset()
             failures.share.noteSuccess()
-            try await reportLockHolders(of: report.claim.unavailable)
+            try await reportLockHolders(of: report.claim.lockedByOthers)
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             // At least the batch was not too large.
             failures.share.noteSuccess()
-            try await reportLockHolders(of: report.claim.unavailable)
+            try await reportLockHolders(of: report.claim.lockedByOthers)
             try await Task.sleep(for: Self.shortestPause)
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
             .held where drains:

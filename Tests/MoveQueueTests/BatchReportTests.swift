@@ -11,8 +11,8 @@ import Testing
         var decisions = BatchDecisions()
         decisions.leaveLocked(lists("rows"))
         var report = BatchReport()
-        report.claim.unavailable = lists("lock")
-        report.undecided.obstructedLists = Set(lists("needs another"))
+        report.claim.lockedByOthers = lists("lock")
+        report.undecided.obstructed = Set(lists("needs another"))
         report.decisions = DecisionSummary(decisions)
         #expect(report.unavailable == Set(lists("lock", "rows", "needs another")))
     }

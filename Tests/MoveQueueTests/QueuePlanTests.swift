@@ -135,7 +135,7 @@ struct QueuePlanTests {
         let unavailable = (1..<3_000).map { ListIdentifier("l\($0)") }
         var report = BatchReport()
         (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
-        report.claim.unavailable = unavailable
+        report.claim.lockedByOthers = unavailable
         let now = ContinuousClock.now
         _ = round.beginTurn(isReadingDue: false, at: now)
         _ = round.note(report, at: now)

@@ -19,7 +19,7 @@ import Testing
 
     private func unavailable(_ lists: [ListIdentifier]) -> BatchReport {
         var report = BatchReport()
-        (report.claim.found, report.claim.lastFound, report.claim.unavailable) = (lists.count, lists.last, lists)
+        (report.claim.found, report.claim.lastFound, report.claim.lockedByOthers) = (lists.count, lists.last, lists)
         return report
     }
 

@@ -47,7 +47,7 @@ struct BatchAttempt {
             }
         } catch {
             if stage == .waiting, let onlyList, (error as? PostgresError)?.sqlState == .lockNotAvailable {
-                return BatchReport(unavailable: [onlyList])
+                return BatchReport(lockedByOthers: [onlyList])
             }
             throw QueueError(error)
         }
@@ -70,7 +70,7 @@ struct BatchAttempt {
         guard !report.hasLostProgress, let pending else { return report }
         let batch = ClosedBatch(
             pending.requests, locked: Set(claim.locked), held: Set(claim.held),
-            unavailable: Set(claim.unavailable + postponed), firstUnread: pending.firstUnread,
+            leftOut: Set(claim.lockedByOthers + postponed), firstUnread: pending.firstUnread,
             limit: queue.configuration.requestsPerList)
         report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
         guard !batch.requests.isEmpty else { return report }

@@ -11,22 +11,23 @@ package struct BatchReport: Sendable {
     package init() {}
 
     /// A batch that found only lists whose locks another session has.
-    init(unavailable: [ListIdentifier]) { claim.unavailable = unavailable }
+    init(lockedByOthers: [ListIdentifier]) { claim.lockedByOthers = lockedByOthers }
 
     /// Whether the batch gave a request its outcome, or made a list wait for a person.
     package var hasDecisions: Bool { decisions.count > 0 || !decisions.newlyHeld.isEmpty }
 
-    /// Lists that make little or no progress, because another session has locked their rows or has a list that they need.
-    package var obstructed: Set<ListIdentifier> { undecided.obstructedLists.union(decisions.withLockedRows) }
+    /// Lists that make little or no progress, because another session has their locks, has locked their rows, or has a list that they
+    /// need.
+    package var unavailable: Set<ListIdentifier> { unavailableAmongLocked.union(claim.lockedByOthers) }
 
-    /// The lists that the batch found and could not work on, because of another session.
-    package var unavailable: Set<ListIdentifier> { obstructed.union(claim.unavailable) }
+    /// Those of them whose locks the transaction had.
+    var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
     /// Whether lists or requests were found that wait for a person.
     package var foundHeldWork: Bool { !claim.held.isEmpty || undecided.includeHeld }
 
     /// Whether all requests that were found wait for a person.
     package var foundOnlyHeldWork: Bool {
-        foundHeldWork && !hasDecisions && undecided.count == 0 && claim.unavailable.isEmpty
+        foundHeldWork && !hasDecisions && undecided.count == 0 && claim.lockedByOthers.isEmpty
     }
 }

@@ -12,7 +12,7 @@ package struct ListClaim: Sendable {
     /// The lists whose locks were taken.
     package var locked: [ListIdentifier] = []
     /// Lists whose locks another session has.
-    package var unavailable: [ListIdentifier] = []
+    package var lockedByOthers: [ListIdentifier] = []
     /// Lists that wait for a person: held lists, and lists that are paused.
     package var held: [ListIdentifier] = []
 
@@ -31,7 +31,7 @@ package struct ListClaim: Sendable {
             switch (isHeld: try row.decode(3, as: Bool.self), isLocked: try row.decode(4, as: Bool.self)) {
             case (true, _): held.append(list)
             case (false, true): locked.append(list)
-            case (false, false): unavailable.append(list)
+            case (false, false): lockedByOthers.append(list)
             }
         }
         (found, beyondLimit) = (numbered.count, allFound - numbered.count)

@@ -7,7 +7,7 @@ package struct UndecidedRequests: Sendable {
     /// Whether some requests wait for a person, because they belong to a held list.
     package var includeHeld = false
     /// Lists of which more requests are left than decided, because another session has a list that they need.
-    package var obstructedLists: Set<ListIdentifier> = []
+    package var obstructed: Set<ListIdentifier> = []
     /// Whether one of the requests that were read is a change of list.
     package var hasChangesOfList = false
     /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
@@ -18,7 +18,7 @@ package struct UndecidedRequests: Sendable {
     /// What remains of the requests that were read in these lists, if `batch` is decided.
     init(of pending: PendingRequests, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
         (count, includeHeld) = (batch.requestsLeft, batch.leavesHeldRequests)
-        obstructedLists = batch.obstructed
+        obstructed = batch.obstructed
         hasChangesOfList = pending.requests.contains { $0.move.source != nil }
         crowdedOut = pending.crowdedOut(of: batch, in: lockedLists)
     }

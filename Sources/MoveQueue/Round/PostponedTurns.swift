@@ -116,7 +116,7 @@ struct PostponedTurns: Sendable {
     /// Records which lists a retry worked on, and which ones other sessions have.
     mutating func noteSuccess(of report: BatchReport, _ retry: Retry, at now: ContinuousClock.Instant) {
         let decisions = report.decisions
-        let unavailable = report.obstructed.union(report.claim.unavailable)
+        let unavailable = report.unavailable
         let others = unavailable.union(decisions.suspected).union(decisions.failures.map(\.list))
         switch retry {
         case .lists(let lists):

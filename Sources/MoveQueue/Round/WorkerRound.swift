@@ -135,7 +135,7 @@ package struct WorkerRound: Sendable {
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut, .servingOldest:
-            postponedTurns.noteUnavailable(report.obstructed.union(report.claim.unavailable), at: now)
+            postponedTurns.noteUnavailable(report.unavailable, at: now)
             if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .advancing(let lists, let withPartners):
@@ -209,12 +209,12 @@ package struct WorkerRound: Sendable {
         entanglement.noteBatch(isEntangled: withPartners ? isEntangled(report) : entanglement.isPresent)
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
         seesHeldLists = report.foundHeldWork
-        postponedTurns.noteUnavailable(report.claim.unavailable, at: now)
+        postponedTurns.noteUnavailable(report.claim.lockedByOthers, at: now)
         if seesChangesOfList, !withPartners, !entanglement.isPresent {
             // The same lists are tried again, with the other lists of their changes of list.
             return report.hasDecisions ? end(.decided(report)) : advance()
         }
-        postponedTurns.noteUnavailable(report.obstructed, at: now)
+        postponedTurns.noteUnavailable(report.unavailableAmongLocked, at: now)
         guard let result = goOn(report, lists: lists) else { return advance() }
         return end(result)
     }
@@ -222,7 +222,7 @@ package struct WorkerRound: Sendable {
     /// Whether a batch left more requests than it decided, because changes of list need more lists than it can lock. If other sessions
     /// have some of the lists, these are postponed instead, and tried together later.
     private func isEntangled(_ report: BatchReport) -> Bool {
-        report.claim.beyondLimit > 0 && report.claim.unavailable.isEmpty
+        report.claim.beyondLimit > 0 && report.claim.lockedByOthers.isEmpty
             && report.undecided.count > report.decisions.count && report.undecided.hasChangesOfList
     }
 
