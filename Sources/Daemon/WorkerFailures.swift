@@ -67,7 +67,7 @@ struct WorkerFailures {
         lostConnections.noteWork("connected again")
         switch result {
         case .decided where .now - latestFailure < Self.calm, .undecided, .postponed, .gathering: break
-        case .decided, .idle, .held: failures.noteWork("batches are decided again")
+        case .decided, .idle, .waiting: failures.noteWork("batches are decided again")
         }
     }
 }

@@ -102,14 +102,14 @@ struct WorkerSession {
             try await reportLockHolders(of: report.claim.lockedByOthers)
             try await Task.sleep(for: Self.shortestPause)
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
-            .held where drains:
+            .waiting where drains:
             if queue.readFromBeginning() { return nil }
             if case .idle = result { return .drained }
             return .onlyWaitingWork
         case .postponed(let due):
             worker.health.noteWait()
             await idleWorkers.wait(until: due)
-        case .idle, .held:
+        case .idle, .waiting:
             worker.health.noteWait()
             await idleWorkers.wait()
         }

@@ -73,7 +73,7 @@ extension QueueStatements {
     /// At most `locks` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
     /// lock function might be called for rows that LIMIT removes.
     ///
-    /// The result has a row for each chosen list: its number, or 0 if it was added because of a change of list; whether it is held;
+    /// The result has a row for each chosen list: its number, or 0 if it was added because of a change of list; whether it waits;
     /// whether its lock was taken; and the number of all lists in `ready`.
     static func tryLocks(
         partners: Int, locks: Int, _ postponement: Postponement, _ progress: ReadProgress
@@ -93,12 +93,12 @@ extension QueueStatements {
                     WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list)
                 OR EXISTS (
                     SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.name = chosen.ordered_table AND \(allListsWait(of: "registered"))) AS is_held
+                    WHERE registered.name = chosen.ordered_table AND \(allListsWait(of: "registered"))) AS is_waiting
             FROM chosen
             ORDER BY key
         )
-        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
-            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,
+        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_waiting,
+            CASE WHEN keyed.is_waiting THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,
             (SELECT count(*) FROM ready)
         FROM keyed
         """

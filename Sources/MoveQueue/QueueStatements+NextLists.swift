@@ -4,7 +4,7 @@ import Ordering
 /// The statement that claims the next lists of a round.
 extension QueueStatements {
     /// Finds the next lists with pending requests in the order of a round, and the other lists of their changes of list. Then it
-    /// tries to take the lock of each list, unless the list is held.
+    /// tries to take the lock of each list, unless the list waits.
     ///
     /// The statement has these steps, each of which reads the rows of the one before:
     ///

@@ -238,14 +238,14 @@ import Testing
         #expect(asked == asked.sorted() && asked.first == 8 && asked.last == 256, "\(asked)")
     }
 
-    @Test("A worker's turn is held if all pending requests wait for a person")
-    func held() {
+    @Test("A worker's turn says so if all pending requests wait for a person")
+    func waiting() {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
         var report = BatchReport()
         (report.claim.found, report.claim.lastFound) = (1, ListIdentifier("a"))
-        report.claim.held = lists("a")
-        #expect(round.note(report, at: now).end?.isHeld == true)
+        report.claim.waiting = lists("a")
+        #expect(round.note(report, at: now).end?.isWaiting == true)
     }
 
     // MARK: The list for which there was no room
@@ -522,7 +522,7 @@ extension WorkerRound.Action {
 
 extension WorkerRound.TurnResult {
     fileprivate var isIdle: Bool { if case .idle = self { true } else { false } }
-    fileprivate var isHeld: Bool { if case .held = self { true } else { false } }
+    fileprivate var isWaiting: Bool { if case .waiting = self { true } else { false } }
     fileprivate var isUndecided: Bool { if case .undecided = self { true } else { false } }
     fileprivate var pause: Duration? { if case .gathering(let pause) = self { pause } else { nil } }
     fileprivate var isDecided: Bool { if case .decided = self { true } else { false } }

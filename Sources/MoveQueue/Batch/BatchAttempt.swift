@@ -69,7 +69,7 @@ struct BatchAttempt {
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
         guard !report.hasLostProgress, let pending else { return report }
         let batch = ClosedBatch(
-            pending.requests, locked: Set(claim.locked), held: Set(claim.held),
+            pending.requests, locked: Set(claim.locked), waiting: Set(claim.waiting),
             leftOut: Set(claim.lockedByOthers + postponed), firstUnread: pending.firstUnread,
             limit: queue.configuration.requestsPerList)
         report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)

@@ -24,10 +24,10 @@ package struct BatchReport: Sendable {
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
     /// Whether lists or requests were found that wait for a person.
-    package var foundHeldWork: Bool { !claim.held.isEmpty || undecided.includeHeld }
+    package var foundWaitingWork: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
 
     /// Whether all requests that were found wait for a person.
-    package var foundOnlyHeldWork: Bool {
-        foundHeldWork && !hasDecisions && undecided.count == 0 && claim.lockedByOthers.isEmpty
+    package var foundOnlyWaitingWork: Bool {
+        foundWaitingWork && !hasDecisions && undecided.count == 0 && claim.lockedByOthers.isEmpty
     }
 }

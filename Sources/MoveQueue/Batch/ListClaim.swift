@@ -13,8 +13,8 @@ package struct ListClaim: Sendable {
     package var locked: [ListIdentifier] = []
     /// Lists whose locks another session has.
     package var lockedByOthers: [ListIdentifier] = []
-    /// Lists that wait for a person: held lists, and lists that are paused.
-    package var held: [ListIdentifier] = []
+    /// Lists that are held or paused, or whose table `brocot attach` still fills.
+    package var waiting: [ListIdentifier] = []
 
     /// A claim without lists.
     package init() {}
@@ -28,8 +28,8 @@ package struct ListClaim: Sendable {
             let number = try row.decode(2, as: Int.self)
             if number > 0 { numbered[number] = list }
             allFound = try row.decode(5)
-            switch (isHeld: try row.decode(3, as: Bool.self), isLocked: try row.decode(4, as: Bool.self)) {
-            case (true, _): held.append(list)
+            switch (isWaiting: try row.decode(3, as: Bool.self), isLocked: try row.decode(4, as: Bool.self)) {
+            case (true, _): waiting.append(list)
             case (false, true): locked.append(list)
             case (false, false): lockedByOthers.append(list)
             }

@@ -6,7 +6,7 @@ extension WorkerRound {
         /// Nothing is pending.
         case idle
         /// All pending requests wait for a person.
-        case held
+        case waiting
         /// All pending requests, except those that wait for a person, are in lists that must not be tried before this time.
         case postponed(until: ContinuousClock.Instant)
         /// The turn decided nothing. A later turn may.
@@ -19,7 +19,7 @@ extension WorkerRound {
         package var failures: [ListFailure] {
             switch self {
             case .undecided(let report), .decided(let report): report.decisions.failures
-            case .idle, .held, .postponed, .gathering: []
+            case .idle, .waiting, .postponed, .gathering: []
             }
         }
     }

@@ -44,7 +44,7 @@ package struct WorkerRound: Sendable {
         /// Whether some requests don't wait for a person.
         var includeWork = false
         /// Whether some requests wait for a person.
-        var includeHeldWork = false
+        var includeWaitingWork = false
     }
 
     /// The limit for statements of several lists: all of them wait for the slowest one.
@@ -67,7 +67,7 @@ package struct WorkerRound: Sendable {
     private var seesChangesOfList = true
     /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
     /// paused table are passed over at once.
-    private var seesHeldLists = false
+    private var seesWaitingLists = false
     private var entanglement = Entanglement.none
     private var waking = Waking.awake
     private var depth: ListDepth
@@ -194,7 +194,7 @@ package struct WorkerRound: Sendable {
         state = .advancing(lists: lists, withPartners: withPartners)
         let scope = QueueTransaction.Scope.next(
             from: place, lists: lists,
-            readingAhead: (depth.isLow(configuration) && !seesHeldLists ? lists : 1) + postponed.count,
+            readingAhead: (depth.isLow(configuration) && !seesWaitingLists ? lists : 1) + postponed.count,
             withPartners: withPartners)
         return .decide(Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration))
     }
@@ -208,7 +208,7 @@ package struct WorkerRound: Sendable {
         depth.note(report)
         entanglement.noteBatch(isEntangled: withPartners ? isEntangled(report) : entanglement.isPresent)
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
-        seesHeldLists = report.foundHeldWork
+        seesWaitingLists = report.foundWaitingWork
         postponedTurns.noteUnavailable(report.claim.lockedByOthers, at: now)
         if seesChangesOfList, !withPartners, !entanglement.isPresent {
             // The same lists are tried again, with the other lists of their changes of list.
@@ -231,9 +231,9 @@ package struct WorkerRound: Sendable {
     /// - Returns: The end of the turn; nil if these lists had no requests, and the next lists must be searched.
     private mutating func goOn(_ report: BatchReport, lists: Int) -> TurnResult? {
         let claim = report.claim
-        let foundWork = claim.found > 0 && !report.foundOnlyHeldWork
+        let foundWork = claim.found > 0 && !report.foundOnlyWaitingWork
         if foundWork { findings?.includeWork = true }
-        if report.foundHeldWork { findings?.includeHeldWork = true }
+        if report.foundWaitingWork { findings?.includeWaitingWork = true }
         let finished = findings
         let isAtEnd = claim.beyondLimit == 0 && claim.found < lists
         noteRound(report, isAtEnd: isAtEnd)
@@ -248,7 +248,7 @@ package struct WorkerRound: Sendable {
         waking.endInVain()
         seesChangesOfList = true
         if let due = postponed.nextDue { return .postponed(until: due) }
-        return finished.includeHeldWork ? .held : .idle
+        return finished.includeWaitingWork ? .waiting : .idle
     }
 
     /// After a round that decided many requests and left none, waiting is worth it, because each batch has a fixed cost. Requests of

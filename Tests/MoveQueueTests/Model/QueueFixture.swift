@@ -59,7 +59,7 @@ struct QueueFixture {
             let progress = try await worker.runBatch(on: connection)
             if !progress.failures.isEmpty { failures = progress.failures }
             switch progress {
-            case .idle, .held: return
+            case .idle, .waiting: return
             case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
             case .gathering(let pause): try await Task.sleep(for: pause)
             case .undecided: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
