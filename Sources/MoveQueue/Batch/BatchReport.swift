@@ -26,8 +26,10 @@ package struct BatchReport: Sendable {
     /// Whether lists or requests were found that wait for a person.
     package var foundWaitingWork: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
 
-    /// Whether all requests that were found wait for a person.
-    package var foundOnlyWaitingWork: Bool {
+    /// Whether requests were found that don't wait for a person.
+    var foundWork: Bool { claim.found > 0 && !foundOnlyWaitingWork }
+
+    private var foundOnlyWaitingWork: Bool {
         foundWaitingWork && !hasDecisions && undecided.count == 0 && claim.lockedByOthers.isEmpty
     }
 }
