@@ -28,14 +28,14 @@ extension ReadProgress.Observation {
     ///   - locks: For each writer, its name and the 32-bit ids of its transaction and subtransactions, separated by blanks.
     ///   - newestTransaction: A 64-bit transaction id that is less than 2^31 away from all of them.
     init(lastID: Int64, locks: [String], newestTransaction: Int64) {
-        var writers: [String: Int64?] = [:]
+        var writers: [String: ReadProgress.Writer] = [:]
         for lock in locks {
             let words = lock.split(separator: " ")
             let transactions = words.dropFirst().compactMap { UInt32($0) }.map { transaction in
                 newestTransaction + Int64(Int32(truncatingIfNeeded: Int64(transaction) - newestTransaction))
             }
             // A subtransaction gets its id after its transaction, so the lowest id is the transaction's.
-            writers[String(words[0])] = .some(transactions.min())
+            writers[String(words[0])] = ReadProgress.Writer(transaction: transactions.min())
         }
         self.init(lastID: lastID, writers: writers)
     }
