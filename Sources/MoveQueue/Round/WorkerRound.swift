@@ -109,7 +109,7 @@ package struct WorkerRound: Sendable {
         switch state {
         case .retrying(let retry):
             if !report.hasLostProgress {
-                postponedTurns.noteSuccess(of: report, retry, at: now)
+                postponedTurns.noteRetry(report, retry, at: now)
                 if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut ?? crowdedOut }
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
