@@ -76,7 +76,7 @@ struct ListenerSession {
     private mutating func turn(_ failures: inout ListenerFailures) async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
-        if listener.idleWorkers.haveDecided() { schedule.noteWork() }
+        if listener.idleWorkers.takeDecision() { schedule.noteWork() }
         let areAllWaiting = listener.idleWorkers.areAllWaiting
         listener.metrics.note(isAsleep: areAllWaiting)
         switch schedule.next(areAllWaiting: areAllWaiting, at: .now) {

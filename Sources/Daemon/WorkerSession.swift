@@ -31,7 +31,7 @@ struct WorkerSession {
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
-        defer { worker.idleWorkers.gathersNoLonger(worker.number) }
+        defer { worker.idleWorkers.gathering.giveUp(by: worker.number) }
         var beginsElsewhere = true
         while worker.mustGoOn {
             do {
@@ -83,15 +83,15 @@ struct WorkerSession {
         to result: WorkerRound.TurnResult, after duration: Duration, _ failures: inout WorkerFailures
     ) async throws -> Worker.End? {
         let idleWorkers = worker.idleWorkers
-        if case .gathering = result {} else { idleWorkers.gathersNoLonger(worker.number) }
+        if case .gathering = result {} else { idleWorkers.gathering.giveUp(by: worker.number) }
         switch result {
         case .gathering(let pause):
-            if idleWorkers.gathers(worker.number) { try await Task.sleep(for: pause) }
+            if idleWorkers.gathering.tryTake(by: worker.number) { try await Task.sleep(for: pause) }
         case .decided(let report):
             worker.metrics.note(report.decisions, in: duration)
             worker.note(report.decisions)
             idleWorkers.noteDecision(
-                wakesAnother: !queue.isGathering && !idleWorkers.anotherGathers(than: worker.number))
+                wakesAnother: !queue.isGathering && !idleWorkers.gathering.isTakenByAnother(than: worker.number))
             failures.backoff.reset()
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers)
@@ -113,9 +113,9 @@ struct WorkerSession {
             worker.health.noteWait()
             await idleWorkers.wait()
         }
-        if idleWorkers.anotherGathers(than: worker.number) {
+        if idleWorkers.gathering.isTakenByAnother(than: worker.number) {
             worker.health.noteWait()
-            await idleWorkers.standBy()
+            await idleWorkers.waitWhileAnotherDecides()
         }
         return nil
     }
