@@ -40,8 +40,7 @@ struct QueueRepository {
             case .waitingFor(let list):
                 QueueStatements.claim([list], partners: partners, locks: locks, progress)
             case .oldest(let lists):
-                QueueStatements.claimOldest(
-                    .init(lists: lists, partners: partners, locks: locks), postponed: postponed, progress)
+                QueueStatements.claimOldest(lists: lists, locks: locks, postponed: postponed, progress)
             }
         return try ListClaim(connection.query(statement, prepared: true))
     }
@@ -86,7 +85,8 @@ struct QueueRepository {
         guard !decisions.decided.isEmpty else { return }
         let statement = QueueStatements.finish(DecisionArrays(decisions.decided), at: time, replacing: replacing)
         let counts = try connection.query(statement, prepared: true).single()
-        let (deleted, logged) = (try counts.decode(0, as: Int.self), try counts.decode(1, as: Int.self))
+        typealias Column = QueueStatements.FinishColumn
+        let (deleted, logged): (Int, Int) = (try counts.decode(Column.deleted), try counts.decode(Column.logged))
         let decided = decisions.decided.count
         guard deleted == decided, logged == decided else {
             throw QueueError.countsDiffer(decided: decided, deleted: deleted, logged: logged)

@@ -73,11 +73,11 @@ struct QueuePlanTests {
         try await expect(
             ["move_requests_pkey"],
             in: QueueStatements.claimOldest(
-                .init(lists: 10, partners: 4, locks: 256), postponed: [], ReadProgress()))
+                lists: 10, locks: 256, postponed: [], ReadProgress()))
         try await expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
             in: QueueStatements.claimOldest(
-                .init(lists: 10, partners: 4, locks: 256), postponed: lists, progress))
+                lists: 10, locks: 256, postponed: lists, progress))
     }
 
     @Test("The statement that chooses lists at the beginning of a round also uses the primary key")

@@ -12,14 +12,16 @@ struct PendingRequests {
     /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
     init?(_ rows: Rows) throws {
         guard let first = rows.first else { return nil }
-        time = try first.decode(8)
+        typealias Column = QueueStatements.PendingColumn
+        time = try first.decode(Column.time)
         // A change of list is read twice if both of its lists are locked.
         var known: [Int64: PendingRequest] = [:]
         known.reserveCapacity(rows.count)
         for row in rows {
-            if try row.decode(4, as: String?.self) == nil {
-                let list = ListIdentifier(orderedTable: try row.decode(1), list: try row.decode(2))
-                firstUnread[list] = min(try row.decode(0), firstUnread[list] ?? .max)
+            if try row.decode(Column.placement, as: String?.self) == nil {
+                let list = ListIdentifier(
+                    orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list))
+                firstUnread[list] = min(try row.decode(Column.id), firstUnread[list] ?? .max)
             } else {
                 let request = try PendingRequest(row)
                 known[request.id] = request
