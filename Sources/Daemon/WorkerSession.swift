@@ -14,6 +14,9 @@ struct WorkerSession {
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
+    /// The milliseconds before a smaller batch follows a failed one. The pause is random, so that workers that failed together don't
+    /// try again together.
+    private static let pauseBeforeSmallerBatch = 5...50
 
     /// `postponed` are the lists that an earlier session left out.
     init(_ worker: Worker, on connection: Connection, postponed: PostponedLists) async throws {
@@ -53,7 +56,7 @@ struct WorkerSession {
         let start = ContinuousClock.now
         let result = try await queue.runBatch(on: connection)
         let duration = start.duration(to: .now)
-        worker.health.note(unfitness: nil)
+        worker.health.note(reasonNotReady: nil)
         // Lists that failed in a batch whose other lists were decided.
         if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
         for failure in result.failures { failures.note(failure) }
@@ -75,8 +78,8 @@ struct WorkerSession {
         guard !isOfLists else { return nil }
         let wasSmallest = failures.share.isSmallest
         failures.share.noteFailure()
-        worker.health.note(unfitness: "\(failure)")
-        return wasSmallest ? failures.backoff.pause() : .milliseconds(Int.random(in: 5...50))
+        worker.health.note(reasonNotReady: "\(failure)")
+        return wasSmallest ? failures.backoff.pause() : .milliseconds(Int.random(in: Self.pauseBeforeSmallerBatch))
     }
 
     private mutating func react(
@@ -103,7 +106,7 @@ struct WorkerSession {
             try await Task.sleep(for: Self.shortestPause)
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
             .waiting where drains:
-            if queue.readFromBeginning() { return nil }
+            if queue.beginFinalReading() { return nil }
             if case .idle = result { return .drained }
             return .onlyWaitingWork
         case .postponed(let due):

@@ -319,7 +319,7 @@ struct QueueReadingTests {
             INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE
             VALUES (1, 'a', '{chosen}', 'first')
             """)
-        let isNecessary = worker.readFromBeginning()
+        let isNecessary = worker.beginFinalReading()
         #expect(isNecessary)
         try await work(&worker, fixture.connection)
         #expect(try await fixture.lists()["a"]?.first == "chosen")

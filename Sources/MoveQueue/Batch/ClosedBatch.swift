@@ -31,7 +31,7 @@ package struct ClosedBatch: Equatable, Sendable {
         var cut: Set<ListIdentifier> = []
         var cutByWaiting = waiting
         var cutByLeftOut = leftOut
-        // For each list that another session holds up: the number of requests in the batch minus the number left.
+        // For each list: the requests in the batch minus those left.
         var balance: [ListIdentifier: Int] = [:]
         for request in ordered {
             let lists = request.move.lists
