@@ -50,6 +50,11 @@ package enum QueueError: Error, Sendable {
         }
     }
 
+    /// Runs `body`, and wraps an error of the database.
+    static func wrapping<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
+        do throws(PostgresError) { return try body() } catch { throw .database(error) }
+    }
+
     /// Converts an error that a transaction threw.
     init(_ error: any Error) {
         switch error {

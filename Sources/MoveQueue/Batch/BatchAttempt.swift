@@ -46,15 +46,16 @@ struct BatchAttempt {
                 try decide(on: connection)
             }
         } catch {
-            if stage == .waiting, let onlyList, (error as? PostgresError)?.sqlState == .lockNotAvailable {
+            let error = QueueError(error)
+            if stage == .waiting, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
                 return BatchReport(lockedByOthers: [onlyList])
             }
-            throw QueueError(error)
+            throw error
         }
     }
 
     /// The steps of the transaction.
-    private mutating func decide(on connection: isolated Connection) throws -> BatchReport {
+    private mutating func decide(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         var report = BatchReport()
         if case .waitingFor(let list) = scope {
             stage = .waiting

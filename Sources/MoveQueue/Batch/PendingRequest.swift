@@ -17,11 +17,21 @@ package struct PendingRequest: Hashable, Sendable {
 
 extension PendingRequest {
     /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``.
-    init(_ row: Row) throws {
+    init(_ row: Row) throws(QueueError) {
         typealias Column = QueueStatements.PendingColumn
-        id = try row.decode(Column.id)
-        location = try row.decode(Column.location)
-        let orderedTable = try row.decode(Column.orderedTable, as: String.self)
+        let (id, location, move): (Int64, String, Move?) = try QueueError.wrapping { () throws(PostgresError) in
+            (try row.decode(Column.id), try row.decode(Column.location), try Move(row))
+        }
+        guard let move else { throw .unreadableRequest(id: id) }
+        self.init(id: id, move: move, location: location)
+    }
+}
+
+extension Move {
+    /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if their values are not those of
+    /// a move.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        typealias Column = QueueStatements.PendingColumn
         let anchor = try row.decode(Column.anchor, as: String?.self)
         let position = try row.decode(Column.position, as: Int?.self)
         let source = try row.decode(Column.source, as: String?.self)
@@ -36,11 +46,10 @@ extension PendingRequest {
             case ("arrive", nil, nil): .arrive
             default: nil
             }
-        guard let action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else {
-            throw QueueError.unreadableRequest(id: id)
-        }
-        move = Move(
-            list: ListIdentifier(orderedTable: orderedTable, list: try row.decode(Column.list)),
+        guard let action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else { return nil }
+        self.init(
+            list: ListIdentifier(
+                orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list)),
             items: try row.decode(Column.items), action: action, missing: missing)
     }
 }

@@ -154,10 +154,8 @@ struct RefusalSearch {
     }
 
     private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
-        do throws(PostgresError) {
-            return try connection.query(QueueStatements.transactionSettings).single().decode(0)
-        } catch {
-            throw .database(error)
+        try QueueError.wrapping { () throws(PostgresError) in
+            try connection.query(QueueStatements.transactionSettings).single().decode(0)
         }
     }
 
@@ -179,12 +177,9 @@ struct RefusalSearch {
 
     private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
         if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
-        do throws(PostgresError) {
-            let row = try connection.query(QueueStatements.poisonPolicy(of: table)).first
-            let chosen = try row?.decode(0, as: String?.self)
-            return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
-        } catch {
-            throw .database(error)
+        let chosen = try QueueError.wrapping { () throws(PostgresError) in
+            try connection.query(QueueStatements.poisonPolicy(of: table)).first?.decode(0, as: String?.self)
         }
+        return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
     }
 }
