@@ -131,12 +131,12 @@ struct DaemonCommand: AsyncParsableCommand {
         var configuration = settings.configuration(parameters)
         configuration.drains = drain
         if drain { configuration.queue.maxDelay = .zero }
-        configuration.fitness = Self.fitness {
+        configuration.checkReadiness = Self.readinessCheck {
             try await $0.requireSchema()
             try await $0.requireTrusted(.all)
             try await $0.requireAllRows()
         }
-        configuration.lastingFitness = Self.fitness {
+        configuration.recheckReadiness = Self.readinessCheck {
             try await $0.requireSchemaStill()
             try await $0.requireAllRows()
         }
@@ -149,9 +149,9 @@ struct DaemonCommand: AsyncParsableCommand {
             probes.services(around: daemon), alsoOn: signals, logger: logger)
     }
 
-    private static func fitness(
+    private static func readinessCheck(
         _ requireSchema: @escaping @Sendable (Connection) async throws -> Void
-    ) -> DaemonConfiguration.Fitness {
+    ) -> DaemonConfiguration.ReadinessCheck {
         { connection in
             do {
                 try await connection.requireWritable()

@@ -29,7 +29,7 @@ struct DaemonProbes {
                         : ProbeAnswer(status: 503, body: stalled.joined(separator: "\n") + "\n")
                 },
                 "/readyz": {
-                    health.askForUnreadiness().map { ProbeAnswer(status: 503, body: "not ready: \($0)\n") }
+                    health.askForReasonNotReady().map { ProbeAnswer(status: 503, body: "not ready: \($0)\n") }
                         ?? ProbeAnswer(body: "ready\n")
                 },
             ], logger: logger)
@@ -43,9 +43,9 @@ struct DaemonProbes {
         let notifier = SystemdNotifier(
             environment: ProcessInfo.processInfo.environment,
             probe: .init(
-                isReady: { [health] in health.unreadiness == nil },
+                isReady: { [health] in health.reasonNotReady == nil },
                 isAlive: { [health, stallAfter] in health.stalled(longerThan: stallAfter).isEmpty },
-                status: { [health] in health.unreadiness.map { "Not ready: \($0)" } ?? "Applying requests" }))
+                status: { [health] in health.reasonNotReady.map { "Not ready: \($0)" } ?? "Applying requests" }))
         let services: [(any Service)?] = [server, daemon, notifier]
         return services.compactMap(\.self)
     }

@@ -41,7 +41,7 @@ package struct Daemon: Service {
                         number: number, configuration: configuration, idleWorkers: listener.idleWorkers,
                         isStopping: isStopping,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
-                        logger: worker(number), isPatient: number == 1)
+                        logger: logger(ofWorker: number), isPatient: number == 1)
                     group.addTask { await worker.run() }
                 }
                 return await group.reduce(into: []) { ends, end in ends.append(end) }
@@ -72,7 +72,7 @@ package struct Daemon: Service {
         }
     }
 
-    private func worker(_ number: Int) -> Logger {
+    private func logger(ofWorker number: Int) -> Logger {
         var logger = logger
         logger[metadataKey: "worker"] = .stringConvertible(number)
         return logger

@@ -23,21 +23,21 @@ package struct DaemonConfiguration: Sendable {
     package static let defaultLogRetentionDays = 7
 
     /// The longest time between two looks of an idle daemon into the queue, if notifications are proven to arrive; nil means until
-    /// it is notified. Without that proof, the time is at most ``SleepSchedule/usualPoll``.
-    package var longestPoll: Duration? = SleepSchedule.usualPoll
+    /// it is notified. Without that proof, it is at most ``SleepSchedule/usualLookInterval``.
+    package var longestLookInterval: Duration? = SleepSchedule.usualLookInterval
 
     /// Whether an idle daemon may leave the server without queries for longer than usual.
-    var restsLong: Bool { longestPoll.map { $0 > SleepSchedule.usualPoll } ?? true }
+    var restsLong: Bool { longestLookInterval.map { $0 > SleepSchedule.usualLookInterval } ?? true }
 
     /// Returns the reason why a connected database can't be worked on, for example because it is a standby; nil if it can.
-    package typealias Fitness = @Sendable (Connection) async throws -> String?
+    package typealias ReadinessCheck = @Sendable (Connection) async throws -> String?
 
     /// Called for each new connection of the listener. The result determines the daemon's readiness.
-    package var fitness: Fitness = { connection in
+    package var checkReadiness: ReadinessCheck = { connection in
         await connection.parameterStatus("in_hot_standby") == "on" ? "the server is a standby" : nil
     }
     /// Called again on that connection, once in a few seconds, while a probe asks for the readiness. It must be cheap.
-    package var lastingFitness: Fitness?
+    package var recheckReadiness: ReadinessCheck?
 
     /// The `application_name` of the listener's session, which exists as long as the daemon runs. `brocot status` and `brocot
     /// doctor` count the daemons by it. The `application_name` of the operator's connection URL follows after a comma.

@@ -13,16 +13,16 @@ package final class DaemonHealth: Sendable {
         /// Records that the loop waits for an event, which may take any time.
         func noteWait() { health.change(index) { $0.activity = .waiting } }
 
-        /// Records that the loop has a connection. `unfitness` is the reason why the database can't be worked on; nil if it can.
-        func noteConnection(unfitness: String? = nil) {
+        /// Records that the loop has a connection. `reasonNotReady` is the reason why the database can't be worked on; nil if it can.
+        func noteConnection(reasonNotReady: String? = nil) {
             health.change(index) { loop in
                 loop.activity = .turning(since: .now)
-                loop.unreadiness = unfitness
+                loop.reasonNotReady = reasonNotReady
             }
         }
 
         /// Records why the database can't be worked on; nil if it can.
-        func note(unfitness: String?) { health.change(index) { $0.unreadiness = unfitness } }
+        func note(reasonNotReady: String?) { health.change(index) { $0.reasonNotReady = reasonNotReady } }
 
         /// Returns whether a probe has asked for the readiness since the last call.
         func takeQuestion() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
@@ -31,7 +31,7 @@ package final class DaemonHealth: Sendable {
         func noteLostConnection(_ reason: String) {
             health.change(index) { loop in
                 loop.activity = .turning(since: .now)
-                loop.unreadiness = reason
+                loop.reasonNotReady = reason
             }
         }
 
@@ -39,7 +39,7 @@ package final class DaemonHealth: Sendable {
         func noteEnd() {
             health.change(index) { loop in
                 loop.activity = .waiting
-                loop.unreadiness = "stopped"
+                loop.reasonNotReady = "stopped"
             }
         }
     }
@@ -58,7 +58,7 @@ package final class DaemonHealth: Sendable {
         let kind: Kind
         var activity: Activity
         /// Why the loop can't work; nil if it can.
-        var unreadiness: String?
+        var reasonNotReady: String?
     }
 
     private let loops = Mutex<[State]>([])
@@ -69,7 +69,7 @@ package final class DaemonHealth: Sendable {
     func loop(_ name: String, _ kind: Kind) -> Loop {
         loops.withLock { loops in
             loops.append(
-                State(name: name, kind: kind, activity: .turning(since: .now), unreadiness: "not connected yet"))
+                State(name: name, kind: kind, activity: .turning(since: .now), reasonNotReady: "not connected yet"))
             return Loop(index: loops.count - 1, health: self)
         }
     }
@@ -88,21 +88,21 @@ package final class DaemonHealth: Sendable {
         }
     }
 
-    /// The same as ``unreadiness``. It also makes the listener check the database again.
-    package func askForUnreadiness() -> String? {
+    /// The same as ``reasonNotReady``. It also makes the listener check the database again.
+    package func askForReasonNotReady() -> String? {
         isAsked.store(true, ordering: .relaxed)
-        return unreadiness
+        return reasonNotReady
     }
 
     /// Why requests can't be applied now; nil if they can. They can if the listener and at least one worker are connected to a
     /// database that can be worked on.
-    package var unreadiness: String? {
+    package var reasonNotReady: String? {
         loops.withLock { loops in
             guard !loops.isEmpty else { return "not started yet" }
             for kind in [Kind.listener, .worker] {
                 let alike = loops.filter { $0.kind == kind }
-                guard !alike.isEmpty, alike.allSatisfy({ $0.unreadiness != nil }) else { continue }
-                return alike[0].unreadiness.map { "\(alike[0].name): \($0)" }
+                guard !alike.isEmpty, alike.allSatisfy({ $0.reasonNotReady != nil }) else { continue }
+                return alike[0].reasonNotReady.map { "\(alike[0].name): \($0)" }
             }
             return nil
         }

@@ -77,7 +77,7 @@ extension DaemonMetrics {
         "brocot_rebalanced_rows_total": "Other items that got new ranks.",
         "brocot_lock_misses_total": "How often a worker found requests only in lists that another session had locked.",
         "brocot_failed_batches_total":
-            "Transactions that were rolled back and decided nothing, for example because of a full disk.",
+            "Transactions that could not decide requests, of one list or of all, for example because of a full disk.",
         "brocot_holds_total": "How often a list was held for a person, because the database refused a request.",
         "brocot_connections_lost_total":
             "Connections that broke or could not be opened, of workers and of the listener.",

@@ -13,13 +13,13 @@ final class IdleWorkers: Sendable {
         var isClosed = false
         var hasDecided = false
         var lastDecision = ContinuousClock.now
-        /// The number of the worker that waits for more requests to arrive.
-        var gatherer: Int?
     }
 
-    /// After so long a time without a decision, a worker that stands by takes over.
+    /// After so long a time without a decision, a worker that waits for another one's decisions takes over.
     private static let longestSilence = Duration.milliseconds(100)
 
+    /// The role of the worker that waits for more requests to arrive.
+    let gathering = GatheringRole()
     private let state = Mutex(State())
     private let workers: Int
     private let onAllWaiting: @Sendable () -> Void
@@ -45,37 +45,16 @@ final class IdleWorkers: Sendable {
         if wakesAnother { wakeOne() }
     }
 
-    /// Whether this worker shall wait for more requests to arrive. Only one worker does so, because several workers would share the
-    /// requests.
-    func gathers(_ worker: Int) -> Bool {
-        state.withLock { state in
-            state.gatherer = state.gatherer ?? worker
-            return state.gatherer == worker
-        }
-    }
-
-    /// Whether another worker waits for more requests to arrive. Then this one would only take some of them away.
-    func anotherGathers(than worker: Int) -> Bool {
-        state.withLock { state in state.gatherer.map { $0 != worker } ?? false }
-    }
-
-    /// This worker does not wait for more requests any longer.
-    func gathersNoLonger(_ worker: Int) {
-        state.withLock { state in
-            if state.gatherer == worker { state.gatherer = nil }
-        }
-    }
-
     /// Waits while another worker decides requests, or until this worker is woken.
-    func standBy() async {
+    func waitWhileAnotherDecides() async {
         while true {
             let due = state.withLock { $0.lastDecision } + Self.longestSilence
             guard due > .now, await !wait(until: due) else { return }
         }
     }
 
-    /// Whether a worker has decided requests since the last call.
-    func haveDecided() -> Bool {
+    /// Returns whether a worker has decided requests since the last call.
+    func takeDecision() -> Bool {
         state.withLock { state in
             defer { state.hasDecided = false }
             return state.hasDecided

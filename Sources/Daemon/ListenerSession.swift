@@ -6,7 +6,7 @@ struct ListenerSession {
     private let listener: NotificationListener
     private let connection: Connection
     private let receivesNotifications: Bool
-    private var unfitness: String?
+    private var reasonNotReady: String?
     private var schedule: SleepSchedule
     private var refusals = RefusalBackoff()
     private var reading: QueueReading
@@ -21,18 +21,16 @@ struct ListenerSession {
 
     init(
         _ listener: NotificationListener, on connection: Connection, _ delivery: NotificationListener.Delivery,
-        unfitness: String?
+        reasonNotReady: String?
     ) {
         self.listener = listener
         self.connection = connection
-        self.unfitness = unfitness
+        self.reasonNotReady = reasonNotReady
         receivesNotifications = delivery != .refuted
         let configuration = listener.configuration
-        let longestPoll = configuration.longestPoll
+        let (longest, usual) = (configuration.longestLookInterval, SleepSchedule.usualLookInterval)
         // If notifications may not arrive, at most the usual interval is safe.
-        schedule = SleepSchedule(
-            longestPoll: delivery == .proven
-                ? longestPoll : min(longestPoll ?? SleepSchedule.usualPoll, SleepSchedule.usualPoll))
+        schedule = SleepSchedule(longestLookInterval: delivery == .proven ? longest : min(longest ?? usual, usual))
         reading = QueueReading(configuration.queue)
         sampling = QueueSampler(metrics: listener.metrics)
     }
@@ -50,12 +48,12 @@ struct ListenerSession {
                 guard hasLooked else { continue }
                 failures.backoff.reset()
                 if refusals.noteSuccess(at: .now) {
-                    health.note(unfitness: unfitness)
+                    health.note(reasonNotReady: reasonNotReady)
                     failures.refusals.noteWork("the server tells of new requests again")
                 }
             } catch let error as PostgresError where error.isRefusal {
                 // A reason such as "there is no schema" says more than the server's error.
-                health.note(unfitness: unfitness ?? "\(error)")
+                health.note(reasonNotReady: reasonNotReady ?? "\(error)")
                 failures.refusals.note(
                     """
                     the server does not tell of new requests; the workers look for them every 1.5 s instead. \
@@ -64,8 +62,6 @@ struct ListenerSession {
                 listener.idleWorkers.wakeOne()
                 let pause = refusals.note(at: .now)
                 try await wait(pause)
-            } catch {
-                throw error
             }
         }
         try await SleepFlag.leave(on: connection)
@@ -76,7 +72,7 @@ struct ListenerSession {
     private mutating func turn(_ failures: inout ListenerFailures) async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
-        if listener.idleWorkers.haveDecided() { schedule.noteWork() }
+        if listener.idleWorkers.takeDecision() { schedule.noteWork() }
         let areAllWaiting = listener.idleWorkers.areAllWaiting
         listener.metrics.note(isAsleep: areAllWaiting)
         switch schedule.next(areAllWaiting: areAllWaiting, at: .now) {
@@ -84,7 +80,7 @@ struct ListenerSession {
             if receivesNotifications { try await SleepFlag.set(true, on: connection) }
             _ = try await look()
             return true
-        case .poll:
+        case .look:
             let look = try await look()
             if receivesNotifications, !look.enqueuersNotify { schedule.noteClearedFlag() }
             return true
@@ -100,11 +96,11 @@ struct ListenerSession {
 
     /// Checks whether the database can be worked on, if a probe has asked for the readiness.
     private mutating func examineIfDue() async throws {
-        guard let examine = listener.configuration.lastingFitness, .now >= nextExamination,
+        guard let recheck = listener.configuration.recheckReadiness, .now >= nextExamination,
             listener.health.takeQuestion()
         else { return }
-        unfitness = try await examine(connection)
-        if unfitness != nil || !refusals.areGoingOn { listener.health.note(unfitness: unfitness) }
+        reasonNotReady = try await recheck(connection)
+        if reasonNotReady != nil || !refusals.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
         nextExamination = .now + Self.examinationInterval
     }
 
@@ -121,7 +117,7 @@ struct ListenerSession {
     /// - Returns: Whether any arrived.
     @discardableResult
     private func wait(_ duration: Duration) async throws(PostgresError) -> Bool {
-        if duration > SleepSchedule.usualPoll { listener.health.noteWait() }
+        if duration > SleepSchedule.usualLookInterval { listener.health.noteWait() }
         let notifications = try await connection.run { connection throws(PostgresError) in
             try connection.notifications(waitingAtMost: duration)
         }

@@ -6,11 +6,11 @@ import MoveQueue
 ///
 /// INSERTs notify only while the sleep flag is set, because a notification needs a lock on the whole cluster. A
 /// notification is only a hint: a transaction that inserted before the flag was set, and commits afterwards, notifies nobody. So
-/// the listener also polls the queue, soon after it set the flag and then less and less often, down to once in 1.5 s, or as
-/// rarely as the operator wants if notifications are proven to arrive. All daemons share the flag. If a poll shows that another
+/// the listener also looks at the queue, soon after it set the flag and then less and less often, down to once in 1.5 s, or as
+/// rarely as the operator wants if notifications are proven to arrive. All daemons share the flag. If a look shows that another
 /// daemon, which works or stops, has cleared the flag, the listener sets it again.
 ///
-/// If the server refuses the poll, for example because of a missing right, the workers are woken as often instead.
+/// If the server refuses the look, for example because of a missing right, the workers are woken as often instead.
 ///
 /// This type connects, and connects again. ``ListenerSession`` listens on one connection.
 final class NotificationListener: Sendable {
@@ -40,11 +40,11 @@ final class NotificationListener: Sendable {
                 let connection = try await Connection.connect(parameters, logger: logger)
                 interruption.set(connection)
                 defer { interruption.set(nil) }
-                let unfitness = try await configuration.fitness(connection)
+                let reasonNotReady = try await configuration.checkReadiness(connection)
                 try await SleepFlag.listen(on: connection)
-                health.noteConnection(unfitness: unfitness)
+                health.noteConnection(reasonNotReady: reasonNotReady)
                 let delivery = try await checkDelivery(on: connection, &failures)
-                var session = ListenerSession(self, on: connection, delivery, unfitness: unfitness)
+                var session = ListenerSession(self, on: connection, delivery, reasonNotReady: reasonNotReady)
                 try await session.run(until: isStopping, &failures)
                 return
             } catch {

@@ -1,12 +1,12 @@
 /// Decides what a listener does next, from the time, from whether all workers wait, and from the last look at the queue. Pure.
 struct SleepSchedule {
     enum Action: Equatable {
-        /// Set the flag that the daemon sleeps; then read the queue once more.
+        /// Set the flag that the daemon sleeps; then look once more.
         case fallAsleep
         /// Clear the flag, so that INSERTs notify no longer.
         case wakeUp
-        /// Read the queue.
-        case poll
+        /// Read the state of the queue.
+        case look
         case wait(Duration)
         /// Wait for a notification without a limit.
         case rest
@@ -15,9 +15,9 @@ struct SleepSchedule {
     /// If workers are busy for less than this, the flag stays set and INSERTs notify, which costs little while there is little
     /// to do.
     static let longestNap = Duration.milliseconds(100)
-    static let firstPoll = Duration.milliseconds(5)
+    static let firstLookInterval = Duration.milliseconds(5)
     /// Together with the queries for metrics and for pruning the log, an idle daemon sends less than one query a second.
-    static let usualPoll = Duration.milliseconds(1_500)
+    static let usualLookInterval = Duration.milliseconds(1_500)
     /// How often a working daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmation = Duration.seconds(300)
     /// After so many consecutive looks at a quiet queue, every INSERT notifies. A transaction may have read the flag before it was
@@ -26,23 +26,23 @@ struct SleepSchedule {
     private static let looksBeforeRest = 2
 
     /// The longest time between two looks of an idle daemon; nil means that it does not look again until it is notified.
-    private let longestPoll: Duration?
+    private let longestLookInterval: Duration?
     /// The last value that was written to the flag. Nil at first, because an earlier daemon may have left the flag set.
-    private var said: (isAsleep: Bool, at: ContinuousClock.Instant)?
+    private var written: (isAsleep: Bool, at: ContinuousClock.Instant)?
     private var busySince: ContinuousClock.Instant?
-    private var pollInterval = firstPoll
-    private var nextPoll: ContinuousClock.Instant?
+    private var lookInterval = firstLookInterval
+    private var nextLook: ContinuousClock.Instant?
     private var quietLooks = 0
     /// Whether a request was decided since the daemon was last idle.
     private var hasWorked = false
 
-    init(longestPoll: Duration? = usualPoll) {
-        self.longestPoll = longestPoll
+    init(longestLookInterval: Duration? = usualLookInterval) {
+        self.longestLookInterval = longestLookInterval
     }
 
     /// Whether the daemon relies on notifications for longer than usual. Then it must not clear the flag: if it were killed while
     /// it works, another daemon that rests would not be notified.
-    private var reliesOnNotifications: Bool { longestPoll.map { $0 > Self.usualPoll } ?? true }
+    private var reliesOnNotifications: Bool { longestLookInterval.map { $0 > Self.usualLookInterval } ?? true }
 
     mutating func next(areAllWaiting: Bool, at now: ContinuousClock.Instant) -> Action {
         areAllWaiting ? nextIdle(at: now) : nextBusy(at: now)
@@ -50,7 +50,7 @@ struct SleepSchedule {
 
     /// Records that another daemon has cleared the flag.
     mutating func noteClearedFlag() {
-        said = nil
+        written = nil
         quietLooks = 0
     }
 
@@ -66,51 +66,51 @@ struct SleepSchedule {
 
     /// Records that a notification arrived.
     mutating func noteNotification(at now: ContinuousClock.Instant) {
-        startPolling(at: now)
+        lookSoon(at: now)
     }
 
     private mutating func nextIdle(at now: ContinuousClock.Instant) -> Action {
         let wasBusy = busySince != nil
         busySince = nil
-        guard said?.isAsleep == true else {
-            said = (true, now)
-            startPolling(at: now)
+        guard written?.isAsleep == true else {
+            written = (true, now)
+            lookSoon(at: now)
             return .fallAsleep
         }
         // If a worker found only requests that wait for a person, the next look need not follow soon.
-        if wasBusy, hasWorked { startPolling(at: now) }
+        if wasBusy, hasWorked { lookSoon(at: now) }
         hasWorked = false
-        let mayRest = quietLooks >= Self.looksBeforeRest && pollInterval >= Self.usualPoll
-        if longestPoll == nil, mayRest { return .rest }
-        guard let due = nextPoll, now < due else {
-            pollInterval = min(pollInterval * 2, longestInterval)
-            nextPoll = now + pollInterval
-            return .poll
+        let mayRest = quietLooks >= Self.looksBeforeRest && lookInterval >= Self.usualLookInterval
+        if longestLookInterval == nil, mayRest { return .rest }
+        guard let due = nextLook, now < due else {
+            lookInterval = min(lookInterval * 2, longestInterval)
+            nextLook = now + lookInterval
+            return .look
         }
         return .wait(due - now)
     }
 
     /// The interval to the next look. Longer intervals than usual are safe only if every INSERT notifies.
     private var longestInterval: Duration {
-        guard let longestPoll, quietLooks >= Self.looksBeforeRest || longestPoll < Self.usualPoll else {
-            return Self.usualPoll
+        guard let longestLookInterval, quietLooks >= Self.looksBeforeRest || longestLookInterval < Self.usualLookInterval else {
+            return Self.usualLookInterval
         }
-        return longestPoll
+        return longestLookInterval
     }
 
     private mutating func nextBusy(at now: ContinuousClock.Instant) -> Action {
         let since = busySince ?? now
         busySince = since
-        if reliesOnNotifications { return .wait(Self.usualPoll) }
-        if let said, !said.isAsleep, now - said.at < Self.confirmation { return .wait(Self.usualPoll) }
+        if reliesOnNotifications { return .wait(Self.usualLookInterval) }
+        if let written, !written.isAsleep, now - written.at < Self.confirmation { return .wait(Self.usualLookInterval) }
         guard now - since >= Self.longestNap else { return .wait(Self.longestNap - (now - since)) }
-        said = (false, now)
+        written = (false, now)
         return .wakeUp
     }
 
-    private mutating func startPolling(at now: ContinuousClock.Instant) {
-        pollInterval = Self.firstPoll
-        nextPoll = now + pollInterval
+    private mutating func lookSoon(at now: ContinuousClock.Instant) {
+        lookInterval = Self.firstLookInterval
+        nextLook = now + lookInterval
         quietLooks = 0
     }
 }

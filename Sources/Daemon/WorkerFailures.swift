@@ -12,14 +12,14 @@ struct WorkerFailures {
     var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
     var share = BatchShare.atStart
     private var lostConnections: FailureLog
-    private var failedBatches: FailureLog
+    private var failures: FailureLog
     private var latestFailure = ContinuousClock.now
     /// The lists whose latest failure does not pass by itself.
     private var needingPerson: Set<ListIdentifier> = []
 
     init(_ logger: Logger) {
         lostConnections = FailureLog(logger)
-        failedBatches = FailureLog(logger)
+        failures = FailureLog(logger)
     }
 
     /// Records that the connection was lost. `lists` may have ended the session.
@@ -30,16 +30,32 @@ struct WorkerFailures {
 
     /// If several lists failed together, it isn't known yet which one is the cause. They are tried again at once, in smaller
     /// groups.
-    mutating func noteFailedBatch(_ failure: BatchFailure) {
+    mutating func note(_ failure: BatchFailure) {
+        noteFailure()
+        guard failure.lists.count < 2 else { return }
+        log("nothing was decided; trying again", failure.error, of: failure.lists.first)
+    }
+
+    /// Records that a list of a committed batch failed.
+    mutating func note(_ failure: ListFailure) {
+        noteFailure()
+        log("the requests of a list were not decided; trying again", failure.error, of: failure.list)
+    }
+
+    private mutating func noteFailure() {
         lostConnections.noteWork("connected again")
         latestFailure = .now
-        guard failure.lists.count < 2 else { return }
-        for list in failure.lists {
-            if failure.nextStep == nil { needingPerson.remove(list) } else { needingPerson.insert(list) }
+    }
+
+    private mutating func log(_ message: Logger.Message, _ error: QueueError, of list: ListIdentifier?) {
+        let nextStep = error.nextStep
+        if let list {
+            if nextStep == nil { needingPerson.remove(list) } else { needingPerson.insert(list) }
         }
-        var metadata: Logger.Metadata = failure.lists.isEmpty ? [:] : ["list": "\(failure.lists[0])"]
-        metadata["next_step"] = failure.nextStep.map { "\($0)" }
-        failedBatches.note("nothing was decided; trying again", failure, level: .error, metadata)
+        var metadata: Logger.Metadata = [:]
+        metadata["list"] = list.map { "\($0)" }
+        metadata["next_step"] = nextStep.map { "\($0)" }
+        failures.note(message, error, level: .error, metadata)
     }
 
     /// Whether none of these lists can be worked on before a person does something.
@@ -50,21 +66,21 @@ struct WorkerFailures {
     mutating func noteBatch(_ result: WorkerRound.TurnResult) {
         lostConnections.noteWork("connected again")
         switch result {
-        case .decided where .now - latestFailure < Self.calm, .contended, .postponed, .gathering: break
-        case .decided, .idle, .held: failedBatches.noteWork("batches are decided again")
+        case .decided where .now - latestFailure < Self.calm, .undecided, .postponed, .gathering: break
+        case .decided, .idle, .waiting: failures.noteWork("batches are decided again")
         }
     }
 }
 
-extension BatchFailure {
+extension QueueError {
     /// What a person can do about a failure that does not pass by itself; nil if it may pass.
     fileprivate var nextStep: String? {
-        switch error {
+        switch self {
         case .ordering(.missingColumn): "A table or column is missing. Run brocot doctor."
         case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank), .ordering(.ranksOutOfOrder):
             "Run brocot doctor."
         default:
-            switch error.databaseError?.sqlState {
+            switch databaseError?.sqlState {
             case SQLState.insufficientPrivilege?:
                 "Run brocot doctor. If a right is missing, as the owner: brocot grant daemon ROLE"
             case SQLState.undefinedColumn?, SQLState.undefinedTable?: "A table or column is missing. Run brocot doctor."

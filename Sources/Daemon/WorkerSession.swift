@@ -14,6 +14,9 @@ struct WorkerSession {
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
+    /// The milliseconds before a smaller batch follows a failed one. The pause is random, so that workers that failed together don't
+    /// try again together.
+    private static let pauseBeforeSmallerBatch = 5...50
 
     /// `postponed` are the lists that an earlier session left out.
     init(_ worker: Worker, on connection: Connection, postponed: PostponedLists) async throws {
@@ -31,7 +34,7 @@ struct WorkerSession {
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
-        defer { worker.idleWorkers.gathersNoLonger(worker.number) }
+        defer { worker.idleWorkers.gathering.giveUp(by: worker.number) }
         var beginsElsewhere = true
         while worker.mustGoOn {
             do {
@@ -53,10 +56,10 @@ struct WorkerSession {
         let start = ContinuousClock.now
         let result = try await queue.runBatch(on: connection)
         let duration = start.duration(to: .now)
-        worker.health.note(unfitness: nil)
+        worker.health.note(reasonNotReady: nil)
         // Lists that failed in a batch whose other lists were decided.
         if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
-        for failure in result.failures { failures.noteFailedBatch(failure) }
+        for failure in result.failures { failures.note(failure) }
         failures.noteBatch(result)
         return try await react(to: result, after: duration, &failures)
     }
@@ -71,51 +74,51 @@ struct WorkerSession {
             throw failure
         }
         worker.metrics.noteFailedBatch()
-        failures.noteFailedBatch(failure)
+        failures.note(failure)
         guard !isOfLists else { return nil }
         let wasSmallest = failures.share.isSmallest
         failures.share.noteFailure()
-        worker.health.note(unfitness: "\(failure)")
-        return wasSmallest ? failures.backoff.pause() : .milliseconds(Int.random(in: 5...50))
+        worker.health.note(reasonNotReady: "\(failure)")
+        return wasSmallest ? failures.backoff.pause() : .milliseconds(Int.random(in: Self.pauseBeforeSmallerBatch))
     }
 
     private mutating func react(
         to result: WorkerRound.TurnResult, after duration: Duration, _ failures: inout WorkerFailures
     ) async throws -> Worker.End? {
         let idleWorkers = worker.idleWorkers
-        if case .gathering = result {} else { idleWorkers.gathersNoLonger(worker.number) }
+        if case .gathering = result {} else { idleWorkers.gathering.giveUp(by: worker.number) }
         switch result {
         case .gathering(let pause):
-            if idleWorkers.gathers(worker.number) { try await Task.sleep(for: pause) }
+            if idleWorkers.gathering.tryTake(by: worker.number) { try await Task.sleep(for: pause) }
         case .decided(let report):
             worker.metrics.note(report.decisions, in: duration)
             worker.note(report.decisions)
             idleWorkers.noteDecision(
-                wakesAnother: !queue.isGathering && !idleWorkers.anotherGathers(than: worker.number))
+                wakesAnother: !queue.isGathering && !idleWorkers.gathering.isTakenByAnother(than: worker.number))
             failures.backoff.reset()
             failures.share.noteSuccess()
-            try await reportLockHolders(of: report.claim.unavailable)
-        case .contended(let report):
-            worker.metrics.noteMissedLocks()
+            try await reportLockHolders(of: report.claim.lockedByOthers)
+        case .undecided(let report):
+            if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             // At least the batch was not too large.
             failures.share.noteSuccess()
-            try await reportLockHolders(of: report.claim.unavailable)
+            try await reportLockHolders(of: report.claim.lockedByOthers)
             try await Task.sleep(for: Self.shortestPause)
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
-            .held where drains:
-            if queue.readFromBeginning() { return nil }
+            .waiting where drains:
+            if queue.beginFinalReading() { return nil }
             if case .idle = result { return .drained }
             return .onlyWaitingWork
         case .postponed(let due):
             worker.health.noteWait()
             await idleWorkers.wait(until: due)
-        case .idle, .held:
+        case .idle, .waiting:
             worker.health.noteWait()
             await idleWorkers.wait()
         }
-        if idleWorkers.anotherGathers(than: worker.number) {
+        if idleWorkers.gathering.isTakenByAnother(than: worker.number) {
             worker.health.noteWait()
-            await idleWorkers.standBy()
+            await idleWorkers.waitWhileAnotherDecides()
         }
         return nil
     }

@@ -5,7 +5,7 @@ import Ordering
 package struct QueueConfiguration: Sendable {
     /// The approximate number of requests that one transaction decides.
     package var requestsPerBatch = 4_000
-    /// The most requests of one list that one transaction decides.
+    /// The most requests that one transaction reads of each list as their target, and as many as their source.
     package var requestsPerList = 1_000
     /// The most lists that are claimed at once, 1 to 256. Each lock needs an entry in the server's lock table.
     package var listsPerBatch = 256

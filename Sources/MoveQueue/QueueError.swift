@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// Why a batch was rolled back. Nothing was decided.
+/// Why requests could not be decided.
 package enum QueueError: Error, Sendable {
     case database(PostgresError)
     case ordering(OrderingError)
@@ -50,6 +50,11 @@ package enum QueueError: Error, Sendable {
         }
     }
 
+    /// Runs `body`, and wraps an error of the database.
+    static func wrapping<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
+        do throws(PostgresError) { return try body() } catch { throw .database(error) }
+    }
+
     /// Converts an error that a transaction threw.
     init(_ error: any Error) {
         switch error {
@@ -70,7 +75,7 @@ package enum QueueError: Error, Sendable {
     }
 }
 
-/// A batch that failed. Nothing was decided.
+/// A batch that was rolled back. Nothing was decided.
 package struct BatchFailure: Error {
     package let error: QueueError
     /// The lists that may contain the cause; empty if no list is the cause.
@@ -80,6 +85,12 @@ package struct BatchFailure: Error {
         self.error = error
         self.lists = lists
     }
+}
+
+/// A list whose requests were not decided, although no request is the cause. The rest of its batch was committed.
+package struct ListFailure: Sendable {
+    package let list: ListIdentifier
+    package let error: QueueError
 }
 
 extension BatchFailure: CustomStringConvertible {

@@ -5,8 +5,8 @@ import Ordering
 package struct QueueReading: Sendable {
     /// How many times as often a worker looks while the floor rises.
     private static let looksWhileAdvancing = 5
-    /// The time from one reading from the beginning to the next, in multiples of the time that it takes.
-    private static let leastPauseOfFullReads = 100
+    /// A reading from the beginning is followed by a pause that is at least so many times as long.
+    private static let pausePerDurationOfFullRead = 100
 
     private(set) var progress = ReadProgress()
     private let configuration: QueueConfiguration
@@ -16,7 +16,7 @@ package struct QueueReading: Sendable {
     /// Whether the last look raised the floor, or has to begin again. Then the next look follows soon.
     private var isAdvancing = false
     /// How far the floor may rise if the next look finds no request either; nil if the last look found a request.
-    private var raiseIfStillEmpty: ReadProgress.FloorRaise?
+    private var raiseOfEmptyQueue: ReadProgress.FloorRaise?
 
     package init(_ configuration: QueueConfiguration) {
         self.configuration = configuration
@@ -46,47 +46,59 @@ package struct QueueReading: Sendable {
         lastLook = .now
         let isFullRead = lastLook >= nextFullRead
         if isFullRead { forget() }
-        let row = try await connection.run { [progress] connection throws(PostgresError) in
-            try connection.query(QueueStatements.look(progress)).single()
-        }
-        let observation = ReadProgress.Observation(
-            lastID: try row.decode(1), locks: try row.decode(2), newestTransaction: try row.decode(3))
-        var isPending = try row.decode(0, as: Bool.self)
-        let floorAtStart = progress.floor
-        // A later look that also finds no request counts as a reading of the queue.
-        if let raiseIfStillEmpty, !isPending, observation.lastID >= raiseIfStillEmpty.id {
-            progress.raise(to: raiseIfStillEmpty.id, passingOver: raiseIfStillEmpty.open, firstPending: [:])
-        }
-        raiseIfStillEmpty = nil
-        let floorOfLook = progress.floor
-        let raise = progress.observe(observation)
-        let hasFallen = progress.floor < floorOfLook
+        let floorBefore = progress.floor
+        let state = try await readState(on: connection)
+        raiseIfStillEmpty(state)
+        let (raise, hasFallen) = observe(state)
         // If the floor fell, this look may have missed requests between the new and the old floor.
-        if hasFallen { isPending = true }
+        let isPending = state.isPending || hasFallen
         if let raise {
-            if isPending { try await readOn(raise, on: connection) } else { raiseIfStillEmpty = raise }
+            if isPending { try await readOn(raise, on: connection) } else { raiseOfEmptyQueue = raise }
         }
-        isAdvancing = hasFallen || progress.floor > floorAtStart
-        if isFullRead {
-            let pause = (.now - lastLook) * Self.leastPauseOfFullReads
-            nextFullRead = .now + max(configuration.fullReadInterval, pause)
+        isAdvancing = hasFallen || progress.floor > floorBefore
+        if isFullRead { planNextFullRead() }
+        return Look(
+            isPending: isPending, enqueuersNotify: state.enqueuersNotify,
+            isQuiet: !isPending && state.enqueuersNotify && state.showsNoWriter)
+    }
+
+    private func readState(on connection: Connection) async throws(PostgresError) -> QueueState {
+        try await connection.run { [progress] connection throws(PostgresError) in
+            try QueueState(connection.query(QueueStatements.look(progress)).single())
         }
-        let enqueuersNotify = try row.decode(4, as: Bool.self)
-        // If no id was handed out yet, the locks of open transactions were not read.
-        let isQuiet = !isPending && enqueuersNotify && observation.lastID > 0 && observation.writers.isEmpty
-        return Look(isPending: isPending, enqueuersNotify: enqueuersNotify, isQuiet: isQuiet)
+    }
+
+    /// Raises the floor as far as the look before allowed, if this one finds no request either. It counts as the reading of the queue
+    /// that must follow that look.
+    private mutating func raiseIfStillEmpty(_ state: QueueState) {
+        if let raise = raiseOfEmptyQueue, !state.isPending, state.observation.lastID >= raise.id {
+            progress.raise(to: raise.id, passingOver: raise.open, firstPending: [:])
+        }
+        raiseOfEmptyQueue = nil
+    }
+
+    /// - Returns: How far the floor may rise; nil if it may not rise. And whether it fell.
+    private mutating func observe(_ state: QueueState) -> (raise: ReadProgress.FloorRaise?, hasFallen: Bool) {
+        let floor = progress.floor
+        let raise = progress.observe(state.observation)
+        return (raise, progress.floor < floor)
+    }
+
+    private mutating func planNextFullRead() {
+        let pause = (.now - lastLook) * Self.pausePerDurationOfFullRead
+        nextFullRead = .now + max(configuration.fullReadInterval, pause)
     }
 
     /// Lowers the floor, because a transaction that was passed over has ended.
     mutating func fallBack() {
         progress.fallBack()
-        raiseIfStillEmpty = nil
+        raiseOfEmptyQueue = nil
     }
 
     /// Begins again at the beginning of the queue.
     mutating func forget() {
         progress.forget()
-        raiseIfStillEmpty = nil
+        raiseOfEmptyQueue = nil
         nextFullRead = .now + configuration.fullReadInterval
     }
 
@@ -103,31 +115,13 @@ package struct QueueReading: Sendable {
                 try connection.query(QueueStatements.readOn(to: raise.id, limit: Self.mostRequestsRead, progress))
             }
         }
+        typealias Column = QueueStatements.ReadOnColumn
         var firstPending: [ListIdentifier: Int64] = [:]
         for row in rows {
-            guard let table = try row.decode(1, as: String?.self) else { continue }
-            let list = ListIdentifier(orderedTable: table, list: try row.decode(2, as: String.self))
-            firstPending[list] = try row.decode(3, as: Int64.self)
+            guard let table = try row.decode(Column.orderedTable, as: String?.self) else { continue }
+            let list = ListIdentifier(orderedTable: table, list: try row.decode(Column.list))
+            firstPending[list] = try row.decode(Column.firstPending, as: Int64.self)
         }
-        progress.raise(to: try rows[0].decode(0), passingOver: raise.open, firstPending: firstPending)
-    }
-}
-
-extension ReadProgress.Observation {
-    /// - Parameters:
-    ///   - lastID: The last id that was handed out.
-    ///   - locks: For each writer, its name and the 32-bit ids of its transaction and subtransactions, separated by blanks.
-    ///   - newestTransaction: A 64-bit transaction id that is less than 2^31 away from all of them.
-    init(lastID: Int64, locks: [String], newestTransaction: Int64) {
-        var writers: [String: Int64?] = [:]
-        for lock in locks {
-            let words = lock.split(separator: " ")
-            let transactions = words.dropFirst().compactMap { UInt32($0) }.map { transaction in
-                newestTransaction + Int64(Int32(truncatingIfNeeded: Int64(transaction) - newestTransaction))
-            }
-            // A subtransaction gets its id after its transaction, so the lowest id is the transaction's.
-            writers[String(words[0])] = .some(transactions.min())
-        }
-        self.init(lastID: lastID, writers: writers)
+        progress.raise(to: try rows[0].decode(Column.readTo), passingOver: raise.open, firstPending: firstPending)
     }
 }

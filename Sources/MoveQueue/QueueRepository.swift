@@ -17,16 +17,18 @@ struct QueueRepository {
     // MARK: Claiming
 
     /// Waits for the lock of a list.
-    func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(PostgresError) {
-        try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
-        try connection.execute(AdvisoryLock.ofList(list).lock)
-        try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
+    func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(QueueError) {
+        try QueueError.wrapping { () throws(PostgresError) in
+            try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
+            try connection.execute(AdvisoryLock.ofList(list).lock)
+            try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
+        }
     }
 
     /// Finds the lists of a scope without the `postponed` ones, and tries to take their locks.
     func claim(
         _ scope: QueueTransaction.Scope, postponed: [ListIdentifier], on connection: isolated Connection
-    ) throws(PostgresError) -> ListClaim {
+    ) throws(QueueError) -> ListClaim {
         let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
             switch scope {
@@ -40,10 +42,11 @@ struct QueueRepository {
             case .waitingFor(let list):
                 QueueStatements.claim([list], partners: partners, locks: locks, progress)
             case .oldest(let lists):
-                QueueStatements.claimOldest(
-                    .init(lists: lists, partners: partners, locks: locks), postponed: postponed, progress)
+                QueueStatements.claimOldest(lists: lists, locks: locks, postponed: postponed, progress)
             }
-        return try ListClaim(connection.query(statement, prepared: true))
+        return try QueueError.wrapping { () throws(PostgresError) in
+            try ListClaim(connection.query(statement, prepared: true))
+        }
     }
 
     // MARK: Reading
@@ -53,20 +56,25 @@ struct QueueRepository {
     /// - Returns: The requests; nil if the lists have none.
     func readPending(
         in lists: [ListIdentifier], preferring preferred: ListIdentifier?, on connection: isolated Connection
-    ) throws -> PendingRequests? {
+    ) throws(QueueError) -> PendingRequests? {
         guard !lists.isEmpty else { return nil }
         let statement = QueueStatements.pending(
             in: lists, limit: configuration.requestsPerList,
             total: Self.batchesReadAhead * configuration.requestsPerBatch, bytes: configuration.bytesPerBatch,
             preferred: preferred, progress)
-        return try PendingRequests(connection.query(statement, prepared: true))
+        let rows = try QueueError.wrapping { () throws(PostgresError) in
+            try connection.query(statement, prepared: true)
+        }
+        return try PendingRequests(rows)
     }
 
     /// Whether the transactions that the reading of the queue has passed over are still open. If one of them has ended, requests below
     /// the floor may have become visible.
-    func isProgressValid(on connection: isolated Connection) throws(PostgresError) -> Bool {
+    func isProgressValid(on connection: isolated Connection) throws(QueueError) -> Bool {
         guard !progress.open.isEmpty else { return true }
-        return try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
+        return try QueueError.wrapping { () throws(PostgresError) in
+            try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
+        }
     }
 
     // MARK: Writing
@@ -77,19 +85,28 @@ struct QueueRepository {
     /// - Throws: ``QueueError/countsDiffer(decided:deleted:logged:)``; an error of the server or the connection.
     func finish(
         _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
-    ) throws {
+    ) throws(QueueError) {
+        let decided = decisions.decided.count
+        let (deleted, logged) = try QueueError.wrapping { () throws(PostgresError) in
+            try write(decisions, at: time, replacing: replacing, on: connection)
+        }
+        guard deleted == decided, logged == decided else {
+            throw .countsDiffer(decided: decided, deleted: deleted, logged: logged)
+        }
+    }
+
+    private func write(
+        _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
+    ) throws(PostgresError) -> (deleted: Int, logged: Int) {
         try connection.execute(
             script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
         if !decisions.holds.isEmpty {
             try connection.execute(QueueStatements.hold(decisions.holds, at: time))
         }
-        guard !decisions.decided.isEmpty else { return }
+        guard !decisions.decided.isEmpty else { return (0, 0) }
         let statement = QueueStatements.finish(DecisionArrays(decisions.decided), at: time, replacing: replacing)
         let counts = try connection.query(statement, prepared: true).single()
-        let (deleted, logged) = (try counts.decode(0, as: Int.self), try counts.decode(1, as: Int.self))
-        let decided = decisions.decided.count
-        guard deleted == decided, logged == decided else {
-            throw QueueError.countsDiffer(decided: decided, deleted: deleted, logged: logged)
-        }
+        typealias Column = QueueStatements.FinishColumn
+        return (try counts.decode(Column.deleted), try counts.decode(Column.logged))
     }
 }

@@ -8,32 +8,29 @@ extension QueueStatements {
         "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
     }
 
-    /// How much a statement claims.
-    struct ClaimLimits {
-        /// The most lists that are found.
-        var lists: Int
-        /// The most changes of list, for each list and direction, whose other lists are added. If the oldest requests are claimed: the
-        /// most requests, for each list and direction, that are read of lists with requests below the floor.
-        var partners: Int
-        /// The most locks that are tried.
-        var locks: Int
+    /// The columns of the statements that claim lists: see ``tryLocks(partners:locks:_:_:)``. ``ListClaim`` reads them.
+    enum ClaimColumn: Int {
+        case orderedTable, list, number, isWaiting, isLocked, readyLists
     }
 
     /// How many of the oldest requests are read for each list that is wanted.
     private static let oldestRequestsPerList = 4
+    /// How many requests are read of each list with requests below the floor, as target and as source.
+    private static let oldestRequestsPerRememberedList = 16
 
     /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists are left out.
+    /// At most `lists` lists are found, and at most `locks` locks are tried.
     static func claimOldest(
-        _ limits: ClaimLimits, postponed: [ListIdentifier], _ progress: ReadProgress
+        lists: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
     ) -> SQL {
         let postponement = Postponement(postponed)
         let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
         let ofRemembered: SQL = """
             UNION ALL
             SELECT early.* FROM remembered CROSS JOIN LATERAL (
-                (\(earliest(columns, by: "list", of: "remembered", limit: limits.partners)))
+                (\(earliest(columns, by: "list", of: "remembered", limit: oldestRequestsPerRememberedList)))
                 UNION ALL
-                (\(earliest(columns, by: "from_list", of: "remembered", limit: limits.partners)))
+                (\(earliest(columns, by: "from_list", of: "remembered", limit: oldestRequestsPerRememberedList)))
             ) AS early
             """
         return """
@@ -41,7 +38,7 @@ extension QueueStatements {
                 (SELECT \(columns)
                 FROM brocot.move_requests AS request
                 WHERE request.id > \(progress.floor)
-                ORDER BY request.id LIMIT \(oldestRequestsPerList * limits.lists)::bigint)
+                ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
                 \(progress.remaining.isEmpty ? "" : ofRemembered)
             ), ready AS MATERIALIZED (
                 SELECT side.ordered_table, side.list, row_number() OVER (ORDER BY min(side.id)) AS number
@@ -52,13 +49,14 @@ extension QueueStatements {
                 ) AS side (ordered_table, list, id)
                 WHERE NOT \(postponement.includes("side"))
                 GROUP BY side.ordered_table, side.list
-                ORDER BY min(side.id) LIMIT \(limits.lists)::bigint
+                ORDER BY min(side.id) LIMIT \(lists)::bigint
             )
-            \(tryLocks(partners: 0, locks: limits.locks, postponement, progress))
+            \(tryLocks(partners: 0, locks: locks, postponement, progress))
             """
     }
 
-    /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out.
+    /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out. `partners` and
+    /// `locks` are those of ``ClaimLimits``.
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         """
         WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
@@ -73,7 +71,7 @@ extension QueueStatements {
     /// At most `locks` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
     /// lock function might be called for rows that LIMIT removes.
     ///
-    /// The result has a row for each chosen list: its number, or 0 if it was added because of a change of list; whether it is held;
+    /// The result has a row for each chosen list: its number, or 0 if it was added because of a change of list; whether it waits;
     /// whether its lock was taken; and the number of all lists in `ready`.
     static func tryLocks(
         partners: Int, locks: Int, _ postponement: Postponement, _ progress: ReadProgress
@@ -93,12 +91,12 @@ extension QueueStatements {
                     WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list)
                 OR EXISTS (
                     SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.name = chosen.ordered_table AND \(allListsWait(of: "registered"))) AS is_held
+                    WHERE registered.name = chosen.ordered_table AND \(allListsWait(of: "registered"))) AS is_waiting
             FROM chosen
             ORDER BY key
         )
-        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_held,
-            CASE WHEN keyed.is_held THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,
+        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_waiting,
+            CASE WHEN keyed.is_waiting THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,
             (SELECT count(*) FROM ready)
         FROM keyed
         """

@@ -3,6 +3,11 @@ import Ordering
 
 /// Statements that end a batch.
 extension QueueStatements {
+    /// The columns of ``finish(_:at:replacing:)``.
+    enum FinishColumn: Int {
+        case deleted, logged
+    }
+
     /// Moves decided requests from the queue to the log, and counts both sides.
     ///
     /// A role may choose an id that was logged before. This must not stop the queue, so with `replacing` the newer outcome replaces

@@ -18,6 +18,11 @@ extension QueueStatements {
         """
     }
 
+    /// The columns of ``look(_:)``. ``QueueState`` reads them.
+    enum LookColumn: Int {
+        case isPending, lastID, writers, newestTransaction, enqueuersNotify
+    }
+
     /// Whether a request is pending, the values for ``ReadProgress/observe(_:)``, and whether INSERTs notify. The locks are read
     /// after the last id, because they must be at least as new as that id.
     ///
@@ -78,6 +83,11 @@ extension QueueStatements {
             SELECT FROM pg_catalog.unnest(\(Array(transactions))) AS transaction (id)
             WHERE pg_catalog.pg_visible_in_snapshot(transaction.id::text::xid8, pg_catalog.pg_current_snapshot()))
         """
+    }
+
+    /// The columns of ``readOn(to:limit:_:)``. If no request was found, the table and the list are NULL.
+    enum ReadOnColumn: Int {
+        case readTo, orderedTable, list, firstPending
     }
 
     /// Reads the queue from the floor up to `last`, but at most `limit` requests. Returns the id up to which it has read, the

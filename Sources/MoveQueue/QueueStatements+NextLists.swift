@@ -3,8 +3,18 @@ import Ordering
 
 /// The statement that claims the next lists of a round.
 extension QueueStatements {
+    /// How much the statement claims.
+    struct ClaimLimits {
+        /// The most lists that are found.
+        var lists: Int
+        /// The most changes of list, for each list and direction, whose other lists are added.
+        var partners: Int
+        /// The most locks that are tried.
+        var locks: Int
+    }
+
     /// Finds the next lists with pending requests in the order of a round, and the other lists of their changes of list. Then it
-    /// tries to take the lock of each list, unless the list is held.
+    /// tries to take the lock of each list, unless the list waits.
     ///
     /// The statement has these steps, each of which reads the rows of the one before:
     ///
@@ -26,19 +36,26 @@ extension QueueStatements {
     ) -> SQL {
         let postponement = Postponement(postponed)
         let lists = limits.lists
-        let visited = visited(from: place, lists: lists, readingAhead: readingAhead, postponement, progress)
         let ready: SQL =
             progress.remaining.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
             : numbered(from: place, lists: lists, postponement, progress)
         return """
-            WITH RECURSIVE \(remembered(progress)), waiting_table AS MATERIALIZED (
-                SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))
-            ), \(postponement.relation)\(place.isBeginning ? few(lists, progress) : "")\(visited),
+            WITH RECURSIVE \(remembered(progress)), \(waitingTable), \(postponement.relation)
+            \(place.isBeginning ? few(lists, progress) : "")
+            \(scanned(from: place, readingAhead: readingAhead, postponement, progress)),
+            \(visited(from: place, lists: lists, postponement, progress)),
             ready AS MATERIALIZED (\(ready))
             \(tryLocks(partners: limits.partners, locks: limits.locks, postponement, progress))
             """
     }
+
+    /// The tables whose lists all wait.
+    private static let waitingTable: SQL = """
+        waiting_table AS MATERIALIZED (
+            SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))
+        )
+        """
 
     /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
     /// and the search need not step over deleted requests of other lists.
@@ -55,19 +72,18 @@ extension QueueStatements {
         """
     }
 
-    /// The lists with requests beyond the floor, in descending order. At the beginning of a round the search is skipped if only
-    /// few requests are pending.
-    ///
-    /// The last `readingAhead` entries of the queue's index are read in one scan, which finds lists with one request each. Then
-    /// the statement skips through the index in descending order, with one probe for each list. So it enters each list at its
-    /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
-    /// table whose lists all wait, only the first list is found.
+    /// The condition that ``few(_:_:)`` does not give all lists.
+    private static func areMore(from place: Place) -> SQL {
+        place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
+    }
+
+    /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. It finds lists with one request
+    /// each. At the beginning of a round the scan is skipped if only few requests are pending.
     ///
     /// `number` counts all lists, and `wanted` the lists that are not postponed.
-    private static func visited(
-        from place: Place, lists: Int, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
+    private static func scanned(
+        from place: Place, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
-        let areMore: SQL = place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
         let few: SQL = """
             SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT are_all FROM few)
             UNION ALL
@@ -80,30 +96,47 @@ extension QueueStatements {
                     \(place.isBeginning ? few : "")
                     (SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
-                    WHERE \(areMore) AND \(isLater("request", from: place)) AND request.id > \(progress.floor)
+                    WHERE \(areMore(from: place)) AND \(isLater("request", from: place)) AND request.id > \(progress.floor)
                     ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
                 ) AS last
                 GROUP BY last.ordered_table, last.list
                 WINDOW in_order AS (ORDER BY last.ordered_table DESC, last.list DESC)
-            ), visited (ordered_table, list, number, wanted) AS (
-                SELECT scanned.ordered_table, scanned.list, scanned.number, scanned.wanted FROM scanned
-                UNION ALL
-                SELECT next.ordered_table, next.list, visited.number + 1,
-                    visited.wanted + (NOT \(postponement.includes("next")))::integer
-                FROM visited
-                CROSS JOIN LATERAL (
-                    SELECT request.ordered_table, request.list
-                    FROM brocot.move_requests AS request
-                    WHERE (request.ordered_table, request.list) < (visited.ordered_table, CASE
-                            WHEN visited.ordered_table IN (SELECT waiting_table.name FROM waiting_table) THEN ''
-                            ELSE visited.list
-                        END)
-                        AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
-                ) AS next
-                WHERE \(areMore) AND visited.number >= (SELECT count(*) FROM scanned) AND visited.wanted < \(lists)::bigint
             )
             """
+    }
+
+    /// The lists with requests beyond the floor, in descending order: those of ``scanned(from:readingAhead:_:_:)``, and further ones.
+    ///
+    /// The statement skips through the index in descending order, with one probe for each list. So it enters each list at its
+    /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
+    /// table whose lists all wait, only the first list is found.
+    ///
+    /// Each probe continues from one row. Of `scanned` that is the last row, whose number is the number of its rows; then it is the row
+    /// that the last probe found. The probes end when `lists` lists are not postponed.
+    private static func visited(
+        from place: Place, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+    ) -> SQL {
+        """
+        visited (ordered_table, list, number, wanted) AS (
+            SELECT scanned.ordered_table, scanned.list, scanned.number, scanned.wanted FROM scanned
+            UNION ALL
+            SELECT next.ordered_table, next.list, visited.number + 1,
+                visited.wanted + (NOT \(postponement.includes("next")))::integer
+            FROM visited
+            CROSS JOIN LATERAL (
+                SELECT request.ordered_table, request.list
+                FROM brocot.move_requests AS request
+                WHERE (request.ordered_table, request.list) < (visited.ordered_table, CASE
+                        WHEN visited.ordered_table IN (SELECT waiting_table.name FROM waiting_table) THEN ''
+                        ELSE visited.list
+                    END)
+                    AND request.id > \(progress.floor)
+                ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
+            ) AS next
+            WHERE \(areMore(from: place)) AND visited.number >= (SELECT count(*) FROM scanned)
+                AND visited.wanted < \(lists)::bigint
+        )
+        """
     }
 
     /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.

@@ -1,6 +1,15 @@
 import LibPQ
 import Ordering
 
+extension Row {
+    /// Reads a column of a statement by the name that an enum beside the statement gives it.
+    func decode<Column: RawRepresentable<Int>, Value: PostgresDecodable>(
+        _ column: Column, as _: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        try decode(column.rawValue)
+    }
+}
+
 /// Every statement on the queue and its log.
 enum QueueStatements {
     /// The server's `deadlock_timeout` in milliseconds.

@@ -68,7 +68,7 @@ package struct QueueWorker: Sendable {
     /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
     ///
     /// - Returns: Whether that is necessary.
-    package mutating func readFromBeginning() -> Bool {
+    package mutating func beginFinalReading() -> Bool {
         guard reading.progress.floor > ReadProgress.beginning else { return false }
         reading.forget()
         return true

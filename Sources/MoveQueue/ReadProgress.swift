@@ -3,25 +3,32 @@ import Ordering
 /// How far the queue was read, so that it isn't read again from its beginning: deleted requests stay in the indexes as long as
 /// any transaction of the server might still see them. Pure.
 ///
-/// An id is *past* when no request with this id or a lower one is pending, and none can still become visible. A request can
+/// An id is *finished* when no request with this id or a lower one is pending, and none can still become visible. A request can
 /// become visible late: its transaction takes an id, and another transaction takes the next id and commits first. A
 /// transaction that inserts requests has a lock on the queue from before it takes an id until its end. So the steps are: note the
 /// last id, and then the transactions that have the lock. When all of them have ended, read the queue again. If this reading finds
-/// no such request, the id is past. A prepared transaction keeps its lock, and the lock's name stays the same.
+/// no such request, the id is finished. A prepared transaction keeps its lock, and the lock's name stays the same.
 ///
 /// A transaction that stays open for long would keep the floor where it is. So after some looks it is passed over: the floor
 /// rises, and is valid as long as that transaction is open, because nobody sees its requests until it ends. When it ends, the
 /// floor falls back.
 package struct ReadProgress: Sendable {
+    /// A transaction that has a lock on the queue, so that it may insert requests.
+    package struct Writer: Equatable, Sendable {
+        /// The transaction's id; nil if it has none yet.
+        package var transaction: Int64?
+
+        package init(transaction: Int64?) { self.transaction = transaction }
+    }
+
     /// What one look at the server shows.
     package struct Observation: Equatable, Sendable {
         /// The last id that was handed out.
         package var lastID: Int64
-        /// The transactions that had a lock on the queue a moment later: their names in `pg_locks`, and their ids; nil if a
-        /// transaction has no id yet.
-        package var writers: [String: Int64?]
+        /// The transactions that had a lock on the queue a moment later, by their names in `pg_locks`.
+        package var writers: [String: Writer]
 
-        package init(lastID: Int64, writers: [String: Int64?]) {
+        package init(lastID: Int64, writers: [String: Writer]) {
             self.lastID = lastID
             self.writers = writers
         }
@@ -41,9 +48,9 @@ package struct ReadProgress: Sendable {
     /// A floor below every id, including ids that were chosen by hand.
     package static let beginning = Int64.min
 
-    /// All ids up to this one are past, except in the `remaining` lists, as long as the transactions in `open` are open.
+    /// All ids up to this one are finished, except in the `remaining` lists, as long as the transactions in `open` are open.
     package private(set) var floor = beginning
-    /// For each list with requests up to `floor`, the id up to which its own ids are past.
+    /// For each list with requests up to `floor`, the id up to which its own ids are finished.
     package private(set) var remaining: [ListIdentifier: Int64] = [:]
     /// The transactions that were passed over. When one of them ends, the floor falls back.
     package private(set) var open: Set<Int64> = []
@@ -58,7 +65,7 @@ package struct ReadProgress: Sendable {
 
     package init() {}
 
-    /// The id up to which all ids of a list are past.
+    /// The id up to which all ids of a list are finished.
     package func floor(of list: ListIdentifier) -> Int64 { remaining[list] ?? floor }
 
     /// Records a look at the server.
@@ -69,7 +76,7 @@ package struct ReadProgress: Sendable {
             // The sequence of the ids was restarted.
             self = ReadProgress()
         }
-        if !open.isSubset(of: observation.writers.values.compactMap { $0 }) { fallBack() }
+        if !open.isSubset(of: observation.writers.values.compactMap(\.transaction)) { fallBack() }
         looks = looks.filter { observation.writers.keys.contains($0.key) }
         for name in observation.writers.keys { looks[name, default: 0] += 1 }
         defer { previous = observation }
@@ -81,8 +88,8 @@ package struct ReadProgress: Sendable {
     private func passedOver(_ previous: Observation, _ observation: Observation) -> Set<Int64>? {
         var open: Set<Int64> = []
         for name in previous.writers.keys {
-            guard let stays = observation.writers[name] else { continue }
-            guard let transaction = stays, looks[name, default: 0] >= Self.looksOfLongWriters else { return nil }
+            guard let writer = observation.writers[name] else { continue }
+            guard let transaction = writer.transaction, looks[name, default: 0] >= Self.looksOfLongWriters else { return nil }
             open.insert(transaction)
         }
         return open
@@ -106,6 +113,9 @@ package struct ReadProgress: Sendable {
     }
 
     /// Lowers the floor, because a transaction that was passed over has ended and its requests may be below the floor.
+    ///
+    /// The earlier floor is still valid: it did not depend on an open transaction, and an id that is finished stays so. The look before
+    /// the first passing is valid too: every transaction that could still insert an id up to its last one is among its writers.
     package mutating func fallBack() {
         (floor, remaining) = base
         open = []

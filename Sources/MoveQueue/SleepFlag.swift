@@ -30,14 +30,14 @@ package enum SleepFlag {
     ///
     /// - Throws: An error of the server or the connection.
     package static func listen(on connection: Connection) async throws(PostgresError) {
-        try await connection.execute("LISTEN brocot_move_requests" as SQL)
+        try await connection.execute("LISTEN \(unsafeRaw: channel)" as SQL)
     }
 
     /// Ends the session's notifications.
     ///
     /// - Throws: An error of the server or the connection.
     package static func unlisten(on connection: Connection) async throws(PostgresError) {
-        try await connection.execute("UNLISTEN brocot_move_requests" as SQL)
+        try await connection.execute("UNLISTEN \(unsafeRaw: channel)" as SQL)
     }
 
     // The flag need not survive a crash, so the statement does not wait for a disk or a standby. READ WRITE is explicit because

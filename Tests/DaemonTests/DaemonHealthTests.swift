@@ -7,7 +7,7 @@ import Testing
 
     @Test("The daemon is not ready before its loops start, and no loop is stalled")
     func notStarted() {
-        #expect(health.unreadiness == "not started yet")
+        #expect(health.reasonNotReady == "not started yet")
         #expect(health.stalled(longerThan: .zero).isEmpty)
     }
 
@@ -15,27 +15,27 @@ import Testing
     func readiness() {
         let listener = health.loop("the listener", .listener)
         let workers = (1...2).map { health.loop("worker \($0)", .worker) }
-        #expect(health.unreadiness == "the listener: not connected yet")
+        #expect(health.reasonNotReady == "the listener: not connected yet")
         listener.noteConnection()
-        #expect(health.unreadiness == "worker 1: not connected yet")
+        #expect(health.reasonNotReady == "worker 1: not connected yet")
         workers[1].noteConnection()
-        #expect(health.unreadiness == nil)
+        #expect(health.reasonNotReady == nil)
         workers[1].noteLostConnection("the server is away")
-        #expect(health.unreadiness == "worker 1: not connected yet")
+        #expect(health.reasonNotReady == "worker 1: not connected yet")
         workers[0].noteConnection()
-        #expect(health.unreadiness == nil)
+        #expect(health.reasonNotReady == nil)
     }
 
     @Test("The daemon is not ready while its database can't be used, and names the reason")
     func unfitDatabase() {
         let listener = health.loop("the listener", .listener)
         health.loop("worker 1", .worker).noteConnection()
-        listener.noteConnection(unfitness: "the server is a standby")
-        #expect(health.unreadiness == "the listener: the server is a standby")
-        listener.note(unfitness: nil)
-        #expect(health.unreadiness == nil)
+        listener.noteConnection(reasonNotReady: "the server is a standby")
+        #expect(health.reasonNotReady == "the listener: the server is a standby")
+        listener.note(reasonNotReady: nil)
+        #expect(health.reasonNotReady == nil)
         listener.noteEnd()
-        #expect(health.unreadiness == "the listener: stopped")
+        #expect(health.reasonNotReady == "the listener: stopped")
     }
 
     @Test("A loop is stalled if one turn takes longer than the limit, and a loop that waits is not stalled")
@@ -55,7 +55,7 @@ import Testing
     func question() {
         let listener = health.loop("the listener", .listener)
         #expect(!listener.takeQuestion())
-        #expect(health.askForUnreadiness() == health.unreadiness)
+        #expect(health.askForReasonNotReady() == health.reasonNotReady)
         #expect(listener.takeQuestion())
         #expect(!listener.takeQuestion())
     }

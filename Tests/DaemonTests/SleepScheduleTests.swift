@@ -6,7 +6,7 @@ import Testing
     private let start = ContinuousClock.now
 
     @Test("The daemon falls asleep, looks after 5 ms, and then looks less often, down to every 1.5 s")
-    func polls() {
+    func looks() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
         var now = start
@@ -15,7 +15,7 @@ import Testing
             guard case .wait(let duration) = schedule.next(areAllWaiting: true, at: now) else { break }
             waits.append(duration)
             now += duration
-            #expect(schedule.next(areAllWaiting: true, at: now) == .poll)
+            #expect(schedule.next(areAllWaiting: true, at: now) == .look)
         }
         let milliseconds = [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_500, 1_500]
         #expect(waits == milliseconds.map { Duration.milliseconds($0) })
@@ -41,7 +41,7 @@ import Testing
             guard case .wait(let duration) = schedule.next(areAllWaiting: true, at: now) else { break }
             waits.append(duration)
             now += duration
-            #expect(schedule.next(areAllWaiting: true, at: now) == .poll)
+            #expect(schedule.next(areAllWaiting: true, at: now) == .look)
             // The listener wakes a worker, and the worker decides nothing.
             _ = schedule.next(areAllWaiting: false, at: now)
         }
@@ -89,18 +89,18 @@ import Testing
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
         for hour in 1...24 {
-            #expect(schedule.next(areAllWaiting: true, at: start + .seconds(3_600 * hour)) == .poll)
+            #expect(schedule.next(areAllWaiting: true, at: start + .seconds(3_600 * hour)) == .look)
         }
     }
 
     /// Lets the schedule run, with all workers waiting, until it wants to wait for so long or to rest.
-    private func polls(_ schedule: inout SleepSchedule, isQuiet: Bool, from now: inout ContinuousClock.Instant)
+    private func pauses(_ schedule: inout SleepSchedule, isQuiet: Bool, from now: inout ContinuousClock.Instant)
         -> [Duration]
     {
         var waits: [Duration] = []
         for _ in 0..<60 {
             switch schedule.next(areAllWaiting: true, at: now) {
-            case .fallAsleep, .poll: schedule.noteLook(isQuiet: isQuiet)
+            case .fallAsleep, .look: schedule.noteLook(isQuiet: isQuiet)
             case .wait(let duration):
                 waits.append(duration)
                 now += duration
@@ -113,8 +113,8 @@ import Testing
 
     @Test("A daemon with a long interval looks less often, down to that interval, while the queue is quiet")
     func longInterval() {
-        var (schedule, now) = (SleepSchedule(longestPoll: .seconds(10)), start)
-        let waits = polls(&schedule, isQuiet: true, from: &now)
+        var (schedule, now) = (SleepSchedule(longestLookInterval: .seconds(10)), start)
+        let waits = pauses(&schedule, isQuiet: true, from: &now)
         let seconds = waits.map { Double($0.components.attoseconds) / 1e18 + Double($0.components.seconds) }
         #expect(waits.last == .seconds(10))
         #expect(zip(seconds, seconds.dropFirst()).allSatisfy { $1 <= max($0 * 2, 0.01) }, "\(seconds)")
@@ -122,8 +122,8 @@ import Testing
 
     @Test("A daemon without an interval rests after a quiet time, and looks soon after a notification")
     func rest() {
-        var (schedule, now) = (SleepSchedule(longestPoll: nil), start)
-        let waits = polls(&schedule, isQuiet: true, from: &now)
+        var (schedule, now) = (SleepSchedule(longestLookInterval: nil), start)
+        let waits = pauses(&schedule, isQuiet: true, from: &now)
         #expect(waits.count >= 8 && waits.max() == .milliseconds(1_280))
         #expect(schedule.next(areAllWaiting: true, at: now + .seconds(86_400)) == .rest)
         now += .seconds(100_000)
@@ -135,13 +135,13 @@ import Testing
         "A daemon looks every 1.5 s if requests may come without a notification, with any interval",
         arguments: [nil, Duration.seconds(3_600)])
     func notQuiet(longest: Duration?) {
-        var (schedule, now) = (SleepSchedule(longestPoll: longest), start)
-        #expect(polls(&schedule, isQuiet: false, from: &now).max() == .milliseconds(1_500))
+        var (schedule, now) = (SleepSchedule(longestLookInterval: longest), start)
+        #expect(pauses(&schedule, isQuiet: false, from: &now).max() == .milliseconds(1_500))
     }
 
     @Test("A daemon that may rest never clears the sleep flag, because another daemon may rest too")
     func neverAwake() {
-        var schedule = SleepSchedule(longestPoll: nil)
+        var schedule = SleepSchedule(longestLookInterval: nil)
         #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(1_500)))
         #expect(schedule.next(areAllWaiting: false, at: start + .seconds(400)) == .wait(.milliseconds(1_500)))
     }

@@ -12,6 +12,14 @@ import Testing
         #expect(share.divisor == 4)
     }
 
+    @Test("The share of a batch that is halved from the start is the one after as many failures")
+    func halvings() {
+        var share = BatchShare()
+        share.noteFailure()
+        share.noteFailure()
+        #expect(BatchShare(halvings: 2) == share)
+    }
+
     @Test("The share of a batch is small after a start, and whole after four successes")
     func start() {
         var share = BatchShare.atStart
@@ -27,5 +35,6 @@ import Testing
         #expect(share.divisor == 1)
         for _ in 0..<100 { share.noteFailure() }
         #expect(share.divisor == 4_096)
+        #expect(BatchShare(halvings: 100) == share)
     }
 }

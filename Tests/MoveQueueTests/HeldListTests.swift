@@ -63,12 +63,13 @@ struct HeldListTests {
         #expect(try await fixture.lists() == ["a": ["1"], "b": ["1", "2", "3"]])
     }
 
-    @Test("A worker reports a hold if only requests of held lists are pending") func onlyHeldIsLeft() async throws {
+    @Test("A worker reports that requests wait for a person if only those of held lists are pending")
+    func onlyHeldIsLeft() async throws {
         let fixture = try await fixture()
         try await fixture.enqueue([place("poison"), place("1", in: "b", from: "a")])
         try await fixture.drain()
         var worker = QueueWorker()
-        guard case .held = try await worker.runBatch(on: fixture.connection) else {
+        guard case .waiting = try await worker.runBatch(on: fixture.connection) else {
             Issue.record("the worker sees something else than held requests")
             return
         }

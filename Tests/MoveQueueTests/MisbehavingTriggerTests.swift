@@ -181,7 +181,7 @@ struct MisbehavingTriggerTests {
         while failed.count < 400 {
             batches += 1
             try #require(batches <= 120, "\(failed.count) of 400 lists are known to fail after 120 batches")
-            failed.formUnion(try await worker.runBatch(on: fixture.connection).failures.flatMap(\.lists))
+            failed.formUnion(try await worker.runBatch(on: fixture.connection).failures.map(\.list))
         }
         // Those that are postponed, and all others, take turns.
         for _ in 1...2 { _ = try await worker.runBatch(on: fixture.connection) }

@@ -73,11 +73,11 @@ struct QueuePlanTests {
         try await expect(
             ["move_requests_pkey"],
             in: QueueStatements.claimOldest(
-                .init(lists: 10, partners: 4, locks: 256), postponed: [], ReadProgress()))
+                lists: 10, locks: 256, postponed: [], ReadProgress()))
         try await expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
             in: QueueStatements.claimOldest(
-                .init(lists: 10, partners: 4, locks: 256), postponed: lists, progress))
+                lists: 10, locks: 256, postponed: lists, progress))
     }
 
     @Test("The statement that chooses lists at the beginning of a round also uses the primary key")
@@ -135,7 +135,7 @@ struct QueuePlanTests {
         let unavailable = (1..<3_000).map { ListIdentifier("l\($0)") }
         var report = BatchReport()
         (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
-        report.claim.unavailable = unavailable
+        report.claim.lockedByOthers = unavailable
         let now = ContinuousClock.now
         _ = round.beginTurn(isReadingDue: false, at: now)
         _ = round.note(report, at: now)

@@ -10,9 +10,11 @@ import Testing
 struct ReadProgressTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
 
+    private func writer(_ transaction: Int64?) -> ReadProgress.Writer { ReadProgress.Writer(transaction: transaction) }
+
     private func observe(_ progress: inout ReadProgress, _ lastID: Int64, _ writers: Set<String>) -> Int64? {
         let step = progress.observe(
-            .init(lastID: lastID, writers: Dictionary(uniqueKeysWithValues: writers.map { ($0, nil) })))
+            .init(lastID: lastID, writers: Dictionary(uniqueKeysWithValues: writers.map { ($0, writer(nil)) })))
         return step?.id
     }
 
@@ -54,7 +56,9 @@ struct ReadProgressTests {
     }
 
     /// Lets a transaction stay until it is passed over.
-    private func passOver(_ writers: [String: Int64?], _ progress: inout ReadProgress) -> ReadProgress.FloorRaise? {
+    private func passOver(
+        _ writers: [String: ReadProgress.Writer], _ progress: inout ReadProgress
+    ) -> ReadProgress.FloorRaise? {
         var step: ReadProgress.FloorRaise?
         for look in 1...Int64(ReadProgress.looksOfLongWriters) {
             #expect(step == nil)
@@ -66,7 +70,7 @@ struct ReadProgressTests {
     @Test("A long transaction is passed over, and the floor falls back when the transaction ends")
     func longWriter() {
         var progress = ReadProgress()
-        let step = passOver(["3/1": 700], &progress)
+        let step = passOver(["3/1": writer(700)], &progress)
         #expect(step == ReadProgress.FloorRaise(id: 400, open: [700]))
         progress.raise(to: 400, passingOver: [700], firstPending: [list: 350])
         #expect((progress.floor, progress.floor(of: list), progress.open) == (400, 349, [700]))
@@ -81,7 +85,7 @@ struct ReadProgressTests {
     func floorBelowLongWriter() {
         var progress = ReadProgress()
         progress.raise(to: 50, firstPending: [list: 20])
-        #expect(passOver(["3/1": 700], &progress)?.id == 400)
+        #expect(passOver(["3/1": writer(700)], &progress)?.id == 400)
         progress.raise(to: 400, passingOver: [700], firstPending: [:])
         progress.fallBack()
         #expect((progress.floor, progress.floor(of: list), progress.open) == (50, 19, []))
@@ -90,23 +94,23 @@ struct ReadProgressTests {
     @Test("A second long transaction is passed over too, and the floor falls back when either of them ends")
     func twoLongWriters() {
         var progress = ReadProgress()
-        #expect(passOver(["3/1": 700], &progress)?.id == 400)
+        #expect(passOver(["3/1": writer(700)], &progress)?.id == 400)
         progress.raise(to: 400, passingOver: [700], firstPending: [:])
-        let both: [String: Int64?] = ["3/1": 700, "4/1": 800]
+        let both = ["3/1": writer(700), "4/1": writer(800)]
         #expect(progress.observe(.init(lastID: 600, writers: both)) == ReadProgress.FloorRaise(id: 500, open: [700]))
         #expect(progress.observe(.init(lastID: 700, writers: both)) == nil, "the second one may end soon")
         for _ in 3...ReadProgress.looksOfLongWriters { _ = progress.observe(.init(lastID: 800, writers: both)) }
         #expect(
             progress.observe(.init(lastID: 900, writers: both)) == ReadProgress.FloorRaise(id: 800, open: [700, 800]))
         progress.raise(to: 800, passingOver: [700, 800], firstPending: [:])
-        _ = progress.observe(.init(lastID: 900, writers: ["4/1": 800]))
+        _ = progress.observe(.init(lastID: 900, writers: ["4/1": writer(800)]))
         #expect((progress.floor, progress.open) == (ReadProgress.beginning, []))
     }
 
     @Test("A transaction without an id is never passed over")
     func writerWithoutID() {
         var progress = ReadProgress()
-        #expect(passOver(["3/1": nil], &progress) == nil)
+        #expect(passOver(["3/1": writer(nil)], &progress) == nil)
     }
 
     @Test("The lowest id of a transaction and its subtransactions counts, also after an overflow of 32 bits")
@@ -114,7 +118,7 @@ struct ReadProgressTests {
         let newest: Int64 = 5 << 32 + 10
         let observation = ReadProgress.Observation(
             lastID: 1, locks: ["3/1 4294967290 3", "4/1", "5/1 12"], newestTransaction: newest)
-        #expect(observation.writers == ["3/1": newest - 16, "4/1": nil, "5/1": newest + 2])
+        #expect(observation.writers == ["3/1": writer(newest - 16), "4/1": writer(nil), "5/1": writer(newest + 2)])
     }
 
     @Test("The floor returns to the beginning when the request ids begin again")
@@ -315,7 +319,7 @@ struct QueueReadingTests {
             INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE
             VALUES (1, 'a', '{chosen}', 'first')
             """)
-        let isNecessary = worker.readFromBeginning()
+        let isNecessary = worker.beginFinalReading()
         #expect(isNecessary)
         try await work(&worker, fixture.connection)
         #expect(try await fixture.lists()["a"]?.first == "chosen")

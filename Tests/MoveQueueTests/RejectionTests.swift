@@ -61,7 +61,7 @@ struct RejectionTests {
         var worker = QueueWorker()
         var errors: Set<String> = []
         for _ in 1...6 {
-            errors.formUnion(try await worker.runBatch(on: fixture.connection).failures.map { "\($0)" })
+            errors.formUnion(try await worker.runBatch(on: fixture.connection).failures.map { "\($0.error)" })
         }
         #expect(try await fixture.outcomes() == [ids[1]: nil])
         #expect(errors.count == 1 && errors.first?.contains("public.tasks is registered, but") == true, "\(errors)")

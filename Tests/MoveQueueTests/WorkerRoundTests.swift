@@ -19,13 +19,13 @@ import Testing
 
     private func unavailable(_ lists: [ListIdentifier]) -> BatchReport {
         var report = BatchReport()
-        (report.claim.found, report.claim.lastFound, report.claim.unavailable) = (lists.count, lists.last, lists)
+        (report.claim.found, report.claim.lastFound, report.claim.lockedByOthers) = (lists.count, lists.last, lists)
         return report
     }
 
     private func failed(_ list: ListIdentifier, among others: [ListIdentifier]) -> BatchReport {
         var report = decided(others)
-        report.decisions.failures = [BatchFailure(.settingsChanged, lists: [list])]
+        report.decisions.failures = [ListFailure(list: list, error: .settingsChanged)]
         return report
     }
 
@@ -160,25 +160,25 @@ import Testing
         var postponed = PostponedLists()
         postponed.noteSuspicion(of: lists("a", "b", "c", "d"), at: now)
         var round = WorkerRound(QueueConfiguration(), postponed: postponed)
-        func sizeOfNextRetry() throws -> Int {
+        func sizeOfNextRetry(at time: ContinuousClock.Instant) throws -> Int {
             for _ in 1...10 {
-                let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+                let batch = try #require(round.beginTurn(isReadingDue: false, at: time).batch)
                 if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
-                _ = round.note(BatchReport(), at: now)
+                _ = round.note(BatchReport(), at: time)
             }
             let size: Int? = nil
             return try #require(size, "waited 10 turns for a batch of the suspected lists")
         }
         let usual = QueueConfiguration().requestsPerBatch
-        #expect(try sizeOfNextRetry() == usual)
+        #expect(try sizeOfNextRetry(at: now) == usual)
         var report = decided(lists("a", "b"))
-        (report.decisions.applied, report.decisions.untried) = (100, Set(lists("a", "b")))
+        (report.decisions.applied, report.decisions.suspected) = (100, Set(lists("a", "b")))
         _ = round.note(report, at: now)
-        #expect(try sizeOfNextRetry() == 200)
-        report.decisions.untried = []
-        report.decisions.failures = [BatchFailure(.settingsChanged, lists: lists("a", "b"))]
+        #expect(try sizeOfNextRetry(at: now) == 200)
+        report.decisions.suspected = []
+        report.decisions.failures = lists("a", "b").map { ListFailure(list: $0, error: .settingsChanged) }
         _ = round.note(report, at: now)
-        #expect(try sizeOfNextRetry() == 400)
+        #expect(try sizeOfNextRetry(at: now + .seconds(1)) == 400)
     }
 
     @Test("A worker's turn reads the same lists again if a transaction ended that was passed over")
@@ -206,12 +206,12 @@ import Testing
     }
 
     @Test(
-        "A worker's turn is contended if other sessions have the locks, and leaves those lists out until they are due"
+        "A worker's turn decides nothing if other sessions have the locks, and leaves those lists out until they are due"
     )
-    func contended() throws {
+    func undecided() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
-        #expect(round.note(unavailable(lists("a")), at: now).end?.isContended == true)
+        #expect(round.note(unavailable(lists("a")), at: now).end?.isUndecided == true)
         let next = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
         #expect(next.postponed == lists("a"))
         guard case .postponed(let due) = round.note(BatchReport(), at: now).end else {
@@ -238,14 +238,14 @@ import Testing
         #expect(asked == asked.sorted() && asked.first == 8 && asked.last == 256, "\(asked)")
     }
 
-    @Test("A worker's turn is held if all pending requests wait for a person")
-    func held() {
+    @Test("A worker's turn says so if all pending requests wait for a person")
+    func waiting() {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isReadingDue: false, at: now)
         var report = BatchReport()
         (report.claim.found, report.claim.lastFound) = (1, ListIdentifier("a"))
-        report.claim.held = lists("a")
-        #expect(round.note(report, at: now).end?.isHeld == true)
+        report.claim.waiting = lists("a")
+        #expect(round.note(report, at: now).end?.isWaiting == true)
     }
 
     // MARK: The list for which there was no room
@@ -319,18 +319,18 @@ import Testing
     func noTimeForListAlone() throws {
         var round = WorkerRound(QueueConfiguration())
         let slow = ListIdentifier("slow")
-        var untried = BatchReport()
-        (untried.claim.found, untried.claim.lastFound, untried.claim.locked) = (1, slow, [slow])
-        untried.decisions.untried = [slow]
+        var suspected = BatchReport()
+        (suspected.claim.found, suspected.claim.lastFound, suspected.claim.locked) = (1, slow, [slow])
+        suspected.decisions.suspected = [slow]
         _ = round.beginTurn(isReadingDue: false, at: now)
-        _ = round.note(untried, at: now)
+        _ = round.note(suspected, at: now)
         var sizes: [Int] = []
         for attempt in 1...4 {
             let later = now + .seconds(1_000 * attempt)
             let retry = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
             #expect(retry.scope.named == [slow])
             sizes.append(retry.configuration.requestsPerList)
-            _ = round.note(untried, at: later)
+            _ = round.note(suspected, at: later)
             #expect(try #require(round.postponed.nextDue) > later)
             _ = round.beginTurn(isReadingDue: false, at: later)
             _ = round.note(BatchReport(), at: later)
@@ -364,7 +364,7 @@ import Testing
         _ = round.beginTurn(isReadingDue: false, at: later)
         var report = BatchReport()
         report.hasLostProgress = true
-        #expect(round.note(report, at: later).end?.isContended == true)
+        #expect(round.note(report, at: later).end?.isUndecided == true)
         #expect(try #require(round.beginTurn(isReadingDue: false, at: later).batch).postponed == [bad])
     }
 
@@ -522,8 +522,8 @@ extension WorkerRound.Action {
 
 extension WorkerRound.TurnResult {
     fileprivate var isIdle: Bool { if case .idle = self { true } else { false } }
-    fileprivate var isHeld: Bool { if case .held = self { true } else { false } }
-    fileprivate var isContended: Bool { if case .contended = self { true } else { false } }
+    fileprivate var isWaiting: Bool { if case .waiting = self { true } else { false } }
+    fileprivate var isUndecided: Bool { if case .undecided = self { true } else { false } }
     fileprivate var pause: Duration? { if case .gathering(let pause) = self { pause } else { nil } }
     fileprivate var isDecided: Bool { if case .decided = self { true } else { false } }
 }

@@ -72,10 +72,10 @@ struct SQLCaller {
         var worker = QueueWorker(QueueConfiguration())
         while true {
             switch try await worker.runBatch(on: connection) {
-            case .idle, .held: return
+            case .idle, .waiting: return
             case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
             case .gathering(let pause): try await Task.sleep(for: pause)
-            case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
+            case .undecided: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
             case .decided: break
             }
         }

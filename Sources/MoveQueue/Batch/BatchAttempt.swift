@@ -46,15 +46,16 @@ struct BatchAttempt {
                 try decide(on: connection)
             }
         } catch {
-            if stage == .waiting, let onlyList, (error as? PostgresError)?.sqlState == .lockNotAvailable {
-                return BatchReport(unavailable: [onlyList])
+            let error = QueueError(error)
+            if stage == .waiting, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
+                return BatchReport(lockedByOthers: [onlyList])
             }
-            throw QueueError(error)
+            throw error
         }
     }
 
     /// The steps of the transaction.
-    private mutating func decide(on connection: isolated Connection) throws -> BatchReport {
+    private mutating func decide(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         var report = BatchReport()
         if case .waitingFor(let list) = scope {
             stage = .waiting
@@ -69,8 +70,8 @@ struct BatchAttempt {
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
         guard !report.hasLostProgress, let pending else { return report }
         let batch = ClosedBatch(
-            pending.requests, locked: Set(claim.locked), held: Set(claim.held),
-            unavailable: Set(claim.unavailable + postponed), firstUnread: pending.firstUnread,
+            pending.requests, locked: Set(claim.locked), waiting: Set(claim.waiting),
+            leftOut: Set(claim.lockedByOthers + postponed), firstUnread: pending.firstUnread,
             limit: queue.configuration.requestsPerList)
         report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
         guard !batch.requests.isEmpty else { return report }

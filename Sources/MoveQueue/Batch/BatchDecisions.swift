@@ -7,9 +7,9 @@ struct BatchDecisions {
     /// Lists with rows that another session has locked.
     private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause.
-    private(set) var failures: [BatchFailure] = []
-    /// Lists of which some failed together; there was no time to find out which.
-    private(set) var untried: Set<ListIdentifier> = []
+    private(set) var failures: [ListFailure] = []
+    /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
+    private(set) var suspected: Set<ListIdentifier> = []
     /// Lists of which no further request may be decided.
     private var blocked: Set<ListIdentifier> = []
 
@@ -40,14 +40,14 @@ struct BatchDecisions {
 
     /// Leaves the lists of a request for later, because of an error that no request causes.
     mutating func fail(_ request: PendingRequest, _ error: QueueError) {
-        for list in request.move.lists { failures.append(BatchFailure(error, lists: [list])) }
+        for list in request.move.lists { failures.append(ListFailure(list: list, error: error)) }
         blocked.formUnion(request.move.lists)
     }
 
-    /// Leaves the lists of requests for later, because there is no time to try them.
-    mutating func leaveUntried(_ requests: [PendingRequest]) {
-        for request in requests { untried.formUnion(request.move.lists) }
-        blocked.formUnion(untried)
+    /// Leaves requests to a later batch, which tries their lists in smaller groups.
+    mutating func leaveForLater(_ requests: [PendingRequest]) {
+        for request in requests { suspected.formUnion(request.move.lists) }
+        blocked.formUnion(suspected)
     }
 
     /// Makes the list of a request wait for a person.

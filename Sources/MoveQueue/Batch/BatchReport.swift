@@ -11,19 +11,25 @@ package struct BatchReport: Sendable {
     package init() {}
 
     /// A batch that found only lists whose locks another session has.
-    init(unavailable: [ListIdentifier]) { claim.unavailable = unavailable }
+    init(lockedByOthers: [ListIdentifier]) { claim.lockedByOthers = lockedByOthers }
 
     /// Whether the batch gave a request its outcome, or made a list wait for a person.
     package var hasDecisions: Bool { decisions.count > 0 || !decisions.newlyHeld.isEmpty }
 
-    /// Lists that make little or no progress, because another session has locked their rows or has a list that they need.
-    package var obstructed: Set<ListIdentifier> { undecided.obstructedLists.union(decisions.withLockedRows) }
+    /// Lists that make little or no progress, because another session has their locks, has locked their rows, or has a list that they
+    /// need.
+    package var unavailable: Set<ListIdentifier> { unavailableAmongLocked.union(claim.lockedByOthers) }
+
+    /// Those of them whose locks the transaction had.
+    var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
     /// Whether lists or requests were found that wait for a person.
-    package var foundHeldWork: Bool { !claim.held.isEmpty || undecided.includeHeld }
+    package var foundWaitingWork: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
 
-    /// Whether all requests that were found wait for a person.
-    package var foundOnlyHeldWork: Bool {
-        foundHeldWork && !hasDecisions && undecided.count == 0 && claim.unavailable.isEmpty
+    /// Whether requests were found that don't wait for a person.
+    var foundWork: Bool { claim.found > 0 && !foundOnlyWaitingWork }
+
+    private var foundOnlyWaitingWork: Bool {
+        foundWaitingWork && !hasDecisions && undecided.count == 0 && claim.lockedByOthers.isEmpty
     }
 }

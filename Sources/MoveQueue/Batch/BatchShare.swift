@@ -1,25 +1,26 @@
 /// The part of a usual batch that a worker takes. It becomes smaller after each failure, because the batch may take longer than
 /// the server's time-outs allow, and larger again after each success. Pure.
 package struct BatchShare: Equatable, Sendable {
-    private static let largestDivisor = 1 << 12
+    private static let mostHalvings = 12
+
+    private var halvings: Int
 
     /// The usual size is divided by this number; 1 means a whole batch.
-    package private(set) var divisor = 1
+    package var divisor: Int { 1 << halvings }
 
     /// Whether the part can't become smaller.
-    package var isSmallest: Bool { divisor == Self.largestDivisor }
+    package var isSmallest: Bool { halvings == Self.mostHalvings }
 
-    package init() {}
+    /// A whole batch that is halved so often.
+    package init(halvings: Int = 0) {
+        self.halvings = min(halvings, Self.mostHalvings)
+    }
 
     /// The part after the start of a process. The process before may have been killed for its memory, so the first batches are
     /// small.
-    package static var atStart: BatchShare {
-        var share = BatchShare()
-        share.divisor = 1 << 4
-        return share
-    }
+    package static var atStart: BatchShare { BatchShare(halvings: 4) }
 
-    package mutating func noteFailure() { divisor = min(divisor * 2, Self.largestDivisor) }
+    package mutating func noteFailure() { halvings = min(halvings + 1, Self.mostHalvings) }
 
-    package mutating func noteSuccess() { divisor = max(divisor / 2, 1) }
+    package mutating func noteSuccess() { halvings = max(halvings - 1, 0) }
 }

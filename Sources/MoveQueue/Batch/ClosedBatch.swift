@@ -9,35 +9,35 @@ package struct ClosedBatch: Equatable, Sendable {
     package private(set) var requests: [PendingRequest] = []
     /// The number of requests that are left for a later transaction.
     package private(set) var requestsLeft = 0
-    /// Whether further requests wait for a person, because they belong to a held list.
-    package private(set) var leavesHeldRequests = false
-    /// Lists of which more requests are left than are in the batch, because another session has a list that they need.
+    /// Whether further requests wait for a person, because they belong to a list that waits, or come after such a request.
+    package private(set) var leavesWaitingRequests = false
+    /// Lists of which more requests are left than are in the batch, because they need a list that is left out.
     package private(set) var obstructed: Set<ListIdentifier> = []
 
     /// - Parameters:
     ///   - pending: The requests of the locked lists: at least the `limit` earliest of each list as target, and as source.
     ///   - locked: The lists whose locks this transaction has.
-    ///   - held: Lists that wait for a person.
-    ///   - unavailable: Lists whose locks another session has. None of them is in `locked`.
+    ///   - waiting: Lists that wait for a person: see ``ListClaim/waiting``.
+    ///   - leftOut: Lists whose locks another session has, and postponed lists. None of them is in `locked`.
     ///   - firstUnread: For lists that were not read to the end, the first id that was not read.
     ///   - limit: The most requests that were read for each list as target, and as source.
     package init(
-        _ pending: [PendingRequest], locked: Set<ListIdentifier>, held: Set<ListIdentifier> = [],
-        unavailable: Set<ListIdentifier> = [], firstUnread: [ListIdentifier: Int64] = [:], limit: Int
+        _ pending: [PendingRequest], locked: Set<ListIdentifier>, waiting: Set<ListIdentifier> = [],
+        leftOut: Set<ListIdentifier> = [], firstUnread: [ListIdentifier: Int64] = [:], limit: Int
     ) {
         let ordered = pending.sorted { $0.id < $1.id }
         let lastRead = Self.lastRead(ordered, limit: limit)
         // The lists of which no further request may be in the batch, and why.
         var cut: Set<ListIdentifier> = []
-        var cutByHold = held
-        var cutByOtherSessions = unavailable
-        // For each list that another session holds up: the number of requests in the batch minus the number left.
+        var cutByWaiting = waiting
+        var cutByLeftOut = leftOut
+        // For each list: the requests in the batch minus those left.
         var balance: [ListIdentifier: Int] = [:]
         for request in ordered {
             let lists = request.move.lists
-            guard cutByHold.isDisjoint(with: lists) else {
-                cutByHold.formUnion(lists)
-                leavesHeldRequests = true
+            guard cutByWaiting.isDisjoint(with: lists) else {
+                cutByWaiting.formUnion(lists)
+                leavesWaitingRequests = true
                 continue
             }
             let isClosed = lists.allSatisfy { list in
@@ -50,11 +50,11 @@ package struct ClosedBatch: Equatable, Sendable {
             } else {
                 cut.formUnion(lists)
                 requestsLeft += 1
-                if !cutByOtherSessions.isDisjoint(with: lists) { cutByOtherSessions.formUnion(lists) }
+                if !cutByLeftOut.isDisjoint(with: lists) { cutByLeftOut.formUnion(lists) }
                 for list in lists { balance[list, default: 0] -= 1 }
             }
         }
-        obstructed = cutByOtherSessions.intersection(locked).filter { balance[$0, default: 0] < 0 }
+        obstructed = cutByLeftOut.intersection(locked).filter { balance[$0, default: 0] < 0 }
     }
 
     /// For each list that may have more requests, the id up to which all of them were read.

@@ -32,9 +32,9 @@ package struct DecisionSummary: Sendable {
     /// Lists with rows that another session has locked.
     package private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause; one failure for each.
-    package var failures: [BatchFailure] = []
-    /// Lists of which some failed together; there was no time to find out which.
-    package var untried: Set<ListIdentifier> = []
+    package var failures: [ListFailure] = []
+    /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
+    package var suspected: Set<ListIdentifier> = []
 
     /// The number of requests that were decided.
     package var count: Int { applied + rejected }
@@ -44,7 +44,7 @@ package struct DecisionSummary: Sendable {
     init(_ decisions: BatchDecisions) {
         newlyHeld = decisions.holds
         withLockedRows = decisions.withLockedRows
-        (failures, untried) = (decisions.failures, decisions.untried)
+        (failures, suspected) = (decisions.failures, decisions.suspected)
         for decision in decisions.decided {
             let request = decision.request
             switch decision.result.outcome {

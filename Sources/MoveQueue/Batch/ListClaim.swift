@@ -12,29 +12,33 @@ package struct ListClaim: Sendable {
     /// The lists whose locks were taken.
     package var locked: [ListIdentifier] = []
     /// Lists whose locks another session has.
-    package var unavailable: [ListIdentifier] = []
-    /// Lists that wait for a person: held lists, and lists that are paused.
-    package var held: [ListIdentifier] = []
+    package var lockedByOthers: [ListIdentifier] = []
+    /// Lists that are held or paused, or whose table `brocot attach` still fills.
+    package var waiting: [ListIdentifier] = []
 
     /// A claim without lists.
     package init() {}
 
     /// Reads the rows of a statement of `QueueStatements+Claim`.
     init(_ rows: Rows) throws(PostgresError) {
+        typealias Column = QueueStatements.ClaimColumn
         var numbered: [Int: ListIdentifier] = [:]
-        var allFound = 0
+        var readyLists = 0
         for row in rows {
-            let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
-            let number = try row.decode(2, as: Int.self)
+            let list = ListIdentifier(
+                orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list))
+            let number = try row.decode(Column.number, as: Int.self)
             if number > 0 { numbered[number] = list }
-            allFound = try row.decode(5)
-            switch (isHeld: try row.decode(3, as: Bool.self), isLocked: try row.decode(4, as: Bool.self)) {
-            case (true, _): held.append(list)
-            case (false, true): locked.append(list)
-            case (false, false): unavailable.append(list)
+            readyLists = try row.decode(Column.readyLists)
+            if try row.decode(Column.isWaiting) {
+                waiting.append(list)
+            } else if try row.decode(Column.isLocked) {
+                locked.append(list)
+            } else {
+                lockedByOthers.append(list)
             }
         }
-        (found, beyondLimit) = (numbered.count, allFound - numbered.count)
+        (found, beyondLimit) = (numbered.count, readyLists - numbered.count)
         // The other list of a change of list is chosen early. The lists before it must not be skipped.
         var number = 1
         while let list = numbered[number] { (lastFound, number) = (list, number + 1) }

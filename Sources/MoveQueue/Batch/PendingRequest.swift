@@ -17,15 +17,26 @@ package struct PendingRequest: Hashable, Sendable {
 
 extension PendingRequest {
     /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``.
-    init(_ row: Row) throws {
-        id = try row.decode(0, as: Int64.self)
-        location = try row.decode(9, as: String.self)
-        let orderedTable = try row.decode(1, as: String.self)
-        let anchor = try row.decode(5, as: String?.self)
-        let position = try row.decode(6, as: Int?.self)
-        let source = try row.decode(7, as: String?.self)
+    init(_ row: Row) throws(QueueError) {
+        typealias Column = QueueStatements.PendingColumn
+        let (id, location, move): (Int64, String, Move?) = try QueueError.wrapping { () throws(PostgresError) in
+            (try row.decode(Column.id), try row.decode(Column.location), try Move(row))
+        }
+        guard let move else { throw .unreadableRequest(id: id) }
+        self.init(id: id, move: move, location: location)
+    }
+}
+
+extension Move {
+    /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if their values are not those of
+    /// a move.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        typealias Column = QueueStatements.PendingColumn
+        let anchor = try row.decode(Column.anchor, as: String?.self)
+        let position = try row.decode(Column.position, as: Int?.self)
+        let source = try row.decode(Column.source, as: String?.self)
         let action: Move.Action? =
-            switch (try row.decode(4, as: String.self), anchor, position) {
+            switch (try row.decode(Column.placement, as: String.self), anchor, position) {
             case ("first", nil, nil): .place(.first, from: source)
             case ("last", nil, nil): .place(.last, from: source)
             case ("before", let anchor?, nil): .place(.before(anchor), from: source)
@@ -35,11 +46,10 @@ extension PendingRequest {
             case ("arrive", nil, nil): .arrive
             default: nil
             }
-        guard let action, let missing = MissingItems(rawValue: try row.decode(10, as: String.self)) else {
-            throw QueueError.unreadableRequest(id: id)
-        }
-        move = Move(
-            list: ListIdentifier(orderedTable: orderedTable, list: try row.decode(2, as: String.self)),
-            items: try row.decode(3, as: [String].self), action: action, missing: missing)
+        guard let action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else { return nil }
+        self.init(
+            list: ListIdentifier(
+                orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list)),
+            items: try row.decode(Column.items), action: action, missing: missing)
     }
 }

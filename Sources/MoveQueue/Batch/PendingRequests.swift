@@ -10,22 +10,31 @@ struct PendingRequests {
     let time: Timestamp
 
     /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
-    init?(_ rows: Rows) throws {
+    init?(_ rows: Rows) throws(QueueError) {
         guard let first = rows.first else { return nil }
-        time = try first.decode(8)
+        time = try QueueError.wrapping { () throws(PostgresError) in
+            try first.decode(QueueStatements.PendingColumn.time)
+        }
         // A change of list is read twice if both of its lists are locked.
         var known: [Int64: PendingRequest] = [:]
         known.reserveCapacity(rows.count)
         for row in rows {
-            if try row.decode(4, as: String?.self) == nil {
-                let list = ListIdentifier(orderedTable: try row.decode(1), list: try row.decode(2))
-                firstUnread[list] = min(try row.decode(0), firstUnread[list] ?? .max)
+            if let unread = try QueueError.wrapping({ () throws(PostgresError) in try Self.unread(row) }) {
+                firstUnread[unread.list] = min(unread.id, firstUnread[unread.list] ?? .max)
             } else {
                 let request = try PendingRequest(row)
                 known[request.id] = request
             }
         }
         requests = Array(known.values)
+    }
+
+    /// The list and the first id that was not read, if the row has these instead of a request.
+    private static func unread(_ row: Row) throws(PostgresError) -> (list: ListIdentifier, id: Int64)? {
+        typealias Column = QueueStatements.PendingColumn
+        guard try row.decode(Column.placement, as: String?.self) == nil else { return nil }
+        let list = ListIdentifier(orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list))
+        return (list, try row.decode(Column.id))
     }
 
     /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.

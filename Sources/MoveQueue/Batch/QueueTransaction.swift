@@ -51,7 +51,7 @@ package struct QueueTransaction: Sendable {
         _ scope: Scope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
         let queue = QueueRepository(configuration, progress)
-        var suspects = scope
+        var scopeInParts = scope
         switch scope {
         case .suspects, .waitingFor:
             break
@@ -63,9 +63,9 @@ package struct QueueTransaction: Sendable {
             } catch {
                 guard attempt.mayDoBetterInParts(after: error) else { throw attempt.failure(error) }
             }
-            suspects = .suspects(attempt.lockedLists)
+            scopeInParts = .suspects(attempt.lockedLists)
         }
-        var attempt = BatchAttempt(queue, sizes: sizes, scope: suspects, onlyList: scope.onlyList, .inParts)
+        var attempt = BatchAttempt(queue, sizes: sizes, scope: scopeInParts, onlyList: scope.onlyList, .inParts)
         do throws(QueueError) {
             return try attempt.run(on: connection)
         } catch {

@@ -46,10 +46,10 @@ struct RefusalSearch {
             } else if .now < deadline || decisions.areEmpty {
                 try apply(group.requests, on: connection)
             } else {
-                application.decisions.leaveUntried(group.requests)
+                application.decisions.leaveForLater(group.requests)
             }
         }
-        application.decisions.leaveUntried(tried.untried)
+        application.decisions.leaveForLater(tried.untried)
         try rejectIfRefusedAgain(alone, on: connection)
     }
 
@@ -63,7 +63,8 @@ struct RefusalSearch {
             guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
             let again = tried.refused.filter { $0.error.failureClass != .environment }
             let remaining = Set(again.map { $0.requests[0].id })
-            application.decisions.leaveUntried(requests.filter { !remaining.contains($0.id) })
+            // The others were not refused again. A later batch decides them.
+            application.decisions.leaveForLater(requests.filter { !remaining.contains($0.id) })
             requests = again.map { $0.requests[0] }
             refusals = again.map(\.error.refusal)
         }
@@ -121,7 +122,7 @@ struct RefusalSearch {
             if .now < deadline || decisions.areEmpty && !error.isCostly {
                 try apply(Array(half), on: connection)
             } else {
-                application.decisions.leaveUntried(Array(half))
+                application.decisions.leaveForLater(Array(half))
             }
         }
     }
@@ -153,10 +154,8 @@ struct RefusalSearch {
     }
 
     private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
-        do throws(PostgresError) {
-            return try connection.query(QueueStatements.transactionSettings).single().decode(0)
-        } catch {
-            throw .database(error)
+        try QueueError.wrapping { () throws(PostgresError) in
+            try connection.query(QueueStatements.transactionSettings).single().decode(0)
         }
     }
 
@@ -178,12 +177,9 @@ struct RefusalSearch {
 
     private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
         if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
-        do throws(PostgresError) {
-            let row = try connection.query(QueueStatements.poisonPolicy(of: table)).first
-            let chosen = try row?.decode(0, as: String?.self)
-            return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
-        } catch {
-            throw .database(error)
+        let chosen = try QueueError.wrapping { () throws(PostgresError) in
+            try connection.query(QueueStatements.poisonPolicy(of: table)).first?.decode(0, as: String?.self)
         }
+        return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy
     }
 }

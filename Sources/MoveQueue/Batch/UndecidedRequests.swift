@@ -4,10 +4,10 @@ import Ordering
 package struct UndecidedRequests: Sendable {
     /// The number of requests that are left for a later transaction.
     package var count = 0
-    /// Whether some requests wait for a person, because they belong to a held list.
-    package var includeHeld = false
+    /// Whether some requests wait for a person: see ``ClosedBatch/leavesWaitingRequests``.
+    package var includeWaiting = false
     /// Lists of which more requests are left than decided, because another session has a list that they need.
-    package var obstructedLists: Set<ListIdentifier> = []
+    package var obstructed: Set<ListIdentifier> = []
     /// Whether one of the requests that were read is a change of list.
     package var hasChangesOfList = false
     /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
@@ -17,8 +17,8 @@ package struct UndecidedRequests: Sendable {
 
     /// What remains of the requests that were read in these lists, if `batch` is decided.
     init(of pending: PendingRequests, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
-        (count, includeHeld) = (batch.requestsLeft, batch.leavesHeldRequests)
-        obstructedLists = batch.obstructed
+        (count, includeWaiting) = (batch.requestsLeft, batch.leavesWaitingRequests)
+        obstructed = batch.obstructed
         hasChangesOfList = pending.requests.contains { $0.move.source != nil }
         crowdedOut = pending.crowdedOut(of: batch, in: lockedLists)
     }

@@ -52,10 +52,10 @@ struct PostponedTurns: Sendable {
                 .init(scope: oldest, postponed: postponed.failing, configuration: configuration)
             )
         }
-        let reduced = self.configuration(for: lists, configuration)
+        let limited = self.configuration(for: lists, configuration)
         // If only other sessions kept the lists from being worked on, they most likely don't fail.
         let scope: QueueTransaction.Scope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
-        return (.lists(lists), .init(scope: scope, postponed: [], configuration: reduced))
+        return (.lists(lists), .init(scope: scope, postponed: [], configuration: limited))
     }
 
     /// Only the patient worker waits, so that the others serve the other lists meanwhile.
@@ -68,22 +68,31 @@ struct PostponedTurns: Sendable {
 
     /// The limits of a batch with these lists: the smaller, the more often it failed.
     private func configuration(for lists: [ListIdentifier], _ usual: QueueConfiguration) -> QueueConfiguration {
+        var limited = lists.count == 1 ? limits(ofListAlone: lists[0], usual) : limits(ofSeveral: lists, usual)
+        if !postponed.isUnavailable(lists[0]) { limitSearch(&limited) }
+        return limited
+    }
+
+    /// If one list alone takes too long, smaller steps may succeed.
+    private func limits(ofListAlone list: ListIdentifier, _ usual: QueueConfiguration) -> QueueConfiguration {
+        var limited = usual.reduced(to: BatchShare(halvings: postponed.halvings(of: list)))
+        let doublings = usual.isPatient ? min(postponed.times(of: list), Self.mostDoublings) : 0
+        limited.longestStatement = Self.firstLimitAlone * (1 << doublings)
+        return limited
+    }
+
+    /// The batch has fewer requests of each list, and as many lists as usual.
+    private func limits(ofSeveral lists: [ListIdentifier], _ usual: QueueConfiguration) -> QueueConfiguration {
+        var limited = usual
         let halvings = lists.map { postponed.halvings(of: $0) }.min() ?? 0
-        var share = BatchShare()
-        // If one list alone takes too long, smaller steps may succeed.
-        if lists.count == 1 { for _ in 0..<halvings { share.noteFailure() } }
-        var reduced = usual.reduced(to: share)
-        if lists.count == 1 {
-            let doublings = usual.isPatient ? min(postponed.times(of: lists[0]), Self.mostDoublings) : 0
-            reduced.longestStatement = Self.firstLimitAlone * (1 << doublings)
-        }
-        reduced.requestsPerList = max(1, usual.requestsPerList >> halvings)
-        if !postponed.isUnavailable(lists[0]) {
-            // All of these lists are suspected, so no other lists wait for the search.
-            reduced.longestSearch = Self.longestSearchOfSuspects
-            if let searchSize { reduced.requestsPerBatch = min(reduced.requestsPerBatch, searchSize) }
-        }
-        return reduced
+        limited.requestsPerList = max(1, usual.requestsPerList >> halvings)
+        return limited
+    }
+
+    /// All lists of the batch are suspected, so no other lists wait for the search.
+    private func limitSearch(_ limited: inout QueueConfiguration) {
+        limited.longestSearch = Self.longestSearchOfSuspects
+        if let searchSize { limited.requestsPerBatch = min(limited.requestsPerBatch, searchSize) }
     }
 
     // MARK: Events
@@ -91,15 +100,15 @@ struct PostponedTurns: Sendable {
     /// Records the failures of a batch. `retry` is what it was for; nil if it was a usual batch.
     mutating func noteFailures(of report: BatchReport, _ retry: Retry?, at now: ContinuousClock.Instant) {
         for failure in report.decisions.failures {
-            noteFailure(of: failure.lists, isCostly: failure.error.isCostly, at: now)
+            noteFailure(of: [failure.list], isCostly: failure.error.isCostly, at: now)
         }
         if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions,
-            report.decisions.failures.isEmpty, report.decisions.untried.contains(lists[0])
+            report.decisions.failures.isEmpty, report.decisions.suspected.contains(lists[0])
         {
             // There was no time for any request of the list, although it was tried alone. A smaller batch may succeed.
             noteFailure(of: lists, isCostly: true, at: now)
         } else {
-            postponed.noteSuspicion(of: report.decisions.untried, at: now)
+            postponed.noteSuspicion(of: report.decisions.suspected, at: now)
         }
     }
 
@@ -114,10 +123,10 @@ struct PostponedTurns: Sendable {
     }
 
     /// Records which lists a retry worked on, and which ones other sessions have.
-    mutating func noteSuccess(of report: BatchReport, _ retry: Retry, at now: ContinuousClock.Instant) {
+    mutating func noteRetry(_ report: BatchReport, _ retry: Retry, at now: ContinuousClock.Instant) {
         let decisions = report.decisions
-        let unavailable = report.obstructed.union(report.claim.unavailable)
-        let others = unavailable.union(decisions.untried).union(decisions.failures.flatMap(\.lists))
+        let unavailable = report.unavailable
+        let others = unavailable.union(decisions.suspected).union(decisions.failures.map(\.list))
         switch retry {
         case .lists(let lists):
             noteSearch(report)
@@ -137,7 +146,7 @@ struct PostponedTurns: Sendable {
     /// If there was no time to find all requests that the database refuses, fewer requests are tried together next, so that the search
     /// ends in time.
     private mutating func noteSearch(_ report: BatchReport) {
-        if !report.decisions.untried.isEmpty {
+        if !report.decisions.suspected.isEmpty {
             searchSize = max(Self.smallestSearch, 2 * report.decisions.count)
         } else if let size = searchSize, report.hasDecisions {
             searchSize = size * 2 < fullBatch ? size * 2 : nil

@@ -6,20 +6,20 @@ extension WorkerRound {
         /// Nothing is pending.
         case idle
         /// All pending requests wait for a person.
-        case held
+        case waiting
         /// All pending requests, except those that wait for a person, are in lists that must not be tried before this time.
         case postponed(until: ContinuousClock.Instant)
-        /// Requests are pending, and other sessions have the locks.
-        case contended(BatchReport)
+        /// The turn decided nothing. A later turn may.
+        case undecided(BatchReport)
         case decided(BatchReport)
         /// Requests may be arriving. The next turn shall begin after this time, so that it finds more of them.
         case gathering(Duration)
 
         /// The lists that failed, one failure for each.
-        package var failures: [BatchFailure] {
+        package var failures: [ListFailure] {
             switch self {
-            case .contended(let report), .decided(let report): report.decisions.failures
-            case .idle, .held, .postponed, .gathering: []
+            case .undecided(let report), .decided(let report): report.decisions.failures
+            case .idle, .waiting, .postponed, .gathering: []
             }
         }
     }

@@ -6,6 +6,9 @@ import Ordering
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
 /// they meet, the locks of the lists keep them apart.
 ///
+/// It chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
+/// round (``RoundSearch``).
+///
 /// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isReadingDue:at:)`` returns the first action of
 /// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
@@ -14,7 +17,7 @@ package struct WorkerRound: Sendable {
         case read
         /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
         case readLastID
-        /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:at:)``.
+        /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
         case decide(Batch)
         /// The turn is over.
         case end(TurnResult)
@@ -34,17 +37,7 @@ package struct WorkerRound: Sendable {
         case gathering
         case retrying(PostponedTurns.Retry)
         case servingCrowdedOut
-        case servingOldest
-        /// The batch is for the next lists of the round.
-        case advancing(lists: Int, withPartners: Bool)
-    }
-
-    /// What was found since the beginning of the round.
-    private struct Findings {
-        /// Whether some requests don't wait for a person.
-        var includeWork = false
-        /// Whether some requests wait for a person.
-        var includeHeldWork = false
+        case searching(RoundSearch.Target)
     }
 
     /// The limit for statements of several lists: all of them wait for the slowest one.
@@ -55,24 +48,13 @@ package struct WorkerRound: Sendable {
     private let fullConfiguration: QueueConfiguration
     private var configuration: QueueConfiguration
     private var state = State.betweenTurns
-    private var place = Place.beginning
+    private var search: RoundSearch
     private var postponedTurns: PostponedTurns
-    /// Whether this turn is for postponed lists. They take turns with all others, so that no list waits for long.
-    private var isPostponedTurn = false
+    /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
+    private var isRoundTurn = false
     /// The list of the next batch, alone, because the latest batch had no room for it.
     private var crowdedOut: ListIdentifier?
-    /// The findings of this round; nil if it began at a list in the middle.
-    private var findings: Findings? = Findings()
-    /// Whether the latest batch read changes of list. Searching their other lists costs as much as finding the lists.
-    private var seesChangesOfList = true
-    /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
-    /// paused table are passed over at once.
-    private var seesHeldLists = false
-    private var entanglement = Entanglement.none
     private var waking = Waking.awake
-    private var depth: ListDepth
-    /// The number of requests that were decided since the round began, as long as none was left.
-    private var decidedOfAll: Int? = 0
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
 
@@ -83,7 +65,7 @@ package struct WorkerRound: Sendable {
         configuration.longestStatement = Self.longestStatement
         fullConfiguration = configuration
         self.configuration = configuration
-        depth = ListDepth(configuration)
+        search = RoundSearch(configuration)
     }
 
     /// The lists that are left out of the usual batches.
@@ -100,15 +82,12 @@ package struct WorkerRound: Sendable {
     }
 
     /// Continues the round at this list.
-    package mutating func go(to list: ListIdentifier) {
-        place = .at(list)
-        findings = nil
-    }
+    package mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
     /// Begins a turn. `isReadingDue` says whether it is time to find out how far the queue was read.
     package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
-        isPostponedTurn.toggle()
-        if !isPostponedTurn, let (retry, batch) = postponedTurns.next(configuration, at: now) {
+        isRoundTurn.toggle()
+        if !isRoundTurn, let (retry, batch) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
             return .decide(batch)
         }
@@ -130,16 +109,16 @@ package struct WorkerRound: Sendable {
         switch state {
         case .retrying(let retry):
             if !report.hasLostProgress {
-                postponedTurns.noteSuccess(of: report, retry, at: now)
+                postponedTurns.noteRetry(report, retry, at: now)
                 if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut ?? crowdedOut }
             }
-            return end(report.hasDecisions ? .decided(report) : .contended(report))
-        case .servingCrowdedOut, .servingOldest:
-            postponedTurns.noteUnavailable(report.obstructed.union(report.claim.unavailable), at: now)
+            return end(report.hasDecisions ? .decided(report) : .undecided(report))
+        case .servingCrowdedOut, .searching(.oldest):
+            postponedTurns.noteUnavailable(report.unavailable, at: now)
             if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
-        case .advancing(let lists, let withPartners):
-            return noteAdvance(report, lists: lists, withPartners: withPartners, at: now)
+        case .searching(.next(let lists, let withPartners)):
+            return noteSearch(report, lists: lists, withPartners: withPartners, at: now)
         case .betweenTurns, .reading, .gathering:
             preconditionFailure("A batch was reported that no turn asked for.")
         }
@@ -182,83 +161,43 @@ package struct WorkerRound: Sendable {
             state = .gathering
             return .readLastID
         }
-        if entanglement.beginOldest() {
-            state = .servingOldest
-            return .decide(
-                Batch(
-                    scope: .oldest(lists: configuration.listsPerBatch), postponed: Array(postponed.lists),
-                    configuration: configuration))
-        }
-        let lists = depth.lists(of: configuration)
-        let withPartners = seesChangesOfList && !entanglement.isPresent
-        state = .advancing(lists: lists, withPartners: withPartners)
-        let scope = QueueTransaction.Scope.next(
-            from: place, lists: lists,
-            readingAhead: (depth.isLow(configuration) && !seesHeldLists ? lists : 1) + postponed.count,
-            withPartners: withPartners)
-        return .decide(Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration))
+        let (target, batch) = search.nextBatch(configuration, leavingOut: postponed)
+        state = .searching(target)
+        return .decide(batch)
     }
 
-    private mutating func noteAdvance(
+    private mutating func noteSearch(
         _ report: BatchReport, lists: Int, withPartners: Bool, at now: ContinuousClock.Instant
     ) -> Action {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
         crowdedOut = report.undecided.crowdedOut ?? crowdedOut
-        depth.note(report)
-        entanglement.noteBatch(isEntangled: withPartners ? isEntangled(report) : entanglement.isPresent)
-        if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
-        seesHeldLists = report.foundHeldWork
-        postponedTurns.noteUnavailable(report.claim.unavailable, at: now)
-        if seesChangesOfList, !withPartners, !entanglement.isPresent {
-            // The same lists are tried again, with the other lists of their changes of list.
-            return report.hasDecisions ? end(.decided(report)) : advance()
-        }
-        postponedTurns.noteUnavailable(report.obstructed, at: now)
-        guard let result = goOn(report, lists: lists) else { return advance() }
+        postponedTurns.noteUnavailable(report.claim.lockedByOthers, at: now)
+        let step = search.note(report, lists: lists, withPartners: withPartners)
+        if step != .sameLists { postponedTurns.noteUnavailable(report.unavailableAmongLocked, at: now) }
+        if case .nextRound(let decided) = step { gather(after: decided) }
+        guard let result = finishSearch(report, step) else { return advance() }
         return end(result)
     }
 
-    /// Whether a batch left more requests than it decided, because changes of list need more lists than it can lock. If other sessions
-    /// have some of the lists, these are postponed instead, and tried together later.
-    private func isEntangled(_ report: BatchReport) -> Bool {
-        report.claim.beyondLimit > 0 && report.claim.unavailable.isEmpty
-            && report.undecided.count > report.decisions.count && report.undecided.hasChangesOfList
-    }
-
-    /// Continues with the next lists. If a whole round has found nothing, nothing is pending.
-    ///
-    /// - Returns: The end of the turn; nil if these lists had no requests, and the next lists must be searched.
-    private mutating func goOn(_ report: BatchReport, lists: Int) -> TurnResult? {
-        let claim = report.claim
-        let foundWork = claim.found > 0 && !report.foundOnlyHeldWork
-        if foundWork { findings?.includeWork = true }
-        if report.foundHeldWork { findings?.includeHeldWork = true }
-        let finished = findings
-        let isAtEnd = claim.beyondLimit == 0 && claim.found < lists
-        noteRound(report, isAtEnd: isAtEnd)
-        place = isAtEnd ? .beginning : claim.lastFound.map(Place.behind) ?? .beginning
-        if isAtEnd {
-            findings = Findings()
-            entanglement.endRound()
-        }
+    /// - Returns: The end of the turn; nil if it goes on with the search.
+    private mutating func finishSearch(_ report: BatchReport, _ step: RoundSearch.Step) -> TurnResult? {
         if report.hasDecisions { return .decided(report) }
-        if foundWork { return .contended(report) }
-        guard isAtEnd, let finished, !finished.includeWork else { return nil }
-        waking.endInVain()
-        seesChangesOfList = true
-        if let due = postponed.nextDue { return .postponed(until: due) }
-        return finished.includeHeldWork ? .held : .idle
+        switch step {
+        case .sameLists:
+            return nil
+        case .nextLists, .nextRound:
+            return report.foundWork ? .undecided(report) : nil
+        case .nothingToDo(let areRequestsWaiting):
+            waking.endInVain()
+            if let due = postponed.nextDue { return .postponed(until: due) }
+            return areRequestsWaiting ? .waiting : .idle
+        }
     }
 
-    /// After a round that decided many requests and left none, waiting is worth it, because each batch has a fixed cost. Requests of
-    /// lists that another session has locked are not counted.
-    private mutating func noteRound(_ report: BatchReport, isAtEnd: Bool) {
-        let isAll = report.undecided.count == 0 && report.undecided.crowdedOut == nil
-        decidedOfAll = isAll ? decidedOfAll.map { $0 + report.decisions.count } : nil
-        guard isAtEnd else { return }
-        let (decided, enough) = (decidedOfAll ?? 0, configuration.requestsPerBatch)
-        decidedOfAll = 0
+    /// Waits for more requests after a round that decided many requests and left none, because each batch has a fixed cost.
+    private mutating func gather(after decided: Int) {
+        let enough = configuration.requestsPerBatch
         guard configuration.maxDelay > .zero, decided >= Self.fewestGathered, decided < enough else { return }
         gathering = Gathering(limit: configuration.maxDelay, enough: enough)
     }

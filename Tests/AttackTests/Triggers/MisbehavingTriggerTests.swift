@@ -27,7 +27,7 @@ struct MisbehavingTriggerTests {
                 while !Task.isCancelled {
                     switch try? await worker.runBatch(on: connection) {
                     case .decided: break
-                    case .contended, .postponed, .gathering, .idle, .held, nil:
+                    case .undecided, .postponed, .gathering, .idle, .waiting, nil:
                         try? await Task.sleep(for: .milliseconds(5))
                     }
                 }

@@ -53,16 +53,16 @@ struct QueueFixture {
         var worker = QueueWorker(configuration)
         try await worker.goToRandomList(on: connection)
         let deadline = ContinuousClock.now + .seconds(300)
-        var failures: [BatchFailure] = []
+        var failures: [ListFailure] = []
         while true {
             try #require(.now < deadline, "waited 300 s until a worker finds nothing pending; failed last: \(failures)")
             let progress = try await worker.runBatch(on: connection)
             if !progress.failures.isEmpty { failures = progress.failures }
             switch progress {
-            case .idle, .held: return
+            case .idle, .waiting: return
             case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
             case .gathering(let pause): try await Task.sleep(for: pause)
-            case .contended: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
+            case .undecided: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
             case .decided: break
             }
         }

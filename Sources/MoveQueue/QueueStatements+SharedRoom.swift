@@ -1,0 +1,135 @@
+import LibPQ
+import Ordering
+
+/// How the lists of a batch share its room. This is a part of the statement that reads their requests.
+extension QueueStatements {
+    /// Each item counts as at least so many bytes.
+    private static let leastBytesOfItem: SQL = "100"
+    /// No compression that PostgreSQL has exceeds this ratio. That of LZ4 is nearly 255, and that of pglz less.
+    private static let largestCompressionRatio: SQL = "256"
+    /// A larger value may be stored out of line, and counting its elements would read it. PostgreSQL stores values out of line if a row
+    /// is larger than TOAST_TUPLE_THRESHOLD, about 2 kB.
+    private static let largestInlineSize: SQL = "2000"
+    /// How many times its own size an array counts at most. An element has at least 8 bytes, and counts as 100.
+    private static let largestCountRatio: SQL = "13"
+    /// Only requests within so many times the room are measured exactly, because that decompresses them.
+    private static let measuredRooms: SQL = "64"
+
+    /// Whether there is room for all candidates and, if not, which ones are taken.
+    ///
+    /// The requests of a list are taken in their order. Among the lists, requests come first that have the fewest bytes together
+    /// with the earlier requests of their list. So a list with little work never waits for a list with much. The requests of the
+    /// list `preferred` come before all others. At least one request is taken.
+    ///
+    /// The bytes of names and keys count in decompressed form. To know the size of compressed items, the server must decompress them.
+    /// So a first bound uses the largest possible size.
+    ///
+    /// Each step reads the rows of the one before:
+    ///
+    /// - `estimated`: the candidates with an upper bound of their bytes.
+    /// - `room`: whether there is room for all of them. If so, the next steps have no rows.
+    /// - `once`: each request once. A change of list is a candidate of both lists.
+    /// - `queued`, `bounded`: in which order they are taken, by that bound.
+    /// - `measured`, `shared`: how many bytes are taken so far, and whether a request is still taken.
+    static func sharedRoom(total: Int, bytes: Int, preferred: ListIdentifier?) -> SQL {
+        """
+        \(estimated), \(room(total: total, bytes: bytes)), \(once(preferred: preferred)), \(queued), \(bounded),
+        \(measured(bytes: bytes)), \(shared(total: total, bytes: bytes))
+        """
+    }
+
+    private static let estimated: SQL = """
+        estimated AS MATERIALIZED (
+            SELECT candidate.*,
+                pg_catalog.octet_length(candidate.list) + coalesce(pg_catalog.octet_length(candidate.anchor), 0)
+                    + coalesce(pg_catalog.octet_length(candidate.from_list), 0) AS name_bytes,
+                CASE WHEN pg_catalog.pg_column_compression(candidate.items) IS NOT NULL
+                    THEN \(largestCompressionRatio)::bigint * pg_catalog.pg_column_size(candidate.items)
+                    WHEN pg_catalog.pg_column_size(candidate.items) > \(largestInlineSize)
+                    THEN \(largestCountRatio)::bigint * pg_catalog.pg_column_size(candidate.items)
+                    ELSE \(countedBytes("candidate", size: "pg_catalog.pg_column_size(candidate.items)"))
+                END AS most_bytes
+            FROM candidate
+        )
+        """
+
+    /// The bytes as which the items of a row count. `size` is their size.
+    private static func countedBytes(_ row: SQL, size: SQL) -> SQL {
+        "greatest(\(size), \(leastBytesOfItem) * pg_catalog.cardinality(\(row).items))"
+    }
+
+    private static func room(total: Int, bytes: Int) -> SQL {
+        """
+        room AS MATERIALIZED (
+            SELECT count(*) <= \(total)::bigint
+                AND coalesce(sum(estimated.most_bytes + estimated.name_bytes), 0) <= \(bytes)::numeric AS is_enough
+            FROM estimated
+        )
+        """
+    }
+
+    private static func once(preferred: ListIdentifier?) -> SQL {
+        let isPreferred =
+            preferred.map { list -> SQL in
+                """
+                (estimated.ordered_table = \(list.orderedTable) AND (
+                    estimated.list = \(list.list) OR coalesce(estimated.from_list = \(list.list), false)))
+                """
+            } ?? "false"
+        return """
+            once AS (
+                SELECT DISTINCT ON (estimated.id) estimated.*, \(isPreferred) AS is_preferred
+                FROM estimated
+                WHERE NOT (SELECT is_enough FROM room)
+                ORDER BY estimated.id
+            )
+            """
+    }
+
+    private static let queued: SQL = """
+        queued AS (
+            SELECT once.*, sum(once.most_bytes) OVER (
+                    PARTITION BY once.ordered_table, once.list ORDER BY once.id ROWS UNBOUNDED PRECEDING
+                ) AS bytes_of_list
+            FROM once
+        )
+        """
+
+    private static let bounded: SQL = """
+        bounded AS (
+            SELECT queued.*, sum(queued.most_bytes) OVER in_turn AS most_bytes_so_far, row_number() OVER in_turn AS number
+            FROM queued
+            WINDOW in_turn AS (
+                ORDER BY queued.is_preferred DESC, CASE WHEN queued.is_preferred THEN 0 ELSE queued.bytes_of_list END, queued.id
+                ROWS UNBOUNDED PRECEDING)
+        )
+        """
+
+    private static func measured(bytes: Int) -> SQL {
+        let inlineSize = countedBytes("bounded", size: "pg_catalog.pg_column_size(bounded.items)")
+        let fullSize = countedBytes("bounded", size: "pg_catalog.octet_length(pg_catalog.array_send(bounded.items))")
+        return """
+            measured AS (
+                SELECT bounded.*,
+                    sum(bounded.name_bytes + CASE
+                        WHEN bounded.number > 1
+                            AND bounded.most_bytes_so_far > \(measuredRooms)::numeric * \(bytes)::numeric
+                        THEN bounded.most_bytes
+                        WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL THEN \(inlineSize)
+                        ELSE \(fullSize)
+                    END) OVER (ORDER BY bounded.number ROWS UNBOUNDED PRECEDING) AS bytes_so_far
+                FROM bounded
+            )
+            """
+    }
+
+    private static func shared(total: Int, bytes: Int) -> SQL {
+        """
+        shared AS MATERIALIZED (
+            SELECT measured.*, measured.number = 1 OR (
+                measured.number <= \(total)::bigint AND measured.bytes_so_far <= \(bytes)::numeric) AS fits
+            FROM measured
+        )
+        """
+    }
+}

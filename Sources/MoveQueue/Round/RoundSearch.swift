@@ -1,0 +1,129 @@
+import Ordering
+
+/// A worker's search for lists with pending requests: from the last list down to the first, round after round. Pure.
+///
+/// ``nextBatch(_:leavingOut:)`` returns the next batch, and ``note(_:lists:withPartners:)`` takes its results.
+struct RoundSearch: Sendable {
+    /// What a batch is for.
+    enum Target {
+        /// The next lists of the round. With `withPartners`, the other lists of their changes of list are claimed too.
+        case next(lists: Int, withPartners: Bool)
+        /// The oldest requests: see ``Entanglement``.
+        case oldest
+    }
+
+    /// What follows a batch of the next lists.
+    enum Step: Equatable {
+        /// The same lists, now with the other lists of their changes of list.
+        case sameLists
+        /// The lists after these.
+        case nextLists
+        /// A new round. The last one decided so many requests; 0 if it left any.
+        case nextRound(decided: Int)
+        /// A whole round found nothing to do, or only requests that wait for a person.
+        case nothingToDo(areRequestsWaiting: Bool)
+    }
+
+    /// What was found since the beginning of the round.
+    private struct Findings {
+        /// Whether some requests don't wait for a person.
+        var includeWork = false
+        /// Whether some requests wait for a person.
+        var includeWaitingWork = false
+    }
+
+    private var place = Place.beginning
+    /// The findings of this round; nil if it began at a list in the middle.
+    private var findings: Findings? = Findings()
+    /// The number of requests that were decided since the round began; nil if some were left.
+    private var decidedOfAll: Int? = 0
+    /// Whether the latest batch read changes of list. Searching their other lists costs as much as finding the lists.
+    private var seesChangesOfList = true
+    /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
+    /// paused table are passed over at once.
+    private var seesWaitingLists = false
+    private var entanglement = Entanglement.none
+    private var depth: ListDepth
+
+    init(_ configuration: QueueConfiguration) {
+        depth = ListDepth(configuration)
+    }
+
+    /// Continues the round at this list.
+    mutating func go(to list: ListIdentifier) {
+        place = .at(list)
+        findings = nil
+    }
+
+    // MARK: The next batch
+
+    /// The next batch, and what it is for.
+    mutating func nextBatch(
+        _ configuration: QueueConfiguration, leavingOut postponed: PostponedLists
+    ) -> (Target, WorkerRound.Batch) {
+        if entanglement.beginOldest() {
+            let scope = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
+            return (
+                .oldest,
+                WorkerRound.Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+            )
+        }
+        let lists = depth.lists(of: configuration)
+        let withPartners = seesChangesOfList && !entanglement.isPresent
+        let scope = QueueTransaction.Scope.next(
+            from: place, lists: lists,
+            readingAhead: (depth.isLow(configuration) && !seesWaitingLists ? lists : 1) + postponed.count,
+            withPartners: withPartners)
+        return (
+            .next(lists: lists, withPartners: withPartners),
+            WorkerRound.Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+        )
+    }
+
+    // MARK: Its results
+
+    /// Records the results of a batch of the next lists.
+    ///
+    /// - Parameters:
+    ///   - report: The results. The progress of reading was not lost.
+    ///   - lists: The number of lists that the batch asked for.
+    ///   - withPartners: Whether it claimed the other lists of changes of list too.
+    /// - Returns: What follows.
+    mutating func note(_ report: BatchReport, lists: Int, withPartners: Bool) -> Step {
+        depth.note(report)
+        entanglement.noteBatch(isEntangled: withPartners ? isEntangled(report) : entanglement.isPresent)
+        if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
+        seesWaitingLists = report.foundWaitingWork
+        if seesChangesOfList, !withPartners, !entanglement.isPresent { return .sameLists }
+        noteFindings(report)
+        guard report.claim.beyondLimit == 0, report.claim.found < lists else {
+            place = report.claim.lastFound.map(Place.behind) ?? .beginning
+            return .nextLists
+        }
+        return endRound(report)
+    }
+
+    /// Whether a batch left more requests than it decided, because changes of list need more lists than it can lock. If other sessions
+    /// have some of the lists, these are postponed instead, and tried together later.
+    private func isEntangled(_ report: BatchReport) -> Bool {
+        report.claim.beyondLimit > 0 && report.claim.lockedByOthers.isEmpty
+            && report.undecided.count > report.decisions.count && report.undecided.hasChangesOfList
+    }
+
+    private mutating func noteFindings(_ report: BatchReport) {
+        if report.foundWork { findings?.includeWork = true }
+        if report.foundWaitingWork { findings?.includeWaitingWork = true }
+        // Requests of lists that another session has locked are not counted.
+        let isAllDecided = report.undecided.count == 0 && report.undecided.crowdedOut == nil
+        decidedOfAll = isAllDecided ? decidedOfAll.map { $0 + report.decisions.count } : nil
+    }
+
+    private mutating func endRound(_ report: BatchReport) -> Step {
+        let (found, decided) = (findings, decidedOfAll ?? 0)
+        (place, findings, decidedOfAll) = (.beginning, Findings(), 0)
+        entanglement.endRound()
+        guard let found, !found.includeWork, !report.hasDecisions else { return .nextRound(decided: decided) }
+        seesChangesOfList = true
+        return .nothingToDo(areRequestsWaiting: found.includeWaitingWork)
+    }
+}

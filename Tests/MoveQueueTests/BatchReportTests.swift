@@ -1,0 +1,27 @@
+import Ordering
+import Testing
+
+@testable import MoveQueue
+
+@Suite("Reports of batches", .timeLimit(.minutes(30))) struct BatchReportTests {
+    private func lists(_ names: String...) -> [ListIdentifier] { names.map { ListIdentifier($0) } }
+
+    @Test("A list is unavailable if another session has its lock, has locked its rows, or has a list that it needs")
+    func unavailable() {
+        var decisions = BatchDecisions()
+        decisions.leaveLocked(lists("rows"))
+        var report = BatchReport()
+        report.claim.lockedByOthers = lists("lock")
+        report.undecided.obstructed = Set(lists("needs another"))
+        report.decisions = DecisionSummary(decisions)
+        #expect(report.unavailable == Set(lists("lock", "rows", "needs another")))
+    }
+
+    @Test("A list that failed, or that may be the cause of a failure, is not unavailable")
+    func failures() {
+        var report = BatchReport()
+        report.decisions.failures = [ListFailure(list: lists("a")[0], error: .settingsChanged)]
+        report.decisions.suspected = Set(lists("b"))
+        #expect(report.unavailable.isEmpty)
+    }
+}

@@ -1,0 +1,111 @@
+import Ordering
+import Testing
+
+@testable import MoveQueue
+
+@Suite("The search through a round", .timeLimit(.minutes(30))) struct RoundSearchTests {
+    private let asked = 8
+
+    /// What a batch reports that found so many lists, locked them, and decided so many requests of them.
+    private func report(found: Int, decided: Int = 0, last: String = "m") -> BatchReport {
+        var report = BatchReport()
+        (report.claim.found, report.claim.lastFound) = (found, ListIdentifier(last))
+        report.claim.locked = (0..<found).map { ListIdentifier("\(last)\($0)") }
+        report.decisions.applied = decided
+        return report
+    }
+
+    private func waiting(found: Int) -> BatchReport {
+        var report = report(found: found)
+        (report.claim.waiting, report.claim.locked) = (report.claim.locked, [])
+        return report
+    }
+
+    private func next(_ search: inout RoundSearch) -> RoundSearch.Target {
+        search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists()).0
+    }
+
+    @Test("A search goes on behind the last list that was found, if as many lists were found as it asked for")
+    func goesOn() {
+        var search = RoundSearch(QueueConfiguration())
+        let step = search.note(report(found: asked, decided: 1), lists: asked, withPartners: false)
+        #expect(step == .nextLists)
+        let (_, batch) = search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists())
+        guard case .next(.behind(let list), _, _, _) = batch.scope else {
+            Issue.record("the search does not go on behind a list: \(batch.scope)")
+            return
+        }
+        #expect(list == ListIdentifier("m"))
+    }
+
+    @Test("A search leaves out postponed lists, and reads past their requests")
+    func leavesOut() {
+        var search = RoundSearch(QueueConfiguration())
+        var postponed = PostponedLists()
+        postponed.noteUnavailable([ListIdentifier("a"), ListIdentifier("b")], at: .now)
+        let (_, batch) = search.nextBatch(QueueConfiguration(), leavingOut: postponed)
+        #expect(Set(batch.postponed) == [ListIdentifier("a"), ListIdentifier("b")])
+        guard case .next(.beginning, let lists, let readingAhead, true) = batch.scope else {
+            Issue.record("the search does not begin with the first lists and their partners: \(batch.scope)")
+            return
+        }
+        #expect((lists, readingAhead) == (asked, 3))
+    }
+
+    @Test("The end of a round says how many requests its batches decided, and 0 if one of them left requests")
+    func decidedInRound() {
+        for left in [0, 1] {
+            var search = RoundSearch(QueueConfiguration())
+            var first = report(found: asked, decided: 10)
+            first.undecided.count = left
+            #expect(search.note(first, lists: asked, withPartners: true) == .nextLists)
+            let end = search.note(report(found: 1, decided: 6), lists: asked, withPartners: true)
+            #expect(end == .nextRound(decided: left == 0 ? 16 : 0))
+            #expect(search.note(report(found: 1, decided: 5), lists: asked, withPartners: true) == .nextRound(decided: 5))
+        }
+    }
+
+    @Test("There is nothing to do after a whole round that found nothing, or only requests that wait for a person")
+    func nothingToDo() {
+        var search = RoundSearch(QueueConfiguration())
+        #expect(
+            search.note(report(found: 0), lists: asked, withPartners: true) == .nothingToDo(areRequestsWaiting: false))
+        #expect(search.note(waiting(found: asked), lists: asked, withPartners: true) == .nextLists)
+        #expect(
+            search.note(report(found: 0), lists: asked, withPartners: true) == .nothingToDo(areRequestsWaiting: true))
+    }
+
+    @Test("A round that found work, or began in the middle, is followed by another one")
+    func notWholeOrNotEmpty() {
+        var search = RoundSearch(QueueConfiguration())
+        #expect(search.note(report(found: asked), lists: asked, withPartners: true) == .nextLists)
+        #expect(search.note(report(found: 0), lists: asked, withPartners: true) == .nextRound(decided: 0))
+        search.go(to: ListIdentifier("m"))
+        #expect(search.note(report(found: 0), lists: asked, withPartners: true) == .nextRound(decided: 0))
+    }
+
+    @Test("Lists with changes of list are searched again with their partners, and so are the first lists after a pause")
+    func partners() {
+        var search = RoundSearch(QueueConfiguration())
+        #expect(search.note(report(found: asked), lists: asked, withPartners: true) == .nextLists)
+        guard case .next(_, withPartners: false) = next(&search) else {
+            Issue.record("partners are searched although no change of list was seen")
+            return
+        }
+        var changes = report(found: asked)
+        changes.undecided.hasChangesOfList = true
+        #expect(search.note(changes, lists: asked, withPartners: false) == .sameLists)
+        guard case .next(_, withPartners: true) = next(&search) else {
+            Issue.record("partners are not searched")
+            return
+        }
+        search = RoundSearch(QueueConfiguration())
+        #expect(search.note(report(found: asked), lists: asked, withPartners: true) == .nextLists)
+        _ = search.note(report(found: 0), lists: asked, withPartners: false)
+        _ = search.note(report(found: 0), lists: asked, withPartners: false)
+        guard case .next(_, withPartners: true) = next(&search) else {
+            Issue.record("partners are not searched after a pause")
+            return
+        }
+    }
+}
