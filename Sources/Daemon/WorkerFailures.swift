@@ -65,6 +65,9 @@ struct WorkerFailures {
     /// nothing is pending, or if no batch has failed for a while.
     mutating func noteBatch(_ result: WorkerRound.TurnResult) {
         lostConnections.noteWork("connected again")
+        if case .decided(let report) = result {
+            needingPerson.subtract(Set(report.claim.locked).subtracting(report.decisions.failures.map(\.list)))
+        }
         switch result {
         case .decided where .now - latestFailure < Self.calm, .undecided, .postponed, .gathering: break
         case .decided, .idle, .waiting: failures.noteWork("batches are decided again")

@@ -65,6 +65,11 @@ struct AttachRules {
         case .other(let reason), .unsuitable(let reason): throw refuse(reason)
         case .table, .partitionedTable: break
         }
+        guard !definition.ownsRows || !table.hasRuleOnInsertOrDelete else {
+            throw refuse(
+                "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Make a trigger instead of the rule"
+            )
+        }
     }
 
     private func key(_ name: String) throws(AttachError) -> TableDescription.Column {

@@ -21,7 +21,7 @@ enum CatalogStatements {
         case faultOfKind
         /// Why the table can't be attached; NULL if it can.
         case obstacle
-        case isPartitioned, actsAsOwner, actsAsSchemaOwner, hidesRows
+        case isPartitioned, actsAsOwner, actsAsSchemaOwner, hidesRows, hasRuleOnInsertOrDelete
     }
 
     static func relation(_ names: OrderNames) -> SQL {
@@ -57,7 +57,8 @@ enum CatalogStatements {
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
             (SELECT pg_has_role(registry.relowner, 'MEMBER') FROM pg_class AS registry
             WHERE registry.oid = 'brocot.ordered_tables'::regclass),
-            row_security_active(relation.oid)
+            row_security_active(relation.oid),
+            EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4'))
         FROM pg_class AS relation
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
         WHERE namespace.nspname = \(names.schema)::text::name AND relation.relname = \(names.table)::text::name

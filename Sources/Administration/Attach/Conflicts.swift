@@ -12,16 +12,16 @@ private let mostAttempts = 100
 /// The pauses differ, so that two sessions don't hinder each other again and again.
 private let millisecondsBetweenAttempts = 5...50
 
-/// Runs a transaction again after a short pause, as long as it fails because other sessions changed or locked the same rows.
-/// `body` gets the number of failures in succession.
+/// Runs a transaction again after a short pause, as long as it fails because other sessions changed or locked the same rows. `orLocks`
+/// says whether it also fails so if it can't get a lock in time. `body` gets the number of failures in succession.
 func retryingConflicts<Value>(
-    isolation: isolated (any Actor)? = #isolation, _ body: (_ failures: Int) async throws -> Value
+    isolation: isolated (any Actor)? = #isolation, orLocks: Bool = false, _ body: (_ failures: Int) async throws -> Value
 ) async throws -> Value {
     var failures = 0
     while true {
         do {
             return try await body(failures)
-        } catch let error as PostgresError where error.isConflict {
+        } catch let error as PostgresError where error.isConflict || orLocks && error.sqlState == .lockNotAvailable {
             failures += 1
             guard failures < mostAttempts else { throw error }
         }

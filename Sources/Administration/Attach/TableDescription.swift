@@ -84,6 +84,8 @@ package struct TableDescription: Hashable, Sendable {
     package let actsAsSchemaOwner: Bool
     /// Whether a policy hides rows of the table from the current role.
     package let hidesRows: Bool
+    /// Whether a rule changes INSERTs or DELETEs on the table.
+    let hasRuleOnInsertOrDelete: Bool
 
     package struct Registered: Hashable, Sendable {
         package let definition: OrderDefinition

@@ -43,7 +43,8 @@ package enum TableReader {
             faultOfCondition: try faultOfCondition(of: names, on: connection),
             schemaOwner: try relation.decode(Column.schemaOwner),
             actsAsSchemaOwner: try relation.decode(Column.actsAsSchemaOwner),
-            hidesRows: try relation.decode(Column.hidesRows))
+            hidesRows: try relation.decode(Column.hidesRows),
+            hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
     }
 
     private static func kind(of relation: Row) throws(PostgresError) -> TableDescription.Kind {

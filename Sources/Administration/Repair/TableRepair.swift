@@ -104,18 +104,24 @@ package struct TableRepair: Sendable {
         for list in lists {
             let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))
             try await write(
-                [lock.lock] + statements.repair(list.texts), in: definition.names, settings: statements.settings)
+                statements.repair(list.texts), in: definition.names, settings: statements.settings, after: lock)
         }
         try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
     }
 
+    /// A wait for a lock of a table or row is short, because sessions that want to change the table wait behind it, or wait for the list.
+    private static let lockTimeout = Duration.milliseconds(200)
+
+    /// Runs the statements in one transaction. `lock` is waited for before the table is locked.
     private func write(
-        _ statements: [SQL], in names: OrderNames, settings: [(String, String)]
+        _ statements: [SQL], in names: OrderNames, settings: [(String, String)], after lock: AdvisoryLock? = nil
     ) async throws(AttachError) {
         try await databaseErrors {
-            try await retryingConflicts { _ in
+            try await retryingConflicts(orLocks: true) { _ in
                 try await connection.run { connection throws in
                     try connection.transaction(settings: settings) { connection throws in
+                        if let lock { try connection.execute(lock.lock) }
+                        try connection.execute(script: "SET LOCAL lock_timeout = \(Self.lockTimeout.milliseconds)")
                         try Self.lock(names, on: connection)
                         for statement in statements { _ = try connection.execute(statement) }
                     }

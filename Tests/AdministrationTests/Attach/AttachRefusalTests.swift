@@ -55,6 +55,19 @@ struct AttachRefusalTests {
         #expect(refusal?.contains(reason) == true, "\(refusal ?? "")")
     }
 
+    @Test(
+        "With --owns-rows, brocot attach refuses a table with a rule ON INSERT or ON DELETE",
+        arguments: ["INSERT", "DELETE"])
+    func rule(event: String) async throws {
+        let fixture = try await AttachFixture(
+            "\(AttachFixture.tasks) CREATE RULE told AS ON \(event) TO tasks DO ALSO NOTIFY tasks")
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition(ownsRows: true))
+        }
+        #expect(refusal?.contains("this table has a rule ON INSERT or ON DELETE") == true, "\(refusal ?? "")")
+        _ = try await fixture.attacher.plan(AttachFixture.definition())
+    }
+
     @Test("brocot attach names the options that name the same column") func sameColumn() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         for (definition, reason) in [
