@@ -17,7 +17,7 @@ enum Main {
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             try refuseUnknownCommand(arguments.first)
-            let command = try BrocotCommand.asyncParseAsRoot(arguments)
+            let command = try await BrocotCommand.asyncParseAsRoot(arguments)
             do {
                 try await run(command)
             } catch where !isReportedLater(error) {

@@ -73,7 +73,7 @@ package struct Attacher: Sendable {
     }
 
     /// The table as the catalog describes it; nil if there is no such table.
-    func find(_ names: OrderNames, listColumns: [String]) async throws(AttachError) -> TableDescription? {
+    package func find(_ names: OrderNames, listColumns: [String]) async throws(AttachError) -> TableDescription? {
         try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
