@@ -20,7 +20,7 @@ enum Main {
             let command = try await BrocotCommand.asyncParseAsRoot(arguments)
             do {
                 try await run(command)
-            } catch where !isReportedLater(error) {
+            } catch  where !isReportedLater(error) {
                 Stream.error.tell("brocot: \(error)")
                 return ExitStatus(of: error) ?? .failed
             }

@@ -92,7 +92,9 @@ struct SleepSchedule {
 
     /// The interval to the next look. Longer intervals than usual are safe only if every INSERT notifies.
     private var longestInterval: Duration {
-        guard let longestLookInterval, quietLooks >= Self.looksBeforeRest || longestLookInterval < Self.usualLookInterval else {
+        guard let longestLookInterval,
+            quietLooks >= Self.looksBeforeRest || longestLookInterval < Self.usualLookInterval
+        else {
             return Self.usualLookInterval
         }
         return longestLookInterval

@@ -42,6 +42,7 @@ extension Connection {
     /// - Parameters:
     ///   - channel: The channel. Other notifications that arrive meanwhile are dropped.
     ///   - sender: How the session connects that notifies.
+    /// - Returns: Whether the notification arrived in time.
     /// - Throws: An error of one of the two connections.
     package nonisolated func receivesNotification(
         on channel: String, from sender: ConnectionParameters

@@ -89,7 +89,9 @@ package struct ReadProgress: Sendable {
         var open: Set<Int64> = []
         for name in previous.writers.keys {
             guard let writer = observation.writers[name] else { continue }
-            guard let transaction = writer.transaction, looks[name, default: 0] >= Self.looksOfLongWriters else { return nil }
+            guard let transaction = writer.transaction, looks[name, default: 0] >= Self.looksOfLongWriters else {
+                return nil
+            }
             open.insert(transaction)
         }
         return open

@@ -23,7 +23,8 @@ package enum FailureClass: Equatable, Sendable {
         switch error {
         case .rowsChangedUnderLock, .unexpectedRowCount:
             self = .staleRows
-        case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn, .rowsLocked:
+        case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn,
+            .rowsLocked:
             self = .environment
         case .database(let error):
             guard error.code == .server, let state = error.sqlState, !Self.isEnvironmental(state, error) else {

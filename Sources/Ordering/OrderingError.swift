@@ -40,7 +40,8 @@ extension OrderingError: CustomStringConvertible {
                 + "bounds; restore the row, or set its rank columns to a free fraction"
         case .ranksOutOfOrder(let key, let other):
             "item '\(key)' "
-                + (other.map { "has the same rank as item '\($0)' of its list" } ?? "has a rank that is not the value of its fraction")
+                + (other.map { "has the same rank as item '\($0)' of its list" }
+                    ?? "has a rank that is not the value of its fraction")
                 + "; an index or a constraint of the table is missing. Run brocot check --repair; for brocot.items, brocot migrate verify"
         case .readingDoesNotSettle(let list):
             "reading list \(list) does not end; this is a defect of Brocot, so please report it together with the requests"

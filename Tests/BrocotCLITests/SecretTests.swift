@@ -65,7 +65,8 @@ import Testing
     @Test(
         "A URL or a password where none is expected is not repeated, whatever characters the password has",
         arguments: [
-            "postgresql://u:pa'zz@h/db", "postgresql://u:pa\"zz@h/db", #"host=h password='it\'s zz'"#, "password = 'a zz",
+            "postgresql://u:pa'zz@h/db", "postgresql://u:pa\"zz@h/db", #"host=h password='it\'s zz'"#,
+            "password = 'a zz",
         ])
     func misplaced(argument: String) async throws {
         let result = try await BrocotProcess.run("daemon", argument, databaseURL: "")

@@ -56,7 +56,7 @@ struct LibraryOffsetTests {
         #expect(try await fixture.items(of: "list") == ["b", "c", "a"])
     }
 
-    @Test("A placement from onMove with a negative destination is an invalid argument of a move and of a request", .database)
+    @Test("A placement from onMove with a negative destination is an invalid argument of each call", .database)
     func negativeDestination() async throws {
         let fixture = try await LibraryFixture()
         let client = fixture.client

@@ -61,7 +61,8 @@ import Testing
             #expect(search.note(first, lists: asked, withPartners: true) == .nextLists)
             let end = search.note(report(found: 1, decided: 6), lists: asked, withPartners: true)
             #expect(end == .nextRound(decided: left == 0 ? 16 : 0))
-            #expect(search.note(report(found: 1, decided: 5), lists: asked, withPartners: true) == .nextRound(decided: 5))
+            #expect(
+                search.note(report(found: 1, decided: 5), lists: asked, withPartners: true) == .nextRound(decided: 5))
         }
     }
 

@@ -39,7 +39,8 @@ struct AttachRules {
         guard !names.rank.isEmpty else { throw refuse("--rank is empty. Name the column of the sort key") }
         guard names.denominator.utf8.count <= OrderNames.lengthLimit else {
             throw refuse(
-                "the rank column's name is too long: with _num and _den it has more than \(OrderNames.lengthLimit) bytes")
+                "the rank column's name is too long: with _num and _den it has more than \(OrderNames.lengthLimit) bytes"
+            )
         }
         guard names.orderedTable.utf8.count <= Move.longestTableName else {
             throw refuse("the order's name has more than \(Move.longestTableName) bytes")

@@ -15,7 +15,8 @@ private let millisecondsBetweenAttempts = 5...50
 /// Runs a transaction again after a short pause, as long as it fails because other sessions changed or locked the same rows. `orLocks`
 /// says whether it also fails so if it can't get a lock in time. `body` gets the number of failures in succession.
 func retryingConflicts<Value>(
-    isolation: isolated (any Actor)? = #isolation, orLocks: Bool = false, _ body: (_ failures: Int) async throws -> Value
+    isolation: isolated (any Actor)? = #isolation, orLocks: Bool = false,
+    _ body: (_ failures: Int) async throws -> Value
 ) async throws -> Value {
     var failures = 0
     while true {

@@ -44,6 +44,7 @@ struct EqualRanks: Sendable {
     ///   - timeToNotice: After so long without progress, a notice names the sessions that have locked rows.
     ///   - logger: Gets this notice.
     /// - Returns: How many rows lost their rank.
+    /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
     func remove(
         on connection: Connection, timeToNotice: Duration = .seconds(5), logger: Logger
     ) async throws(AttachError) -> Int {

@@ -6,6 +6,7 @@ enum LockHolders {
     /// One text for each session, such as `Process 4711 (user app, psql)`. A prepared transaction belongs to no session.
     ///
     /// - Parameter condition: Whether a row of `pg_locks` shows the lock. The row is named `holder`.
+    /// - Returns: The statement.
     static func names(where condition: SQL) -> SQL {
         """
         SELECT coalesce(pg_catalog.format('Process %s', holder.pid), 'A prepared transaction')

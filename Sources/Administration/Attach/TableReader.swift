@@ -29,7 +29,8 @@ package enum TableReader {
         }
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
-            kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys, partitionKey: partitionKey,
+            kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
+            partitionKey: partitionKey,
             relations: try relations(of: oid, names, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try texts(
@@ -167,7 +168,8 @@ package enum TableReader {
         typealias Column = CatalogStatements.RegistryColumn
         guard let row = try connection.query(CatalogStatements.registered(name)).first else { return nil }
         let names = OrderNames(
-            schema: try row.decode(Column.schema), table: try row.decode(Column.table), rank: try row.decode(Column.rank))
+            schema: try row.decode(Column.schema), table: try row.decode(Column.table),
+            rank: try row.decode(Column.rank))
         let arrive = OrderDefinition.Arrival(rawValue: try row.decode(Column.arrive, as: String.self)) ?? .last
         return TableDescription.Registered(
             definition: OrderDefinition(

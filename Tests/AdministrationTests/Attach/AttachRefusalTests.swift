@@ -170,7 +170,8 @@ struct AttachRefusalTests {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(
-            "SELECT set_config('application_name', 'squatter', false), pg_advisory_lock(\(CommandLock.advisoryLock.key))")
+            "SELECT set_config('application_name', 'squatter', false), pg_advisory_lock(\(CommandLock.advisoryLock.key))"
+        )
         let attacher = Attacher(
             connection: fixture.connection, logger: AttachFixture.logger, patience: .milliseconds(200))
         let error = await #expect(throws: AttachError.self) {
