@@ -17,13 +17,7 @@ enum Main {
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             try refuseUnknownCommand(arguments.first)
-            let command = try await BrocotCommand.asyncParseAsRoot(arguments)
-            do {
-                try await run(command)
-            } catch  where !isReportedLater(error) {
-                Stream.error.tell("brocot: \(error)")
-                return ExitStatus(of: error) ?? .failed
-            }
+            try await run(try await BrocotCommand.asyncParseAsRoot(arguments))
         } catch {
             let status = report(error)
             guard status == .done else { return status }
@@ -52,25 +46,23 @@ enum Main {
                 + "See brocot --help.")
     }
 
-    /// Whether ``report(_:)`` knows how to report the error of a running command. All others are failures.
-    private static func isReportedLater(_ error: any Error) -> Bool {
-        error is ValidationError || error is CleanExit || error is ExitCode || error is LoggedFailure
-    }
-
     private static func report(_ error: any Error) -> ExitStatus {
         if let logged = error as? LoggedFailure { return logged.status }
         if let status = ExitStatus(of: error) {
             Stream.error.tell("brocot: \(error)")
             return status
         }
-        // All other errors come from the argument parser: requested help, or wrong usage.
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }
-        let message = BrocotCommand.fullMessage(for: error)
-        if BrocotCommand.exitCode(for: error) == .success {
-            Stream.output.tell(message)
+        switch BrocotCommand.exitCode(for: error) {
+        case .success:  // Requested help, or the version.
+            Stream.output.tell(BrocotCommand.fullMessage(for: error))
             return .done
+        case .validationFailure:
+            Stream.error.tell(Secrets.masked(BrocotCommand.fullMessage(for: error)))
+            return .usage
+        default:
+            Stream.error.tell("brocot: \(error)")
+            return .failed
         }
-        Stream.error.tell(Secrets.masked(message))
-        return .usage
     }
 }

@@ -6,7 +6,7 @@ import Testing
     func help() async throws {
         let help = try await BrocotProcess.run("--help", databaseURL: "")
         #expect(help.exitCode == 0)
-        #expect(help.output.split(separator: "\n")[1] == "EXAMPLES:")
+        #expect(help.output.split(separator: "\n").dropFirst().first == "EXAMPLES:")
         for command in ["migrate", "grant", "daemon", "status", "release", "show", "check", "doctor", "dev", "demo"] {
             #expect(help.output.contains("\n  \(command) "))
         }
