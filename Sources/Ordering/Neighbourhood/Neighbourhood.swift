@@ -102,12 +102,11 @@ struct Neighbourhood: Sendable {
             guard items[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
             return
         }
-        if let rank = presence.rank, let other = order.item(at: rank) {
-            throw .ranksOutOfOrder(key: key, other: items[other].key)
-        }
         let index = add(KnownItem(key: key, stored: presence, isVisible: isVisible))
         guard let rank = presence.rank else { return }
-        order.insert(index, at: rank)
+        if let other = order.insert(index, at: rank) {
+            throw .ranksOutOfOrder(key: key, other: items[other].key)
+        }
         if !isVisible { hidden.insert(rank) }
     }
 

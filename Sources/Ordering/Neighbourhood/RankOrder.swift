@@ -19,12 +19,6 @@ struct RankOrder: Sendable {
         return before < count && ranks[before] == rank ? before + 1 : before
     }
 
-    /// The item with this rank.
-    func item(at rank: Rank) -> KnownItem.Index? {
-        let index = countBefore(rank)
-        return index < count && ranks[index] == rank ? items[index] : nil
-    }
-
     /// Whether items with these presences, which were taken out, were in the gap before `index` in this order.
     func wereInOrder(_ presences: [Presence], inGapBefore index: Int) -> Bool {
         var previous = index > 0 ? ranks[index - 1] : nil
@@ -36,10 +30,16 @@ struct RankOrder: Sendable {
         return previous < ranks[index]
     }
 
-    mutating func insert(_ item: KnownItem.Index, at rank: Rank) {
+    /// Inserts an item, unless another item has this rank.
+    ///
+    /// - Returns: The other item.
+    @discardableResult
+    mutating func insert(_ item: KnownItem.Index, at rank: Rank) -> KnownItem.Index? {
         let index = countBefore(rank)
+        if index < count, ranks[index] == rank { return items[index] }
         ranks.insert(rank, at: index)
         items.insert(item, at: index)
+        return nil
     }
 
     /// Inserts items at `index`. Their ranks must be in order and fit there.
