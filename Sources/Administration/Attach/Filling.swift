@@ -90,7 +90,7 @@ package struct Filling: Sendable {
             } else {
                 logger.notice("continuing with the \(remaining) rows that are not placed yet")
             }
-            try await place(remaining, progress)
+            try await place(remaining, rowLookUp(), progress)
             try await connection.run { [definition] connection throws(PostgresError) in
                 try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
                     connection throws(PostgresError) in
@@ -103,6 +103,22 @@ package struct Filling: Sendable {
         }
     }
 
+    /// How rows of the table are found by their keys. The table is registered before its rows are placed.
+    private func rowLookUp() async throws -> RowLookUp {
+        let name = definition.names.orderedTable
+        let table: OrderedTable?
+        do {
+            table = try await connection.run { connection throws(OrderingError) in
+                try OrderedTable.named(name, on: connection)
+            }
+        } catch {
+            if case .database(let failure) = error { throw AttachError.database(failure) }
+            throw AttachError.refused("\(error)")
+        }
+        guard let table else { throw AttachError.refused("Table \(name) was detached meanwhile.") }
+        return RowLookUp(table)
+    }
+
     private func count() async throws -> Int {
         try await connection.query(statements.count).single().decode(0)
     }
@@ -110,7 +126,7 @@ package struct Filling: Sendable {
     /// Passes through the remaining rows until all are placed. Rows that other sessions have locked are left for the next pass,
     /// so that there is no deadlock with a session that updates rows in another order. A batch fails if another session moves one of its
     /// rows to another partition meanwhile; smaller batches are faster, and so they fail less often.
-    private func place(_ total: Int, _ progress: @Sendable (Int, Int) -> Void) async throws {
+    private func place(_ total: Int, _ lookUp: RowLookUp, _ progress: @Sendable (Int, Int) -> Void) async throws {
         var (remaining, last, size) = (total, 0 as Int64, batchSize)
         var wait = LockedRowsWait(definition.names, timeToNotice: timeToNotice, logger: logger)
         while remaining > 0 {
@@ -118,7 +134,7 @@ package struct Filling: Sendable {
             let (begin, remainingBefore) = (last, remaining)
             let (crossedOut, end) = try await retryingConflicts { failures in
                 if failures > 0 { size = max(1, size / 2) }
-                return try await placeBatch(after: begin, size: size)
+                return try await placeBatch(after: begin, size: size, lookUp)
             }
             size = min(2 * size, batchSize)
             remaining -= crossedOut
@@ -137,10 +153,10 @@ package struct Filling: Sendable {
     /// Returns how many rows it removed from `brocot.rows_to_place`, and the last number that it read: nil at the end.
     ///
     /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
-    private func placeBatch(after begin: Int64, size: Int) async throws -> (Int, Int64?) {
+    private func placeBatch(after begin: Int64, size: Int, _ lookUp: RowLookUp) async throws -> (Int, Int64?) {
         let batch = try await connection.run { [statements] connection throws(PostgresError) in
             try connection.transaction(settings: statements.settings) { connection throws(PostgresError) in
-                let row = try connection.query(statements.batch(after: begin, size: size)).single()
+                let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
                 return (
                     crossedOut: try row.decode(0, as: Int.self), end: try row.decode(1, as: Int64?.self),
                     notWritten: try row.decode(2, as: String?.self)

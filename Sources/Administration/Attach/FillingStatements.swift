@@ -15,13 +15,10 @@ struct FillingStatements {
         item = table.column(definition.itemColumn) ?? table.columns[0]
     }
 
-    /// With these settings, rows are found by their keys with any statistics.
+    /// The settings for ``batch(after:size:_:)``.
     var settings: [(String, String)] {
-        [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("row_security", "off"),
-            ("enable_hashjoin", "off"),
-            ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
-        ]
+        [("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("row_security", "off")]
+            + RowLookUp.settings
     }
 
     var count: SQL {
@@ -77,37 +74,30 @@ struct FillingStatements {
     /// Places the next rows, and removes from `brocot.rows_to_place` the rows that are now placed, deleted, or in another list. Returns
     /// how many it removed, the last number that it read (NULL at the end), and the item of a row that was not written, although this
     /// session had locked it.
-    func batch(after number: Int64, size: Int) -> SQL {
-        let isSame =
-            (lists.enumerated().map { position, column -> SQL in
-                """
-                stored.\(identifier: column.name) OPERATOR(pg_catalog.=) \
-                (waiting.list)[\(unsafeRaw: "\(position + 1)")]::\(column.keyType?.sql ?? "text")
-                """
-            } + ["stored.\(identifier: item.name) OPERATOR(pg_catalog.=) waiting.item::\(item.keyType?.sql ?? "text")"])
-            .joined(separator: " AND ")
+    ///
+    /// The rows are found by their keys once, and then by their locations: with statistics of an earlier time, the planner could expect few rows
+    /// without a rank, and would read all of them for each row.
+    func batch(after number: Int64, size: Int, _ lookUp: RowLookUp) -> SQL {
         let (rank, num, den): (SQL, SQL, SQL) = (
             "\(identifier: names.rank)", "\(identifier: names.numerator)", "\(identifier: names.denominator)"
         )
         return """
             WITH waiting AS MATERIALIZED (
-                SELECT next.number, next.list, next.item, next.rank_num
+                SELECT next.number, next.rank_num, next.item AS text, \(lookUp.key(lists: "next.list", item: "next.item"))
                 FROM brocot.rows_to_place AS next
                 WHERE next.ordered_table = \(names.orderedTable) AND next.number > \(number)
                 ORDER BY next.number LIMIT \(size)
             ), present AS MATERIALIZED (
-                SELECT waiting.number FROM waiting JOIN \(table) AS stored ON \(isSame) WHERE stored.\(rank) IS NULL
+                SELECT waiting.*, found.location, found.relation FROM waiting \(lookUp.location(of: "waiting"))
+                WHERE found.is_unplaced
             ), locked AS MATERIALIZED (
-                SELECT waiting.number, waiting.list, waiting.item, waiting.rank_num
-                FROM waiting JOIN \(table) AS stored ON \(isSame)
-                WHERE stored.\(rank) IS NULL
+                SELECT present.* FROM present JOIN \(table) AS stored ON \(lookUp.isStillUnplaced(at: "present"))
                 FOR NO KEY UPDATE OF stored SKIP LOCKED
             ), placed AS (
                 UPDATE \(table) AS stored
-                SET \(num) = waiting.rank_num, \(den) = 1, \(rank) = waiting.rank_num
-                FROM locked AS waiting
-                WHERE \(isSame) AND stored.\(rank) IS NULL
-                RETURNING waiting.number
+                SET \(num) = locked.rank_num, \(den) = 1, \(rank) = locked.rank_num
+                FROM locked WHERE \(lookUp.isStillUnplaced(at: "locked"))
+                RETURNING locked.number
             ), crossed_out AS (
                 DELETE FROM brocot.rows_to_place AS done
                 USING waiting
@@ -117,7 +107,7 @@ struct FillingStatements {
                 RETURNING done.number
             )
             SELECT (SELECT count(*) FROM crossed_out), (SELECT max(waiting.number) FROM waiting),
-                (SELECT locked.item FROM locked WHERE locked.number NOT IN (SELECT placed.number FROM placed) LIMIT 1)
+                (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT placed.number FROM placed) LIMIT 1)
             """
     }
 }

@@ -56,9 +56,13 @@ extension OrderingStatements {
     ///
     /// No index supports IS TRUE. So the planner can find the row only by its location.
     func isFound(by key: SQL) -> SQL {
+        "stored.ctid = found.location AND \(hasKeyWithoutIndex(key))"
+    }
+
+    /// Whether `stored` has the key, in a form that no index supports.
+    func hasKeyWithoutIndex(_ key: SQL) -> SQL {
         """
-        stored.ctid = found.location
-            AND \(listColumns.equalWithoutIndex("stored", key))
+        \(listColumns.equalWithoutIndex("stored", key))
             AND (stored.\(itemColumn) \(Operators.equal) \(key).item) IS TRUE
         """
     }

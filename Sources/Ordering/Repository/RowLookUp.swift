@@ -1,0 +1,43 @@
+import LibPQ
+
+/// The parts of another module's statements that find rows by keys which are stored as texts.
+///
+/// The statements that move rows use the same fragments. With ``settings``, they read along an index of the key with any statistics.
+package struct RowLookUp: Sendable {
+    /// Settings for SET LOCAL.
+    package static let settings = OrderingStatements.plannerSettings
+
+    private let table: OrderedTable
+    private var statements: OrderingStatements { OrderingStatements(table) }
+
+    package init(_ table: OrderedTable) { self.table = table }
+
+    /// The columns `list_1`, …, and `item` of a key, for SELECT.
+    ///
+    /// - Parameters:
+    ///   - lists: An array of texts, with one element for each list column.
+    ///   - item: The text of the item.
+    package func key(lists: SQL, item: SQL) -> SQL {
+        let values = table.listColumns.enumerated().map { index, column -> SQL in
+            "(\(lists))[\(unsafeRaw: "\(index + 1)")]::\(column.type.sql) AS list_\(unsafeRaw: "\(index + 1)")"
+        }
+        return (values + ["\(item)::\(table.itemColumn.type.sql) AS item"]).joined()
+    }
+
+    /// A join for FROM, after the relation `key`: the `location` and the `relation` of the stored row, and whether it `is_unplaced`.
+    package func location(of key: SQL) -> SQL {
+        let columns: SQL =
+            "named.ctid AS location, named.tableoid AS relation, named.\(statements.rank) IS NULL AS is_unplaced"
+        return "CROSS JOIN LATERAL (\(statements.lookUp(columns, of: key))) AS found"
+    }
+
+    /// Whether `stored` is the row at the location that ``location(of:)`` found for `key`, still has this key, and has no rank.
+    ///
+    /// No index supports IS TRUE. So the planner can find the row only by its location.
+    package func isStillUnplaced(at key: SQL) -> SQL {
+        """
+        stored.ctid = \(key).location AND stored.tableoid = \(key).relation
+            AND \(statements.hasKeyWithoutIndex(key)) AND (stored.\(statements.rank) IS NULL) IS TRUE
+        """
+    }
+}
