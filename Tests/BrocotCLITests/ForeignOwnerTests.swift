@@ -13,8 +13,8 @@ struct ForeignOwnerTests {
         ["grant", "daemon", "postgres"],
     ]
 
-    @Test("A superuser runs no command in a schema of a role that was not granted to it", arguments: commands)
-    func refused(command: [String]) async throws {
+    @Test("A superuser runs no command in a schema of a role that was not granted to it")
+    func refused() async throws {
         let database = TestDatabase.current
         let role = "foreign_owner_of_\(database.name)"
         let owner = try await database.connect()
@@ -40,9 +40,13 @@ struct ForeignOwnerTests {
                     SELECT version + brocot.take_over_as_reader() AS version, name, checksum, applied_at, duration FROM brocot.history;
                 RESET ROLE;
                 """)
-        let result = try await BrocotProcess.run(command)
-        #expect(result.exitCode == 7, "\(result.errors)")
-        #expect((result.errors + result.output).contains("schema brocot, owned by \(role)"), "\(result.errors)")
+        for command in Self.commands {
+            let result = try await BrocotProcess.run(command)
+            #expect(result.exitCode == 7, "\(command): \(result.errors)")
+            #expect(
+                (result.errors + result.output).contains("schema brocot, owned by \(role)"),
+                "\(command): \(result.errors)")
+        }
         let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
         #expect(try !isSuperuser.decode(0, as: Bool.self))
         try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")

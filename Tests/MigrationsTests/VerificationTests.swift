@@ -4,12 +4,10 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct VerificationTests {
+@Suite(.database, .timeLimit(.minutes(30))) struct VerificationTests {
     @Test("Verification finds no difference after the migrations") func findsNothingAfterMigrating() async throws {
         let connection = try await TestDatabase.current.connect()
-        let migrator = Migrator(connection: connection)
-        _ = try await migrator.up()
-        let comparison = try await migrator.verify()
+        let comparison = try await Migrator(connection: connection).verify()
         #expect(comparison?.isEmpty == true, "\(String(describing: comparison))")
     }
 
@@ -17,6 +15,7 @@ import Testing
         async throws
     {
         let connection = try await TestDatabase.current.connect()
+        try await connection.execute("DROP SCHEMA brocot CASCADE")
         #expect(try await Migrator(connection: connection).verify() == nil)
     }
 
@@ -115,7 +114,6 @@ import Testing
 
     @Test("Verification changes nothing in the database") func leavesEverythingAsItWas() async throws {
         let connection = try await TestDatabase.current.connect()
-        _ = try await Migrator(connection: connection).up()
         try await connection.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
         _ = try await Migrator(connection: connection).verify()
         let row = try await connection.query(
@@ -130,9 +128,7 @@ import Testing
 
     private func verify(after change: String) async throws -> SchemaComparison {
         let connection = try await TestDatabase.current.connect()
-        let migrator = Migrator(connection: connection)
-        _ = try await migrator.up()
         try await connection.execute(script: change)
-        return try #require(try await migrator.verify())
+        return try #require(try await Migrator(connection: connection).verify())
     }
 }

@@ -10,7 +10,7 @@ import Testing
 struct ModelTests {
     /// How many requests each kind of table gets: its part of BROCOT_MODEL_REQUESTS.
     private static let requests =
-        (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 20_000)
+        (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 8_000)
         / ModelTable.allCases.count
 
     /// The seed of each case, to repeat a run.

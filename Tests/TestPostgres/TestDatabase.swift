@@ -74,8 +74,7 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
         let result: Result<Void, any Error>
         do {
             let name = "test"
-            try await Administration.execute("CREATE DATABASE \(identifier: name) TEMPLATE template0", on: cluster)
-            if isMigrated { try await Administration.migrate(name, on: cluster) }
+            try await TestServer.createDatabase(name, migrated: isMigrated, on: cluster)
             result = await run(function, in: TestDatabase(name: name, cluster: cluster))
         } catch {
             result = .failure(error)

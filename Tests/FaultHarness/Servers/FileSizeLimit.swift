@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestPostgres
 
 /// How long a file a process may make: where nothing can be mounted, that stands for a disk that is full.
 enum FileSizeLimit {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestPostgres
 import Testing
 
 /// A filesystem in place of a folder, which can be made full at any moment: a tmpfs, whose size can be changed.
