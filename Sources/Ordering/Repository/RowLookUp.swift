@@ -12,11 +12,12 @@ package struct RowLookUp: Sendable {
 
     package init(_ table: OrderedTable) { self.table = table }
 
-    /// The columns `list_1`, …, and `item` of a key, for SELECT.
+    /// A key as columns.
     ///
     /// - Parameters:
     ///   - lists: An array of texts, with one element for each list column.
     ///   - item: The text of the item.
+    /// - Returns: The columns `list_1`, …, and `item`, for SELECT.
     package func key(lists: SQL, item: SQL) -> SQL {
         let values = table.listColumns.enumerated().map { index, column -> SQL in
             "(\(lists))[\(unsafeRaw: "\(index + 1)")]::\(column.type.sql) AS list_\(unsafeRaw: "\(index + 1)")"
