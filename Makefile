@@ -13,7 +13,7 @@ RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib -Xlin
 
 # Tests that run the program as a process run a release build of it. Package.swift says what OPTIMIZE_TESTED_CODE does.
 TEST := swift build -c release --product brocot && \
-	PROGRAM_UNDER_TEST="$$(swift build -c release --show-bin-path)/brocot" OPTIMIZE_TESTED_CODE=1 swift test
+	PROGRAM_UNDER_TEST="$$(swift build -c release --show-bin-path)/brocot" OPTIMIZE_TESTED_CODE=1 .ci/failures-last swift test
 
 .PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark bench bench-quick instructions simulation demo dev example format lint clean
 

@@ -17,7 +17,7 @@ enum Main {
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             try refuseUnknownCommand(arguments.first)
-            try await run(try await BrocotCommand.asyncParseAsRoot(arguments))
+            try await run(BrocotCommand.asyncParseAsRoot(arguments))
         } catch {
             let status = report(error)
             guard status == .done else { return status }
@@ -61,7 +61,7 @@ enum Main {
             Stream.error.tell(Secrets.masked(BrocotCommand.fullMessage(for: error)))
             return .usage
         default:
-            Stream.error.tell("brocot: \(error)")
+            Stream.error.tell("brocot: \(Secrets.masked("\(error)"))")
             return .failed
         }
     }

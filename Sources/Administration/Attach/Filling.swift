@@ -115,7 +115,9 @@ package struct Filling: Sendable {
             if case .database(let failure) = error { throw AttachError.database(failure) }
             throw AttachError.refused("\(error)")
         }
-        guard let table else { throw AttachError.refused("Table \(name) was detached meanwhile.") }
+        guard let table else {
+            throw AttachError.refused("Table \(name) was detached meanwhile. Run the same brocot attach again.")
+        }
         return RowLookUp(table)
     }
 

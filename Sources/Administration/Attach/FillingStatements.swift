@@ -75,7 +75,7 @@ struct FillingStatements {
     /// how many it removed, the last number that it read (NULL at the end), and the item of a row that was not written, although this
     /// session had locked it.
     ///
-    /// The rows are found by their keys once, and then by their locations: with statistics of an earlier time, the planner could expect few rows
+    /// The rows are found by their keys once, and then by their locations. Otherwise, without statistics, the planner could expect few rows
     /// without a rank, and would read all of them for each row.
     func batch(after number: Int64, size: Int, _ lookUp: RowLookUp) -> SQL {
         let (rank, num, den): (SQL, SQL, SQL) = (

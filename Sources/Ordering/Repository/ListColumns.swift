@@ -35,6 +35,13 @@ struct ListColumns {
         }.joined(separator: "")
     }
 
+    /// The columns of ``names(_:of:)`` from an array of texts, which has one element for each column.
+    func cast(_ texts: SQL) -> SQL {
+        columns.enumerated().map { index, column in
+            "(\(texts))[\(unsafeRaw: "\(index + 1)")]::\(column.type.sql) AS \(name(index)), " as SQL
+        }.joined(separator: "")
+    }
+
     private func values(of list: String) -> [String] {
         guard let values = table.listValues(of: list) else {
             preconditionFailure("the list's key was checked before")

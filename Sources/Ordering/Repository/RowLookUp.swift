@@ -7,10 +7,9 @@ package struct RowLookUp: Sendable {
     /// Settings for SET LOCAL.
     package static let settings = OrderingStatements.plannerSettings
 
-    private let table: OrderedTable
-    private var statements: OrderingStatements { OrderingStatements(table) }
+    private let statements: OrderingStatements
 
-    package init(_ table: OrderedTable) { self.table = table }
+    package init(_ table: OrderedTable) { statements = OrderingStatements(table) }
 
     /// A key as columns.
     ///
@@ -19,10 +18,7 @@ package struct RowLookUp: Sendable {
     ///   - item: The text of the item.
     /// - Returns: The columns `list_1`, …, and `item`, for SELECT.
     package func key(lists: SQL, item: SQL) -> SQL {
-        let values = table.listColumns.enumerated().map { index, column -> SQL in
-            "(\(lists))[\(unsafeRaw: "\(index + 1)")]::\(column.type.sql) AS list_\(unsafeRaw: "\(index + 1)")"
-        }
-        return (values + ["\(item)::\(table.itemColumn.type.sql) AS item"]).joined()
+        "\(statements.listColumns.cast(lists))\(item)::\(statements.itemType.sql) AS item"
     }
 
     /// A join for FROM, after the relation `key`: the `location` and the `relation` of the stored row, and whether it `is_unplaced`.

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Plans of the statement that places existing rows", .database, .timeLimit(.minutes(30)))
 struct FillingPlanTests {
-    /// A table with thousands of rows without a rank in one list.
-    enum Table: String, CaseIterable {
+    /// What the planner knows of a table with thousands of rows without a rank in one list.
+    enum History: String, CaseIterable {
         case neverAnalyzed = ""
         case analyzedInManyLists = "UPDATE cards SET board = item; ANALYZE cards; UPDATE cards SET board = 'x'"
         case analyzedWithRanks =
@@ -20,9 +20,9 @@ struct FillingPlanTests {
 
     @Test(
         "Rows are found by the unique key, and written by their location, with any statistics",
-        arguments: Table.allCases,
+        arguments: History.allCases,
         ["", "PARTITION BY HASH (board)"])
-    func plan(_ history: Table, partitioning: String) async throws {
+    func plan(_ history: History, partitioning: String) async throws {
         let fixture = try await AttachFixture(
             """
             CREATE TABLE cards (board text, item text, PRIMARY KEY (board, item)) \(partitioning);
