@@ -101,6 +101,14 @@ package actor Connection {
         return Result { () throws(Failure) in try body(self) }
     }
 
+    /// Whether this connection reaches the server itself. A pooler sends its clients an invented process identifier.
+    ///
+    /// - Throws: An error of the server or the connection.
+    package func isDirect() throws(PostgresError) -> Bool {
+        let process: Int32 = try query("SELECT pg_catalog.pg_backend_pid()").single().decode(0)
+        return process == backendProcessIdentifier
+    }
+
     /// Ends the current wait for notifications at once, or the next one if nothing waits. May be called on any thread.
     package nonisolated func wakeUp() {
         interruption.wakeUp()

@@ -1,3 +1,5 @@
+import FaultHarness
+import Foundation
 import LibPQ
 import TestPostgres
 import Testing
@@ -21,6 +23,28 @@ import Testing
         #expect(try await !listener.receivesNotification(on: "news", from: parameters))
         try await listener.execute(script: "LISTEN news")
         #expect(try await listener.receivesNotification(on: "news", from: parameters))
+    }
+
+    @Test func `The notification of a slow server is waited for`() async throws {
+        var sender = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        let proxy = try FaultProxy(serverPorts: [try #require(sender["port"].flatMap { UInt16($0) })])
+        defer { proxy.close() }
+        sender["port"] = "\(proxy.ports[0])"
+        sender["sslmode"] = "disable"
+        sender["gssencmode"] = "disable"
+        let listener = try await connect()
+        try await listener.execute(script: "LISTEN news")
+
+        let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_notify") }
+        async let arrives = listener.receivesNotification(on: "news", from: sender)
+        let notification = try #require(await request.reached(within: .seconds(60)))
+        kill(listener.backendProcessIdentifier, SIGSTOP)
+        defer { kill(listener.backendProcessIdentifier, SIGCONT) }
+        notification.proceed()
+        // Longer than a notification may take that comes through a pooler.
+        try await Task.sleep(for: .seconds(3))
+        kill(listener.backendProcessIdentifier, SIGCONT)
+        #expect(try await arrives)
     }
 
     @Test func `A notification that arrives during a statement is kept`() async throws {

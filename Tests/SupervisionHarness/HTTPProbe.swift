@@ -11,7 +11,9 @@ package struct HTTPProbe: Sendable {
     package let status: Int
     package let body: String
 
-    struct Failure: Error {}
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
 
     package static func get(_ path: String, port: UInt16, method: String = "GET") async throws -> HTTPProbe {
         // It blocks for moments, so it has its own thread: the tests share few threads.
@@ -23,7 +25,7 @@ package struct HTTPProbe: Sendable {
         }
         let parts = answer.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
         guard let status = answer.split(separator: " ").dropFirst().first.flatMap({ Int($0) }), parts.count == 2 else {
-            throw Failure()
+            throw Failure(description: "the answer to \(path) is not of HTTP: \(answer)")
         }
         return HTTPProbe(status: status, body: String(parts[1]))
     }
@@ -42,7 +44,7 @@ package struct HTTPProbe: Sendable {
         let lines = try await get("/metrics", port: port).body.split(separator: "\n")
         guard let line = lines.first(where: { $0.hasPrefix("\(name) ") }),
             let value = Double(line.dropFirst(name.count + 1))
-        else { throw Failure() }
+        else { throw Failure(description: "there is no metric \(name) that is a number") }
         return value
     }
 
@@ -80,11 +82,13 @@ package struct HTTPProbe: Sendable {
             }
             let bytes = Array(request.utf8)
             guard connected == 0, send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
-            else { throw Failure() }
+            else { throw Failure(description: "could not send to port \(port): error \(errno)") }
             var answer: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
                 let count = recv(descriptor, &buffer, buffer.count, 0)
+                // A stop of this process ends the wait.
+                if count < 0, errno == EINTR { continue }
                 guard count > 0 else { return String(decoding: answer, as: UTF8.self) }
                 answer += buffer[..<count]
             }

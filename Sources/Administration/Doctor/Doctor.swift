@@ -120,9 +120,7 @@ package struct Doctor: Sendable {
 
     private func pooler(_ connection: Connection) async -> CheckResult {
         await attempt("pooler", connection) { connection throws(PostgresError) in
-            let process = try connection.query(DoctorStatements.session).single().decode(0, as: Int32.self)
-            // A pooler sends clients an invented process identifier.
-            return process == connection.backendProcessIdentifier
+            try connection.isDirect()
                 ? .ok("pooler", "none: this connection reaches the server itself")
                 : .ok("pooler", "there is a pooler; notify shows whether it matters")
         }

@@ -3,8 +3,6 @@ import Ordering
 
 /// The SQL statements of `brocot doctor`.
 enum DoctorStatements {
-    static let session: SQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('server_version')"
-
     static func listen(_ channel: String) -> SQL { "LISTEN \(identifier: channel)" }
     static func unlisten(_ channel: String) -> SQL { "UNLISTEN \(identifier: channel)" }
 
