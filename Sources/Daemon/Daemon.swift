@@ -84,9 +84,10 @@ package struct Daemon: Service {
 package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
         """
-        only requests that wait for a person are left: of held or paused lists, of tables that brocot attach is still filling, or of \
-        tables that the daemon can't use. See which and why: brocot status, and brocot doctor. Then: brocot release, or brocot \
-        resume, or the same brocot attach again, or what brocot doctor advises
+        only requests that wait for a person are left: of held or paused lists, of tables that brocot attach is still \
+        filling, or of tables that the daemon can't use. brocot status shows these lists, and brocot doctor shows why \
+        a table can't be used. For held lists run brocot release, for what is paused brocot resume, and for a table \
+        that is being filled the same brocot attach again
         """
     }
 }
