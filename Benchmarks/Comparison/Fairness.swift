@@ -31,7 +31,7 @@ struct Fairness: AsyncParsableCommand {
             "ratio \(rounded(median(ratios))), of the rounds \(ratios.map(rounded))")
     }
 
-    /// Requests per second of a daemon that drains as many as there are in all, for new items of so many lists.
+    /// The requests per second of a daemon that drains all requests, which are for new items of this many lists.
     private func drain(lists: Int, _ server: BenchmarkServer) async throws -> Double {
         try await server.psql(
             statement: """

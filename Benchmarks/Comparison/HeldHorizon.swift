@@ -63,7 +63,7 @@ struct HeldHorizon: AsyncParsableCommand {
         let ratio: Double
     }
 
-    /// Queues so many moves in each database in chunks, each when the one before is done.
+    /// Queues this many moves in each database, in chunks. Each chunk begins when the one before is done.
     private func drain(_ count: Int, on connection: Connection, _ peer: Connection) async throws -> Speed {
         var speeds: [(requests: Double, peer: Double)] = []
         for _ in 0..<(count / chunk) {

@@ -13,7 +13,8 @@ struct SyntheticEditing {
     let burst: Int
     /// The percentage of bursts that follow a deletion of about the same size.
     let revised: Int
-    /// After so many characters, editing continues only within the last part, as in a new chapter of a book; nil means never.
+    /// After this many characters, editing continues only within the last part, as in a new chapter of a book; nil
+    /// means never.
     var part: Int?
     let seed: UInt64
 

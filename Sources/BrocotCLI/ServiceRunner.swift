@@ -4,9 +4,9 @@ import UnixSignals
 
 /// Runs services until one of them ends, or until SIGTERM, SIGINT or another given signal arrives.
 enum ServiceRunner {
-    /// After so long from the signal, unfinished work is cancelled, which rolls back its transactions.
+    /// This long after the signal, unfinished work is cancelled, which rolls back its transactions.
     private static let longestShutdown = Duration.seconds(7)
-    /// After so long from the signal, the process ends in any case, so that it ends within 10 s.
+    /// This long after the signal, the process ends in any case, so that it ends within 10 s.
     private static let end = Duration.seconds(9)
 
     /// Runs the services. They are shut down in the opposite order, one after the other.

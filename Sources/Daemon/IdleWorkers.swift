@@ -15,7 +15,7 @@ final class IdleWorkers: Sendable {
         var lastDecision = ContinuousClock.now
     }
 
-    /// After so long a time without a decision, a worker that waits for another one's decisions takes over.
+    /// If no request was decided for this time, a worker that waits for another worker's decisions continues.
     private static let longestSilence = Duration.milliseconds(100)
 
     /// The role of the worker that waits for more requests to arrive.

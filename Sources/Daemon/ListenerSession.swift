@@ -112,7 +112,7 @@ struct ListenerSession {
         return look
     }
 
-    /// Waits at most so long for notifications, and wakes a worker if any arrive.
+    /// Waits at most this long for notifications, and wakes a worker if any arrive.
     ///
     /// - Returns: Whether any arrived.
     @discardableResult

@@ -20,7 +20,8 @@ struct LogPruner: Sendable {
     /// The pause between two steps, so that pruning never uses the server's whole capacity.
     private static let pause = Duration.milliseconds(20)
 
-    /// After so many steps without a deletion, that is after 20,000 rows of the log, a sweep pauses until the next run.
+    /// After this many steps without a deletion, that is after 20,000 rows of the log, a sweep pauses until the next
+    /// run.
     private static let vainSteps = 10
 
     /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins where the last one found only

@@ -20,9 +20,9 @@ struct SleepSchedule {
     static let usualLookInterval = Duration.milliseconds(1_500)
     /// How often a working daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmation = Duration.seconds(300)
-    /// After so many consecutive looks at a quiet queue, every INSERT notifies. A transaction may have read the flag before it was
-    /// set. Then the first look sees this transaction open, or the second look sees its request. After two quiet looks there is no
-    /// such transaction.
+    /// After this many consecutive looks at a quiet queue, every INSERT notifies. A transaction may have read the flag
+    /// before it was set. Then the first look sees this transaction open, or the second look sees its request. After
+    /// two quiet looks there is no such transaction.
     private static let looksBeforeRest = 2
 
     /// The longest time between two looks of an idle daemon; nil means that it does not look again until it is notified.

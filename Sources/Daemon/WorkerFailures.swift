@@ -5,8 +5,8 @@ import Ordering
 
 /// What a worker knows of failures. It is kept when the connection is replaced.
 struct WorkerFailures {
-    /// After so much time without a failed batch, the failed lists have most likely been tried again. A round through all lists
-    /// takes longer only with very many lists.
+    /// After this time without a failed batch, the failed lists have most likely been tried again. A round through all
+    /// lists takes longer only with very many lists.
     private static let calm = Duration.seconds(60)
 
     var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))

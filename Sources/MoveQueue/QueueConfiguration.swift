@@ -18,16 +18,16 @@ package struct QueueConfiguration: Sendable {
     /// waits.
     package var maxDelay = Duration.zero
     package var rebalancing = RebalancingPolicy()
-    /// A list may be read from its beginning if it seems to have at most so many rows for each row that would be looked up. With 0,
-    /// it never is.
+    /// A list may be read from its beginning if it seems to have at most this many rows for each row that would be
+    /// looked up. With 0, it never is.
     package var rowsPerLookup = ReadingPolicy.measuredRowsPerLookup
     /// The time after which the server ends an idle transaction, because this process is gone or stands still; more than 0. A
     /// statement may take twice as long. It waits for a lock for at most a sixth of this time, 0.25 s, or half of
     /// `deadlockTimeout`, whichever is shortest; and for up to 1 s for the lock of a list that other sessions take again and again.
     package var idleTimeout = defaultIdleTimeout
     package static let defaultIdleTimeout = Duration.seconds(60)
-    /// The server's `deadlock_timeout`. A session that has waited so long for a lock looks for a deadlock, and the server ends one of
-    /// its transactions. A session that waits less never causes this.
+    /// The server's `deadlock_timeout`. A session that has waited this long for a lock looks for a deadlock, and the
+    /// server ends one of its transactions. A session that waits less never causes this.
     var deadlockTimeout = Duration.seconds(1)
 
     /// Whether a statement for a single list may take as long as `idleTimeout` allows. Only one worker of a daemon is patient, so that a

@@ -5,13 +5,14 @@ import Ordering
 package struct QueueReading: Sendable {
     /// How many times as often a worker looks while the floor rises.
     private static let looksWhileAdvancing = 5
-    /// A reading from the beginning is followed by a pause that is at least so many times as long.
+    /// A reading from the beginning is followed by a pause that is at least this many times as long.
     private static let pausePerDurationOfFullRead = 100
 
     private(set) var progress = ReadProgress()
     private let configuration: QueueConfiguration
     private var lastLook = ContinuousClock.now
-    /// When the queue is next read from its beginning. It is later if such a reading takes more than a hundredth of the time.
+    /// When the queue is next read from its beginning. After a slow reading the pause is longer: at least 100 times the
+    /// duration of that reading.
     private var nextFullRead: ContinuousClock.Instant
     /// Whether the last look raised the floor, or has to begin again. Then the next look follows soon.
     private var isAdvancing = false
@@ -68,8 +69,8 @@ package struct QueueReading: Sendable {
         }
     }
 
-    /// Raises the floor as far as the look before allowed, if this one finds no request either. It counts as the reading of the queue
-    /// that must follow that look.
+    /// Raises the floor to the id that the previous look allowed, if the present look finds no request. The present
+    /// look is then the reading that must follow the previous look.
     private mutating func raiseIfStillEmpty(_ state: QueueState) {
         if let raise = raiseOfEmptyQueue, !state.isPending, state.observation.lastID >= raise.id {
             progress.raise(to: raise.id, passingOver: raise.open, firstPending: [:])

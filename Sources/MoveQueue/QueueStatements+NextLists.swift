@@ -111,8 +111,9 @@ extension QueueStatements {
     /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
     /// table whose lists all wait, only the first list is found.
     ///
-    /// Each probe continues from one row. Of `scanned` that is the last row, whose number is the number of its rows; then it is the row
-    /// that the last probe found. The probes end when `lists` lists are not postponed.
+    /// The first probe starts from the last row of `scanned`: its `number` equals the number of rows of `scanned`. Each
+    /// later probe starts from the row that the probe before found. The probes end when `lists` lists are not
+    /// postponed.
     private static func visited(
         from place: Place, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {

@@ -3,7 +3,7 @@ import Ordering
 
 /// How the lists of a batch share its room. This is a part of the statement that reads their requests.
 extension QueueStatements {
-    /// Each item counts as at least so many bytes.
+    /// Each item counts as at least this many bytes.
     private static let leastBytesOfItem: SQL = "100"
     /// No compression that PostgreSQL has exceeds this ratio. That of LZ4 is nearly 255, and that of pglz less.
     private static let largestCompressionRatio: SQL = "256"
@@ -12,7 +12,7 @@ extension QueueStatements {
     private static let largestInlineSize: SQL = "2000"
     /// How many times its own size an array counts at most. An element has at least 8 bytes, and counts as 100.
     private static let largestCountRatio: SQL = "13"
-    /// Only requests within so many times the room are measured exactly, because that decompresses them.
+    /// Only requests within this many times the room are measured exactly, because that decompresses them.
     private static let measuredRooms: SQL = "64"
 
     /// Whether there is room for all candidates and, if not, which ones are taken.

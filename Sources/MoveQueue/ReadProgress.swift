@@ -42,7 +42,7 @@ package struct ReadProgress: Sendable {
 
     /// The most lists with old requests that are remembered. With more such lists the floor does not rise.
     package static let mostLists = 200
-    /// A transaction that is seen at so many looks is passed over.
+    /// A transaction that is seen at this many looks is passed over.
     package static let looksOfLongWriters = 5
 
     /// A floor below every id, including ids that were chosen by hand.

@@ -8,8 +8,8 @@ public enum Placement: Hashable, Sendable {
     case before(String)
     /// Directly after the anchor.
     case after(String)
-    /// At this position: so many items are before the first moved item. Moved items don't count. A position beyond the end
-    /// means last.
+    /// At this position: this many items are before the first moved item. Moved items don't count. A position beyond
+    /// the end means last.
     case at(Int)
 
     /// The item that the placement is relative to.

@@ -11,7 +11,8 @@ extension Rank {
     ///   - lower: The lower end of the gap; nil stands for −1/0.
     ///   - upper: The upper end of the gap, greater than `lower` (a precondition); nil stands for 1/0.
     ///   - limit: The bound of both terms, 2 to ``limit``.
-    /// - Returns: The ranks; nil if a term of one of them is outside `limit`, so that the gap has no room for so many.
+    /// - Returns: The ranks; nil if a term of one of them is outside `limit`, so that the gap has no room for
+    ///   `count` ranks.
     public static func spread(
         _ count: Int, between lower: Rank?, and upper: Rank?, limit: Int64 = Rank.limit
     ) -> [Rank]? {

@@ -106,7 +106,7 @@ import Testing
 }
 
 extension BrocotProcess {
-    /// Runs a daemon until all but so many requests are decided, and looks that these stay.
+    /// Runs a daemon until all but this many requests are decided, and checks that these stay.
     fileprivate static func expectWaiting(requests: Int, on connection: Connection) async throws {
         try await withTemporaryFolder { folder in
             let status = try await RunningBrocot.run(

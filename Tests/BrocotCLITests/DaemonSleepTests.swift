@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Steps
 
-    /// Waits until so many polls began at least so many milliseconds after the one before.
+    /// Waits until this many polls began, each at least this many milliseconds after the one before.
     private static func wait(forPolls count: Int, at milliseconds: Int64, _ connection: Connection) async throws {
         var polls: [Int64] = []
         try await eventually(

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 @Suite("Pruning of the log by age", .database, .timeLimit(.minutes(30))) struct LogRetentionTests {
-    /// Logged requests, each of so many days ago and with an idempotency key.
+    /// Logged requests, one for each age in days, each with an idempotency key.
     private func log(_ ages: [Int], _ connection: Connection) async throws {
         try await connection.execute(
             """

@@ -148,7 +148,7 @@ import Testing
         #expect(status.output.contains(#""pending" : 0"#) && status.output.contains(#""applied" : 500"#))
     }
 
-    /// Gives `body` the address of a database that was restored from a dump, so many times.
+    /// Gives `body` the address of a database that was dumped and restored this many times.
     private func withCopy(
         of name: String, on cluster: LocalCluster, times: Int, _ body: (String) async throws -> Void
     ) async throws {

@@ -49,7 +49,7 @@ struct ClientTests {
         #expect(result.standardOutput.contains("10 passed"), "\(result.standardOutput + result.standardError)")
     }
 
-    /// Runs the tests of a folder with pytest, of which there are so many.
+    /// Runs the tests of a folder with pytest, and expects this many.
     private func runTests(of folder: String, count: Int) async throws {
         let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: folder).path
         let result = try await Subprocess.run(

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// Lets the schedule run, with all workers waiting, until it wants to wait for so long or to rest.
+    /// The schedule's waits while all workers wait: until it rests, or for 60 steps.
     private func pauses(_ schedule: inout SleepSchedule, isQuiet: Bool, from now: inout ContinuousClock.Instant)
         -> [Duration]
     {

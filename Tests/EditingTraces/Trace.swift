@@ -1,8 +1,8 @@
 import Foundation
 import Subprocess
 
-/// A recording of how a person edited a text: at a position, so many characters deleted, then some inserted. A character
-/// is a code point.
+/// A recording of how a person edited a text: at a position, some characters are deleted, and then others are inserted.
+/// A character is a code point.
 package struct Trace: Decodable, Sendable {
     package struct Patch: Decodable, Sendable {
         package let position: Int

@@ -8,7 +8,8 @@ import Testing
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lock.key))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lock.key))"
 
-    /// Waits until a session has tried so often at least to get the lock. The end of an attempt is shown until the next one begins.
+    /// Waits until a session has tried at least this many times to get the lock. The end of an attempt is shown until
+    /// the next one begins.
     private func waitForAttempts(_ count: Int, of connection: Connection, seenBy observer: Connection) async throws {
         var attempts: Set<String> = []
         try await eventually(

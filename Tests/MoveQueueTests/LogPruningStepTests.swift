@@ -4,7 +4,7 @@ import TestPostgres
 import Testing
 
 @Suite("Steps of log pruning", .database, .timeLimit(.minutes(30))) struct LogPruningStepTests {
-    /// Logged requests, each of so many days ago and with an idempotency key.
+    /// Logged requests, one for each age in days, each with an idempotency key.
     private func log(_ ages: [Int], _ connection: Connection) async throws {
         try await connection.execute(
             """

@@ -6,7 +6,7 @@ import Testing
 @Suite("The search through a round", .timeLimit(.minutes(30))) struct RoundSearchTests {
     private let asked = 8
 
-    /// What a batch reports that found so many lists, locked them, and decided so many requests of them.
+    /// The report of a batch that found this many lists, locked them, and decided this many of their requests.
     private func report(found: Int, decided: Int = 0, last: String = "m") -> BatchReport {
         var report = BatchReport()
         (report.claim.found, report.claim.lastFound) = (found, ListIdentifier(last))

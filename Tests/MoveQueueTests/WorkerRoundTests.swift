@@ -386,7 +386,7 @@ import Testing
 
     // MARK: Waiting for more requests
 
-    /// What a batch reports that decided so many requests of one list, and all that were pending.
+    /// The report of a batch that decided this many requests of one list, all that were pending.
     private func decided(_ requests: Int) -> BatchReport {
         var report = decided(lists("a"))
         report.decisions.applied = requests
@@ -399,7 +399,7 @@ import Testing
         return WorkerRound(configuration)
     }
 
-    /// A round that has decided so many requests, all that were pending.
+    /// A round that has decided this many requests, all that were pending.
     private func round(afterDeciding requests: Int, maxDelay: Duration = .milliseconds(20)) -> WorkerRound {
         var round = patientRound(maxDelay)
         _ = round.beginTurn(isReadingDue: false, at: now)

@@ -18,7 +18,7 @@ package struct InMemoryTable: Sendable {
         /// Those of both that count for no position.
         var hidden: Set<String> = []
 
-        /// The placed rows from the visible one on that has so many visible ones before it.
+        /// The placed rows from a visible row on: the one with this many visible rows before it.
         func placed(fromVisible offset: Int) -> ArraySlice<StoredRow> {
             let visible = placed.indices.filter { placed[$0].isVisible }
             return offset < visible.count ? placed[visible[offset]...] : []
@@ -40,7 +40,7 @@ package struct InMemoryTable: Sendable {
     }
 
     package let table: OrderedTable
-    /// So many rows are read around a position, at least 1.
+    /// The number of rows that are read around a position, at least 1.
     package var rowsAroundPosition = 9
     private var lists: [String: Rows] = [:]
 

@@ -109,7 +109,7 @@ package struct ListModel: Sendable {
         case .at(let position): index(after: position, visibleIn: target) ?? placed.count
         }
     }
-    /// The index after so many visible items, 1 at the least; nil: there are fewer.
+    /// The index after this many visible items, at least 1; nil if there are fewer.
     private func index(after count: Int, visibleIn target: Contents) -> Int? {
         var seen = 0
         for (index, item) in target.placed.enumerated() where !target.hidden.contains(item) {

@@ -31,7 +31,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
             : (1...6).map(String.init)
     }
 
-    /// So many keys of items.
+    /// This many keys of items.
     package func items(_ count: Int) -> [String] {
         (1...count).map { number in
             guard self == .withHiddenRows else { return "\(number)" }

@@ -14,7 +14,7 @@ struct MoveBatchModelTests {
     private static let moves =
         (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 100_000)
         / TableKind.allCases.count
-    /// After so many moves, other lists and other bounds are chosen.
+    /// After this many moves, other lists and other bounds are chosen.
     private static let movesPerRound = 500
 
     @Test(

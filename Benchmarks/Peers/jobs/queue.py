@@ -28,11 +28,11 @@ class JobQueue(ABC):
 
     @abstractmethod
     def enqueue(self, number):
-        """Adds so many jobs, a thousand in a transaction."""
+        """Adds this many jobs, a thousand in a transaction."""
 
     @abstractmethod
     def drain(self, number):
-        """Does all pending jobs, which are so many, with one worker."""
+        """Does all pending jobs with one worker. `number` says how many they are."""
 
     @abstractmethod
     def latencies(self, number, pause):

@@ -9,7 +9,7 @@ package struct Doctor: Sendable {
     package let role: AccessRole
     /// The age from which a transaction counts as old.
     package let oldTransaction: Duration
-    /// A replication slot or standby that is so many transactions behind counts as a problem.
+    /// A replication slot or standby that is this many transactions behind counts as a problem.
     package let farBehind: Int
     package let logger: Logger
 

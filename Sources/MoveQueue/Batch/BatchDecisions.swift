@@ -13,7 +13,7 @@ struct BatchDecisions {
     /// Lists of which no further request may be decided.
     private var blocked: Set<ListIdentifier> = []
 
-    /// Whether no request was decided, and no list waits for a person since this batch.
+    /// Whether the batch decided no request and held no list.
     var areEmpty: Bool { decided.isEmpty && holds.isEmpty }
 
     /// The requests that may be decided, in the order of their ids: those that don't come after a request of the same list that is left

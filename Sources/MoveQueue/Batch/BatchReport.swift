@@ -20,7 +20,7 @@ package struct BatchReport: Sendable {
     /// need.
     package var unavailable: Set<ListIdentifier> { unavailableAmongLocked.union(claim.lockedByOthers) }
 
-    /// Those of them whose locks the transaction had.
+    /// The ``unavailable`` lists whose locks the transaction had.
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
     /// Whether lists or requests were found that wait for a person.

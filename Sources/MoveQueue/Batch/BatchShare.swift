@@ -11,7 +11,7 @@ package struct BatchShare: Equatable, Sendable {
     /// Whether the part can't become smaller.
     package var isSmallest: Bool { halvings == Self.mostHalvings }
 
-    /// A whole batch that is halved so often.
+    /// A whole batch, halved this many times.
     package init(halvings: Int = 0) {
         self.halvings = min(halvings, Self.mostHalvings)
     }

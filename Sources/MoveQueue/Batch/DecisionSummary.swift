@@ -27,7 +27,7 @@ package struct DecisionSummary: Sendable {
     /// The first requests that were rejected, no more than ``mostRejections``.
     package private(set) var rejections: [Rejected] = []
     package private(set) var rebalances: [Rebalance] = []
-    /// Lists that wait for a person since this batch.
+    /// The lists that this batch held.
     package private(set) var newlyHeld: [HeldList] = []
     /// Lists with rows that another session has locked.
     package private(set) var withLockedRows: Set<ListIdentifier> = []

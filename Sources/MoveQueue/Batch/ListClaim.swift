@@ -39,7 +39,8 @@ package struct ListClaim: Sendable {
             }
         }
         (found, beyondLimit) = (numbered.count, readyLists - numbered.count)
-        // The other list of a change of list is chosen early. The lists before it must not be skipped.
+        // A partner may have a high number and be chosen because it belongs to an early list. Lists with lower numbers
+        // may then not be chosen. So the round continues after the last list before which no number is missing.
         var number = 1
         while let list = numbered[number] { (lastFound, number) = (list, number + 1) }
     }

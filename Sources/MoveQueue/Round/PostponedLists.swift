@@ -38,7 +38,7 @@ package struct PostponedLists: Sendable {
     /// How often a list is tried without waiting, before the worker waits for it.
     static let attemptsWithoutWaiting = 8
 
-    /// A pause that doubles so often is longer than any ``longestPause``.
+    /// After this many doublings, a pause is longer than every ``longestPause``.
     private static let mostDoublings = 20
 
     private var entries: [ListIdentifier: Entry] = [:]

@@ -22,7 +22,8 @@ struct PostponedTurns: Sendable {
     private(set) var postponed: PostponedLists
     /// The number of requests of a usual batch.
     private let fullBatch: Int
-    /// The number of requests that are tried together, after there was no time for all of them; nil if there was.
+    /// The most requests that are tried together, because a search had no time for all its requests. It doubles after
+    /// each search that had time. nil: as many as in a usual batch.
     private var searchSize: Int?
     /// When the worker may wait again for a list that other sessions have.
     private var nextWait: ContinuousClock.Instant?
@@ -66,7 +67,7 @@ struct PostponedTurns: Sendable {
         return postponed.starving(at: now)
     }
 
-    /// The limits of a batch with these lists: the smaller, the more often it failed.
+    /// The limits of a batch with these lists. The more often the lists failed, the fewer requests the batch has.
     private func configuration(for lists: [ListIdentifier], _ usual: QueueConfiguration) -> QueueConfiguration {
         var limited = lists.count == 1 ? limits(ofListAlone: lists[0], usual) : limits(ofSeveral: lists, usual)
         if !postponed.isUnavailable(lists[0]) { limitSearch(&limited) }

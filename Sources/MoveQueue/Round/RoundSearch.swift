@@ -18,7 +18,8 @@ struct RoundSearch: Sendable {
         case sameLists
         /// The lists after these.
         case nextLists
-        /// A new round. The last one decided so many requests; 0 if it left any.
+        /// A new round. `decided`: the number of requests that the round before decided; 0 if that round left requests
+        /// undecided.
         case nextRound(decided: Int)
         /// A whole round found nothing to do, or only requests that wait for a person.
         case nothingToDo(areRequestsWaiting: Bool)

@@ -58,7 +58,8 @@ extension MoveBatch {
         return changes
     }
 
-    /// The row stored here stays behind: its item was removed or replaced, and no list took the row along.
+    /// Deletes the row that is stored in this list, if its item was removed or replaced and no item took the row to
+    /// another list; nil otherwise.
     private func deletionOfRowLeftBehind(
         by item: KnownItem, in list: BatchList.Index, _ taken: Set<StoredKey>
     ) -> RowChange? {

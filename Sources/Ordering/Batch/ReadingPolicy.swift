@@ -4,10 +4,10 @@ package struct ReadingPolicy: Sendable {
     /// The number of rows that can be read in order in the time of one look-up by key. The figure was measured: see
     /// `docs/decisions/batches-in-memory.md`.
     package static let measuredRowsPerLookup = 24
-    /// A list may be read from its beginning if it seems to have at most so many rows for each row that would be looked up. With 0,
-    /// it never is.
+    /// A list may be read from its beginning if it seems to have at most this many rows for each row that would be
+    /// looked up. With 0, it never is.
     package var rowsPerLookup = Self.measuredRowsPerLookup
-    /// A list may be read from its beginning if at least so many rows would be looked up.
+    /// A list may be read from its beginning if at least this many rows would be looked up.
     package var fewestLookupsOfWholeList = 8
     /// The most rows that are read from one list's beginning at once.
     package var rowsOfOneFirstRun = 16_384
@@ -16,7 +16,7 @@ package struct ReadingPolicy: Sendable {
     /// The most rows that are read from the beginnings of several lists at once. This limits a read whose size in bytes is not
     /// yet known.
     package var rowsOfFirstRunsAtOnce = 32_768
-    /// After so many bytes from the beginnings of all lists, the rows of the remaining lists are looked up by key.
+    /// After this many bytes from the beginnings of all lists, the rows of the remaining lists are looked up by key.
     package var bytesOfAllFirstRuns = 16 << 20
     /// The approximate size of a row without its key, in bytes.
     static let bytesPerRow = 100
@@ -29,8 +29,8 @@ package struct ReadingPolicy: Sendable {
     package var mostDoublings = 10
     /// A position below this number is found by reading the list from its beginning.
     package var longestPrefix = 512
-    /// A position at most so many rows from one that was read is found by reading the rows in between. It must be at least the
-    /// number of rows read around a position.
+    /// A position at most this many rows from one that was read is found by reading the rows in between. It must be at
+    /// least the number of rows read around a position.
     package var longestDistance = 512
     /// The number of additional rows that are read on the way to a position, because earlier moves may shift it.
     package var positionMargin = 12

@@ -70,7 +70,8 @@ extension Neighbourhood {
         // One row more than the position says: the gap's upper neighbour.
         let missing = position - known + 1
         guard missing <= reading.longestPrefix else { return nil }
-        // Each hidden row that is read brings the position no nearer. After so many of them in vain, the database shall count.
+        // Reading a hidden row does not bring the position nearer. After more than `longestPrefix` hidden rows, the
+        // database counts instead.
         guard hidden.countThrough(end) <= reading.longestPrefix else { return nil }
         return .needs([.run(from: end, .up, count: max(missing, runLength))])
     }

@@ -14,7 +14,7 @@ package struct RebalancingPolicy: Sendable {
     /// The bits of room that a window must leave for each doubling of its size beyond ``freeWindow``, for ranks of 62 bits.
     /// They keep smaller windows within it cheap.
     package let reservedBits: Double
-    /// A window of so many rows is used with any room. Larger windows are used only if nothing smaller fits.
+    /// A window of this many rows is used with any room. Larger windows are used only if nothing smaller fits.
     package let largestWindow: Int
 
     /// The largest window for which no room is reserved: people mostly edit another place before it is full again.
@@ -22,7 +22,8 @@ package struct RebalancingPolicy: Sendable {
     /// The rows of larger windows count twice, because other transactions wait for these rows. Larger windows also have
     /// exactly their full size, instead of ending at simple neighbours.
     private static let handyWindow = 512
-    /// A window that is so many times larger than the best one is not tried, because reading it costs more than it can gain.
+    /// A window that is this many times larger than the best one is not tried, because reading it costs more than it
+    /// can gain.
     private static let largestGrowth = 8
     /// The bits of room that each insert needs in the worst case. The terms then grow like the Fibonacci numbers, that is by the
     /// golden ratio: log2((1 + √5) / 2) = 0.694.

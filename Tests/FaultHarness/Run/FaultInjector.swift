@@ -28,7 +28,7 @@ struct FaultInjector: Sendable {
     let pooler: PgBouncer?
     let enqueuerProxy: FaultProxy
     let lists: [String]
-    /// After so long, the server ends a transaction that says nothing.
+    /// After this time, the server ends an idle transaction.
     let idleTimeout: Duration
 
     /// How long to wait for a moment before the fault is injected anyway.

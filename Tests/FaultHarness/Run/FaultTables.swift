@@ -4,7 +4,7 @@ import OrderingModel
 /// The ordered tables of a run, one of each kind, and the rows that they begin with.
 enum FaultTables {
     private static let itemCount = 40
-    /// So many lists of the attached table have rows.
+    /// This many lists of the attached table have rows.
     private static let attachedLists = 5
 
     static func items(of kind: TableKind) -> [String] {
