@@ -1,48 +1,22 @@
-import LibPQ
-import Logging
 import Administration
+import LibPQ
 import TestPostgres
 
-/// A role that can log in, of which a test's database is the only one. Roles are the whole server's, so it has the
-/// database's name in its own.
-struct LoginRole {
-    let name: String
-    /// The test's database, as this role.
-    let url: String
-
-    /// Gives `body` a new role with what a kind of role needs, and drops it afterwards.
+/// Roles with the rights of a kind, which can log in.
+enum LoginRole {
+    /// Gives `body` a new role with what a kind of role needs, and a connection as this role. Drops the role afterwards.
     static func with(
-        _ kind: AccessRole, _ body: (LoginRole, Connection) async throws -> Void
+        _ kind: AccessRole, _ body: (TestRole, Connection) async throws -> Void
     ) async throws {
-        let database = TestDatabase.current
+        let owner = try await TestDatabase.current.connect()
         // A name that has to be quoted.
-        let role = LoginRole(
-            name: "\(kind.rawValue) \"of\" \(database.name)",
-            url: database.url.replacing(
-                "postgresql://postgres@", with: "postgresql://\(kind.rawValue)%20%22of%22%20\(database.name)@"))
-        let owner = try await database.connect()
-        try await owner.execute("CREATE ROLE \(identifier: role.name) LOGIN")
-        do {
+        try await TestRole.with("\(kind.rawValue) \"quoted\"", owner: owner) { role in
             let missing = try await owner.run { connection throws in
                 try AccessGrants.grant(kind, to: [role.name], on: connection)
             }
             precondition(missing.isEmpty)
             try await body(role, try await role.connect())
-        } catch {
-            try await role.drop(by: owner)
-            throw error
         }
-        try await role.drop(by: owner)
-    }
-
-    func connect() async throws -> Connection {
-        try await Connection.connect(
-            ConnectionParameters(url: url), logger: Logger(label: "LoginRole") { _ in SwiftLogNoOpLogHandler() })
-    }
-
-    private func drop(by owner: Connection) async throws {
-        try await owner.execute("DROP OWNED BY \(identifier: name)")
-        try await owner.execute("DROP ROLE \(identifier: name)")
     }
 }
 

@@ -16,89 +16,87 @@ struct ForeignOwnerTests {
     @Test("A superuser runs no command in a schema of a role that was not granted to it")
     func refused() async throws {
         let database = TestDatabase.current
-        let role = "foreign_owner_of_\(database.name)"
         let owner = try await database.connect()
-        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
-        try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
-        let migrated = try await BrocotProcess.run(
-            "migrate", "up", databaseURL: database.url.replacing("//postgres@", with: "//\(role)@"))
-        #expect(migrated.exitCode == 0, "\(migrated.errors)")
-        try await owner.execute(
-            script: """
-                SET ROLE \(role);
-                SELECT brocot.move('l', 'i', last => true);
-                CREATE FUNCTION brocot.take_over() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
-                CREATE TRIGGER take_over BEFORE INSERT ON brocot.items
-                    FOR EACH ROW EXECUTE FUNCTION brocot.take_over();
-                CREATE TRIGGER take_over BEFORE UPDATE ON brocot.ordered_tables
-                    FOR EACH ROW EXECUTE FUNCTION brocot.take_over();
-                CREATE FUNCTION brocot.take_over_as_reader() RETURNS integer LANGUAGE plpgsql AS
-                    $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN 99; END $$;
-                ALTER TABLE brocot.schema_migrations RENAME TO history;
-                CREATE VIEW brocot.schema_migrations AS
-                    SELECT version + brocot.take_over_as_reader() AS version, name, checksum, applied_at, duration FROM brocot.history;
-                RESET ROLE;
-                """)
-        for command in Self.commands {
-            let result = try await BrocotProcess.run(command)
-            #expect(result.exitCode == 7, "\(command): \(result.errors)")
-            #expect(
-                (result.errors + result.output).contains("schema brocot, owned by \(role)"),
-                "\(command): \(result.errors)")
+        try await TestRole.with("foreign_owner", owner: owner) { foreign in
+            let role = foreign.name
+            try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
+            let migrated = try await BrocotProcess.run("migrate", "up", databaseURL: foreign.url)
+            #expect(migrated.exitCode == 0, "\(migrated.errors)")
+            try await owner.execute(
+                script: """
+                    SET ROLE \(role);
+                    SELECT brocot.move('l', 'i', last => true);
+                    CREATE FUNCTION brocot.take_over() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
+                    CREATE TRIGGER take_over BEFORE INSERT ON brocot.items
+                        FOR EACH ROW EXECUTE FUNCTION brocot.take_over();
+                    CREATE TRIGGER take_over BEFORE UPDATE ON brocot.ordered_tables
+                        FOR EACH ROW EXECUTE FUNCTION brocot.take_over();
+                    CREATE FUNCTION brocot.take_over_as_reader() RETURNS integer LANGUAGE plpgsql AS
+                        $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN 99; END $$;
+                    ALTER TABLE brocot.schema_migrations RENAME TO history;
+                    CREATE VIEW brocot.schema_migrations AS
+                        SELECT version + brocot.take_over_as_reader() AS version, name, checksum, applied_at, duration
+                        FROM brocot.history;
+                    RESET ROLE;
+                    """)
+            for command in Self.commands {
+                let result = try await BrocotProcess.run(command)
+                #expect(result.exitCode == 7, "\(command): \(result.errors)")
+                #expect(
+                    (result.errors + result.output).contains("schema brocot, owned by \(role)"),
+                    "\(command): \(result.errors)")
+            }
+            let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
+            #expect(try !isSuperuser.decode(0, as: Bool.self))
         }
-        let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
-        #expect(try !isSuperuser.decode(0, as: Bool.self))
-        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
-        try await owner.execute("DROP ROLE \(identifier: role)")
     }
 
     @Test("A superuser uses no table of a role that was not granted to it: no trigger and no view runs", .database)
     func foreignTable() async throws {
-        let role = "foreign_owner_of_\(TestDatabase.current.name)"
         let owner = try await TestDatabase.current.connect()
-        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
-        try await owner.execute(
-            script: """
-                GRANT CREATE ON SCHEMA public TO \(role); SET ROLE \(role);
-                CREATE TABLE public.tasks (id int PRIMARY KEY, project int); INSERT INTO public.tasks VALUES (1, 1);
-                CREATE FUNCTION public.rise() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
-                CREATE TRIGGER rise BEFORE UPDATE ON public.tasks FOR EACH ROW EXECUTE FUNCTION public.rise();
-                RESET ROLE;
-                """)
-        let attach = ["attach", "public.tasks", "--item", "id", "--list", "project"]
-        let refused = try await BrocotProcess.run(attach)
-        #expect(refused.exitCode == 7)
-        #expect(refused.errors.contains("table public.tasks, owned by \(role)"), "\(refused.errors)")
-        #expect(refused.errors.contains(#"GRANT "\#(role)" TO "postgres""#), "\(refused.errors)")
-        try await owner.execute(
-            script: """
-                GRANT \(role) TO postgres; ALTER TABLE public.tasks DISABLE TRIGGER rise
-                """)
-        #expect(try await BrocotProcess.run(attach).exitCode == 0)
-        try await owner.execute(
-            script: "REVOKE \(role) FROM postgres; ALTER TABLE public.tasks ENABLE TRIGGER rise")
-        for command in [
-            ["check", "--repair"], ["check"], ["check", "1", "--table", "public.tasks"], ["doctor"],
-            ["daemon", "--drain"],
-            ["show", "1", "--table", "public.tasks"], ["import", "1", "--table", "public.tasks"], attach,
-        ] {
-            let result = try await BrocotProcess.run(command)
-            #expect(result.exitCode == 7, "\(command): \(result.errors)")
-            #expect((result.errors + result.output).contains("owned by \(role)"), "\(command): \(result.errors)")
+        try await TestRole.with("foreign_owner", owner: owner) { foreign in
+            let role = foreign.name
+            try await owner.execute(
+                script: """
+                    GRANT CREATE ON SCHEMA public TO \(role); SET ROLE \(role);
+                    CREATE TABLE public.tasks (id int PRIMARY KEY, project int); INSERT INTO public.tasks VALUES (1, 1);
+                    CREATE FUNCTION public.rise() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN ALTER ROLE \(role) SUPERUSER; RETURN NEW; END $$;
+                    CREATE TRIGGER rise BEFORE UPDATE ON public.tasks FOR EACH ROW EXECUTE FUNCTION public.rise();
+                    RESET ROLE;
+                    """)
+            let attach = ["attach", "public.tasks", "--item", "id", "--list", "project"]
+            let refused = try await BrocotProcess.run(attach)
+            #expect(refused.exitCode == 7)
+            #expect(refused.errors.contains("table public.tasks, owned by \(role)"), "\(refused.errors)")
+            #expect(refused.errors.contains(#"GRANT "\#(role)" TO "postgres""#), "\(refused.errors)")
+            try await owner.execute(
+                script: """
+                    GRANT \(role) TO postgres; ALTER TABLE public.tasks DISABLE TRIGGER rise
+                    """)
+            #expect(try await BrocotProcess.run(attach).exitCode == 0)
+            try await owner.execute(
+                script: "REVOKE \(role) FROM postgres; ALTER TABLE public.tasks ENABLE TRIGGER rise")
+            for command in [
+                ["check", "--repair"], ["check"], ["check", "1", "--table", "public.tasks"], ["doctor"],
+                ["daemon", "--drain"],
+                ["show", "1", "--table", "public.tasks"], ["import", "1", "--table", "public.tasks"], attach,
+            ] {
+                let result = try await BrocotProcess.run(command)
+                #expect(result.exitCode == 7, "\(command): \(result.errors)")
+                #expect((result.errors + result.output).contains("owned by \(role)"), "\(command): \(result.errors)")
+            }
+            for command in [["show", "l"], ["check", "l"], ["status"], ["grant", "reader", role]] {
+                let result = try await BrocotProcess.run(command)
+                #expect(result.exitCode == 0, "\(command): \(result.errors)")
+            }
+            let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
+            #expect(try !isSuperuser.decode(0, as: Bool.self))
+            let detached = try await BrocotProcess.run("detach", "public.tasks")
+            #expect(detached.exitCode == 0)
+            #expect(!detached.errors.contains("skipping"), "\(detached.errors)")
         }
-        for command in [["show", "l"], ["check", "l"], ["status"], ["grant", "reader", role]] {
-            let result = try await BrocotProcess.run(command)
-            #expect(result.exitCode == 0, "\(command): \(result.errors)")
-        }
-        let isSuperuser = try await owner.query("SELECT rolsuper FROM pg_roles WHERE rolname = \(role)").single()
-        #expect(try !isSuperuser.decode(0, as: Bool.self))
-        let detached = try await BrocotProcess.run("detach", "public.tasks")
-        #expect(detached.exitCode == 0)
-        #expect(!detached.errors.contains("skipping"), "\(detached.errors)")
-        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
-        try await owner.execute("DROP ROLE \(identifier: role)")
     }
 
     @Test(
@@ -113,18 +111,16 @@ struct ForeignOwnerTests {
     @Test("A superuser runs commands in a schema whose owner was granted to it")
     func granted() async throws {
         let database = TestDatabase.current
-        let role = "granted_owner_of_\(database.name)"
         let owner = try await database.connect()
-        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
-        try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
-        try await owner.execute("GRANT \(identifier: role) TO CURRENT_USER")
-        let url = database.url.replacing("//postgres@", with: "//\(role)@")
-        #expect(try await BrocotProcess.run("migrate", "up", databaseURL: url).exitCode == 0)
-        for command in [["daemon", "--drain"], ["migrate", "status"], ["status"], ["show", "l"]] {
-            let result = try await BrocotProcess.run(command)
-            #expect(result.exitCode == 0, "\(command): \(result.errors)")
+        try await TestRole.with("granted_owner", owner: owner) { granted in
+            let role = granted.name
+            try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
+            try await owner.execute("GRANT \(identifier: role) TO CURRENT_USER")
+            #expect(try await BrocotProcess.run("migrate", "up", databaseURL: granted.url).exitCode == 0)
+            for command in [["daemon", "--drain"], ["migrate", "status"], ["status"], ["show", "l"]] {
+                let result = try await BrocotProcess.run(command)
+                #expect(result.exitCode == 0, "\(command): \(result.errors)")
+            }
         }
-        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
-        try await owner.execute("DROP ROLE \(identifier: role)")
     }
 }

@@ -9,23 +9,20 @@ import Testing
 #endif
 
 @Suite("brocot grant", .database, .timeLimit(.minutes(30))) struct GrantCommandTests {
-    private var role: String { "daemon_of_\(TestDatabase.current.name)" }
-    private var url: String { TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@") }
-
     @Test("brocot grant daemon gives a role all rights to run the daemon, also for a user's table")
     func daemon() async throws {
         let owner = try await TestDatabase.current.connect()
         try await createCards(on: owner)
-        try await withRole(owner) {
-            let refused = try await BrocotProcess.run("daemon", "--drain", databaseURL: url)
+        try await TestRole.with("daemon", owner: owner) { role in
+            let refused = try await BrocotProcess.run("daemon", "--drain", databaseURL: role.url)
             #expect(refused.exitCode == 1)
             #expect(refused.errors.contains("permission denied for schema brocot"))
-            #expect(try await BrocotProcess.run("grant", "daemon", role).exitCode == 0)
+            #expect(try await BrocotProcess.run("grant", "daemon", role.name).exitCode == 0)
 
             let printed = PrintedText()
             let exitCode = try await RunningBrocot.run(
-                ["daemon"], in: "/tmp", until: "connected", databaseURL: url, printing: printed
-            ) { [role] daemon in
+                ["daemon"], in: "/tmp", until: "connected", databaseURL: role.url, printing: printed
+            ) { daemon in
                 try await owner.execute(
                     "SELECT brocot.move_items('l', '{a,b}', last => true, idempotency_key => 'k')")
                 try await owner.execute(
@@ -39,7 +36,7 @@ import Testing
                     SELECT DISTINCT usename FROM pg_stat_activity
                     WHERE application_name = 'brocot' AND datname = current_database()
                     """)
-                #expect(try users.map { try $0.decode(0, as: String.self) } == [role])
+                #expect(try users.map { try $0.decode(0, as: String.self) } == [role.name])
                 try await Self.wait(
                     for: 1, "SELECT FROM brocot.queue_status WHERE a_daemon_sleeps", owner, printed)
                 daemon.send(SIGTERM)
@@ -60,13 +57,13 @@ import Testing
     func dryRun() async throws {
         let owner = try await TestDatabase.current.connect()
         try await createCards(on: owner)
-        try await withRole(owner) {
-            let printed = try await BrocotProcess.run("grant", "daemon", role, "--dry-run")
+        try await TestRole.with("daemon", owner: owner) { role in
+            let printed = try await BrocotProcess.run("grant", "daemon", role.name, "--dry-run")
             #expect(printed.exitCode == 0)
             #expect(printed.output.contains(#"UPDATE ("rank_num", "rank_den", "rank", "board")"#))
-            #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: url).exitCode == 1)
+            #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: role.url).exitCode == 1)
             try await owner.execute(script: printed.output)
-            #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: url).exitCode == 0)
+            #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: role.url).exitCode == 0)
         }
     }
 
@@ -80,9 +77,9 @@ import Testing
     @Test("brocot grant by a role without the right to grant gives advice, and exits with 1")
     func notTheOwner() async throws {
         let owner = try await TestDatabase.current.connect()
-        try await withRole(owner) {
-            #expect(try await BrocotProcess.run("grant", "daemon", role).exitCode == 0)
-            let result = try await BrocotProcess.run("grant", "requester", role, databaseURL: url)
+        try await TestRole.with("daemon", owner: owner) { role in
+            #expect(try await BrocotProcess.run("grant", "daemon", role.name).exitCode == 0)
+            let result = try await BrocotProcess.run("grant", "requester", role.name, databaseURL: role.url)
             #expect(result.exitCode == 1)
             #expect(result.errors.contains("Nothing was granted") && result.errors.contains("--dry-run"))
         }
@@ -109,17 +106,5 @@ import Testing
                 INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
                 VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 """)
-    }
-
-    /// Roles belong to the whole server, so the name of the test's role contains the database's name.
-    private func withRole(_ owner: Connection, _ body: () async throws -> Void) async throws {
-        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
-        do {
-            try await body()
-        } catch {
-            try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
-            throw error
-        }
-        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 }

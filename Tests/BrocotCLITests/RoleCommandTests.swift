@@ -31,14 +31,12 @@ import Testing
         ])
     func withoutGrant(command: [String], kind: String) async throws {
         let owner = try await TestDatabase.current.connect()
-        let role = "nobody_of_\(TestDatabase.current.name)"
-        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
-        let result = try await BrocotProcess.run(
-            command, databaseURL: TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@"))
-        try await owner.execute("DROP ROLE \(identifier: role)")
-        #expect(result.exitCode == (command[0] == "doctor" ? 7 : 1))
-        let printed = result.output + result.errors
-        #expect(printed.contains("permission denied for schema brocot"), "\(printed)")
-        #expect(printed.contains("brocot grant \(kind) \(role)\n"), "\(printed)")
+        try await TestRole.with("nobody", owner: owner) { role in
+            let result = try await BrocotProcess.run(command, databaseURL: role.url)
+            #expect(result.exitCode == (command[0] == "doctor" ? 7 : 1))
+            let printed = result.output + result.errors
+            #expect(printed.contains("permission denied for schema brocot"), "\(printed)")
+            #expect(printed.contains("brocot grant \(kind) \(role.name)\n"), "\(printed)")
+        }
     }
 }

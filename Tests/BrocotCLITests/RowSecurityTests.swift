@@ -98,39 +98,33 @@ import Testing
     func tenants() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(script: try policies())
-        let suffix = TestDatabase.current.name
-        let tenants = ["red_\(suffix)", "blue_\(suffix)"]
-        for tenant in tenants {
-            try await owner.execute("CREATE ROLE \(identifier: tenant) LOGIN")
-            #expect(try await BrocotProcess.run("grant", "requester", tenant).exitCode == 0)
-            try await owner.execute(script: try revocation(from: tenant))
-        }
-        do {
-            for tenant in tenants { try await use(as: tenant, other: tenants.first { $0 != tenant } ?? "") }
+        try await TestRole.with(["red", "blue"], owner: owner) { tenants in
+            for tenant in tenants {
+                #expect(try await BrocotProcess.run("grant", "requester", tenant.name).exitCode == 0)
+                try await owner.execute(script: try revocation(from: tenant.name))
+            }
+            try await use(as: tenants[0], other: tenants[1].name)
+            try await use(as: tenants[1], other: tenants[0].name)
             try await GrantedRole.with("daemon", owner: owner) { roles in
                 try await owner.execute(script: "ALTER ROLE \(roles[0].name) BYPASSRLS")
                 #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url).exitCode == 0)
             }
             for tenant in tenants {
-                let connection = try await connect(as: tenant)
+                let connection = try await tenant.connect()
                 let log = try await connection.query("SELECT list, outcome FROM brocot.move_log")
-                #expect(try log.map { try $0.decode(0, as: String.self) } == ["\(tenant)/list"])
+                #expect(try log.map { try $0.decode(0, as: String.self) } == ["\(tenant.name)/list"])
                 #expect(try log.map { try $0.decode(1, as: String.self) } == ["applied"])
                 let items = try await connection.query("SELECT list FROM brocot.items")
-                #expect(try items.map { try $0.decode(0, as: String.self) } == ["\(tenant)/list"])
+                #expect(try items.map { try $0.decode(0, as: String.self) } == ["\(tenant.name)/list"])
             }
-        } catch {
-            try await drop(tenants, by: owner)
-            throw error
         }
-        try await drop(tenants, by: owner)
     }
 
     // MARK: Steps
 
     /// Asks for a move in the tenant's own list, and is refused everything that uses the other tenant's lists or keys.
-    private func use(as tenant: String, other: String) async throws {
-        let connection = try await connect(as: tenant)
+    private func use(as role: TestRole, other: String) async throws {
+        let (tenant, connection) = (role.name, try await role.connect())
         try await connection.execute(
             "SELECT brocot.move(\("\(tenant)/list"), 'a', last => true, idempotency_key => \("\(tenant)/1"))")
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
@@ -146,19 +140,6 @@ import Testing
                 try await connection.execute(statement)
             }
             #expect(error?.sqlState == .insufficientPrivilege)
-        }
-    }
-
-    private func connect(as tenant: String) async throws -> Connection {
-        try await Connection.connect(
-            ConnectionParameters(url: TestDatabase.current.url.replacing("//postgres@", with: "//\(tenant)@")),
-            logger: .init(label: "RowSecurityTests"))
-    }
-
-    private func drop(_ roles: [String], by owner: Connection) async throws {
-        for role in roles {
-            try await owner.execute("DROP OWNED BY \(identifier: role)")
-            try await owner.execute("DROP ROLE \(identifier: role)")
         }
     }
 

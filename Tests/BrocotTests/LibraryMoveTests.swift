@@ -73,20 +73,18 @@ struct LibraryMoveTests {
     @Test("A mover moves items with the library, and the log has them as direct moves")
     func mover() async throws {
         let fixture = try await LibraryFixture()
-        let database = TestDatabase.current
-        let role = "library_mover_of_\(database.name)"
-        try await fixture.connection.execute("CREATE ROLE \(identifier: role) LOGIN")
-        let missing = try await fixture.connection.run { connection throws in
-            try AccessGrants.grant(.mover, to: [role], on: connection)
+        try await TestRole.with("library_mover", owner: fixture.connection) { role in
+            let missing = try await fixture.connection.run { connection throws in
+                try AccessGrants.grant(.mover, to: [role.name], on: connection)
+            }
+            #expect(missing.isEmpty)
+            let client = try await BrocotClient.connect(role.url, logger: LibraryFixture.quiet)
+            try await client.place(["a", "b"], .last, in: "list")
+            try await client.place(["{c}"], .before("b"), in: "list")
+            try await client.place(["b"], .first, in: "other", from: "list")
+            try await client.remove(["a"], from: "list")
+            await client.close()
         }
-        #expect(missing.isEmpty)
-        let url = database.url.replacing("//postgres@", with: "//\(role)@")
-        let client = try await BrocotClient.connect(url, logger: LibraryFixture.quiet)
-        try await client.place(["a", "b"], .last, in: "list")
-        try await client.place(["{c}"], .before("b"), in: "list")
-        try await client.place(["b"], .first, in: "other", from: "list")
-        try await client.remove(["a"], from: "list")
-        await client.close()
         #expect(try await fixture.items(of: "list") == ["{c}"])
         #expect(try await fixture.items(of: "other") == ["b"])
         let logged: [String] = try await fixture.connection.query(
@@ -94,8 +92,6 @@ struct LibraryMoveTests {
         ).map { try $0.decode(0) }
         #expect(logged == ["last", "before", "first", "remove"])
         await fixture.client.close()
-        try await fixture.connection.execute("DROP OWNED BY \(identifier: role)")
-        try await fixture.connection.execute("DROP ROLE \(identifier: role)")
     }
 
     @Test("A rejection has a code, changes nothing, and lets the transaction continue")

@@ -51,11 +51,7 @@ import Testing
     @Test("brocot doctor reports that a role can't see the sessions of other roles", .database)
     func hiddenSessions() async throws {
         let owner = try await TestDatabase.current.connect()
-        let role = "blind_of_\(TestDatabase.current.name)"
-        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
-        let url = TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
-        let results = try await examination(url: url)
-        try await owner.execute("DROP ROLE \(identifier: role)")
+        let results = try await TestRole.with("blind", owner: owner) { try await examination(url: $0.url) }
         #expect(results.first { $0.check == "horizon" }?.message.contains("pg_monitor sees all sessions") == true)
     }
 

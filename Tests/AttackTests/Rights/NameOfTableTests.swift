@@ -98,20 +98,9 @@ struct NameOfTableTests {
         #expect(!isView)
     }
 
-    /// Roles of the whole server, so they have the test database's name in their own.
     private func withRole(_ body: (String, Connection) async throws -> Void) async throws {
-        let role = "mallory_of_\(TestDatabase.current.name)"
         let owner = try await TestDatabase.current.connect()
-        try await owner.execute("CREATE ROLE \(identifier: role) LOGIN")
-        do {
-            try await body(role, owner)
-        } catch {
-            try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
-            try await owner.execute("DROP ROLE \(identifier: role)")
-            throw error
-        }
-        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
-        try await owner.execute("DROP ROLE \(identifier: role)")
+        try await TestRole.with("mallory", owner: owner) { try await body($0.name, owner) }
     }
 
     private func refusal(_ tables: UsedTables, on connection: Connection) async -> [String] {
