@@ -115,6 +115,9 @@ let package = Package(
             name: "OrderingModel", dependencies: ["LibPQ", "Ordering", "SeededRandom", "SternBrocot"],
             path: "Tests/OrderingModel", swiftSettings: strict),
         .target(
+            name: "QueueHarness", dependencies: ["LibPQ", "MoveQueue", "TestPostgres"], path: "Tests/QueueHarness",
+            swiftSettings: strict),
+        .target(
             name: "FaultHarness",
             dependencies: [
                 "LibPQ", "LocalPostgres", "Migrations", "Ordering", "OrderingModel", "SeededRandom",
@@ -156,14 +159,15 @@ let package = Package(
         .testTarget(
             name: "SQLFunctionTests",
             dependencies: [
-                "Brocot", "EditingTraces", "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "SeededRandom",
-                "SternBrocot",
-                "TestPostgres", logging,
+                "Brocot", "EditingTraces", "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "QueueHarness",
+                "SeededRandom", "SternBrocot", "TestPostgres", logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "MoveQueueTests",
-            dependencies: ["MoveQueue", "Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
+            dependencies: [
+                "MoveQueue", "Ordering", "OrderingModel", "QueueHarness", "SeededRandom", "SternBrocot", "TestPostgres",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "BrocotTests",

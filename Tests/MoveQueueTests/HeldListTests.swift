@@ -1,6 +1,7 @@
 import LibPQ
 import MoveQueue
 import Ordering
+import QueueHarness
 import TestPostgres
 import Testing
 
@@ -69,7 +70,7 @@ struct HeldListTests {
         try await fixture.enqueue([place("poison"), place("1", in: "b", from: "a")])
         try await fixture.drain()
         var worker = QueueWorker()
-        guard case .waiting = try await worker.runBatch(on: fixture.connection) else {
+        guard case .waiting = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
             Issue.record("the worker sees something else than held requests")
             return
         }

@@ -1,5 +1,6 @@
 import LibPQ
 import Ordering
+import QueueHarness
 import TestPostgres
 import Testing
 
@@ -38,7 +39,7 @@ struct LockedRowsTests {
         let start = ContinuousClock.now
         while try await fixture.connection.query("SELECT FROM brocot.move_requests").count > locked.count {
             try #require(.now - start < .seconds(30), "the other lists are not done within 30 s")
-            _ = try await worker.runBatch(on: fixture.connection)
+            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
         }
         let pending = try await fixture.connection.query("SELECT list FROM brocot.move_requests")
         #expect(Set(try pending.map { try $0.decode(0, as: String.self) }) == Set(locked))
@@ -47,7 +48,7 @@ struct LockedRowsTests {
         try await app.execute(script: "COMMIT")
         while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {
             try #require(.now - start < .seconds(60), "those lists are not done within a minute")
-            _ = try await worker.runBatch(on: fixture.connection)
+            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
         }
         #expect(try await fixture.lists(of: relation)["l7"] == ["x", "y"])
     }
@@ -78,11 +79,11 @@ struct LockedRowsTests {
             Move(list: ListIdentifier("b", of: "public.cards"), items: items, action: .place(.last, from: "a"))
         ])
         var worker = QueueWorker()
-        for _ in 1...4 { _ = try await worker.runBatch(on: fixture.connection) }
+        for _ in 1...4 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
         #expect(!worker.postponed.isEmpty)
         await other.close()
         try await eventually("the change of list is applied") {
-            _ = try await worker.runBatch(on: fixture.connection)
+            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
             return try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty
         }
         #expect(try await fixture.lists(of: "cards") == ["b": items])

@@ -1,6 +1,7 @@
 import LibPQ
 import Ordering
 import OrderingModel
+import QueueHarness
 import TestPostgres
 import Testing
 
@@ -148,9 +149,9 @@ struct QueueReadingTests {
     /// Runs the worker until nothing is left, and some looks more.
     private func work(_ worker: inout QueueWorker, _ connection: Connection) async throws {
         for _ in 0..<4 {
-            while case .decided = try await worker.runBatch(on: connection) {}
+            while case .decided = try await worker.runBatchDespiteTimeout(on: connection) {}
             // An idle worker looks at the queue only after its next batch.
-            _ = try await worker.runBatch(on: connection)
+            _ = try await worker.runBatchDespiteTimeout(on: connection)
         }
     }
 
@@ -299,7 +300,7 @@ struct QueueReadingTests {
         }
         #expect(worker.reading.progress.open.count == 1)
         try await late.execute(script: "COMMIT")
-        guard case .decided = try await worker.runBatch(on: fixture.connection) else {
+        guard case .decided = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
             Issue.record("the worker found nothing")
             return
         }

@@ -1,6 +1,7 @@
 import LibPQ
 import MoveQueue
 import Ordering
+import QueueHarness
 import TestPostgres
 
 /// Calls Brocot's functions as a program in any language would.
@@ -69,16 +70,8 @@ struct SQLCaller {
 
     /// Decides every pending request as a daemon does.
     func drain() async throws {
-        var worker = QueueWorker(QueueConfiguration())
-        while true {
-            switch try await worker.runBatch(on: connection) {
-            case .idle, .waiting: return
-            case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
-            case .gathering(let pause): try await Task.sleep(for: pause)
-            case .undecided: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
-            case .decided: break
-            }
-        }
+        var worker = QueueWorker()
+        try await worker.drain(on: connection)
     }
 
     /// The items of each list in order.

@@ -1,6 +1,8 @@
 /// The error if a state was not reached in time.
 package struct NotInTime: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// Waits until what is read is as expected, and returns it.
@@ -8,8 +10,8 @@ package struct NotInTime: Error, CustomStringConvertible {
 /// ```swift
 /// let status = try await eventually("the daemon is ready", read: { try await probe("/readyz").status }) { $0 == 200 }
 /// ```
-/// The limit is long enough for a busy machine: only a test that fails takes so long. Expect what lasts: of a counter that
-/// goes on, expect "at least 4", not "4".
+/// The limit is long enough for a busy machine: only a test that fails takes this long. Expect what lasts: of a counter
+/// that goes on, expect "at least 4", not "4".
 ///
 /// - Parameters:
 ///   - expectation: What is waited for, for the message.

@@ -2,8 +2,8 @@ import LibPQ
 import Logging
 import MoveQueue
 import Ordering
+import QueueHarness
 import TestPostgres
-import Testing
 
 /// The queue of a test's database, as a program in any language would use it.
 struct QueueFixture {
@@ -41,36 +41,13 @@ struct QueueFixture {
             for _ in 0..<workers {
                 group.addTask {
                     let connection = try await database.connect()
-                    try await Self.work(configuration, on: connection)
+                    var worker = QueueWorker(configuration)
+                    try await worker.goToRandomList(on: connection)
+                    try await worker.drain(on: connection)
                     await connection.close()
                 }
             }
             try await group.waitForAll()
-        }
-    }
-
-    private static func work(_ configuration: QueueConfiguration, on connection: Connection) async throws {
-        var worker = QueueWorker(configuration)
-        try await worker.goToRandomList(on: connection)
-        let deadline = ContinuousClock.now + .seconds(300)
-        var failures: [ListFailure] = []
-        while true {
-            try #require(.now < deadline, "waited 300 s until a worker finds nothing pending; failed last: \(failures)")
-            let progress: WorkerRound.TurnResult
-            do {
-                progress = try await worker.runBatch(on: connection)
-            } catch let failure where failure.error.databaseError?.sqlState == .queryCanceled {
-                // The machine was slow. A daemon tries again as well.
-                continue
-            }
-            if !progress.failures.isEmpty { failures = progress.failures }
-            switch progress {
-            case .idle, .waiting: return
-            case .postponed(let due): try await Task.sleep(until: due, clock: .continuous)
-            case .gathering(let pause): try await Task.sleep(for: pause)
-            case .undecided: try await Task.sleep(for: .milliseconds(Int.random(in: 1...5)))
-            case .decided: break
-            }
         }
     }
 
