@@ -24,7 +24,7 @@ struct RowWriter {
         try await OwnerCommand.run("attach", table, "--item", "id", "--list", "board", url: url)
     }
 
-    static func grantTable(to role: GrantedRole, by owner: Connection) async throws {
+    static func grantTable(to role: FaultRunRole, by owner: Connection) async throws {
         try await owner.execute(
             script: "GRANT SELECT, INSERT, UPDATE, DELETE ON \(table) TO \(quoteIdentifier(role.name))")
     }
@@ -68,7 +68,7 @@ struct RowWriter {
         lists[other, default: []].append(row)
     }
 
-    /// Rows are inserted into so many lists.
+    /// Rows are inserted into this many lists.
     private static let arrivalLists = 3
 
     private mutating func randomRow(of boards: [Int]) -> (board: Int, row: Int)? {

@@ -56,7 +56,7 @@ package actor ReplicatedServers {
         firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
         let ownerURL = await clusters[0].url(database: Self.database)
         try await RowWriter.createTable(by: owner, url: ownerURL)
-        for role in GrantedRole.allCases {
+        for role in FaultRunRole.allCases {
             try await role.create(password: firstURL["password"] ?? "", owner: owner, url: ownerURL)
         }
         try await RowWriter.grantTable(to: .requester, by: owner)
@@ -75,7 +75,7 @@ package actor ReplicatedServers {
     }
 
     /// The address of both servers behind other ports, for one of the roles. It holds the password: never print it.
-    nonisolated func url(ports: [UInt16], role: GrantedRole, applicationName: String) -> String {
+    nonisolated func url(ports: [UInt16], role: FaultRunRole, applicationName: String) -> String {
         let hosts = ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
         let password = firstURL["password"] ?? ""
         return "postgresql://\(role.name):\(password)@\(hosts)/\(Self.database)?target_session_attrs=read-write"

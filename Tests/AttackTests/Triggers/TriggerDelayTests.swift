@@ -4,7 +4,7 @@ import TestPostgres
 import Testing
 
 @Suite("Boards whose trigger misbehaves", .database, .serialized, .timeLimit(.minutes(30)))
-struct MisbehavingTriggerTests {
+struct TriggerDelayTests {
     private static let raised = [
         "08006", "0A000", "25006", "40001", "40P01", "42501", "53100", "55000", "55P03", "57014", "58030", "XX000",
     ].map { "RAISE EXCEPTION 'no' USING ERRCODE = '\($0)'" }

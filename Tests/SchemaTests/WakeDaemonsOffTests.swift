@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "Prepared transactions with requests while a daemon sleeps",
     .database(on: .own(settings: ["max_prepared_transactions": "2"])), .timeLimit(.minutes(30)))
-struct PreparedTransactionTests {
+struct WakeDaemonsOffTests {
     @Test("A transaction with requests can be prepared if brocot.wake_daemons is off")
     func prepares() async throws {
         let connection = try await TestDatabase.current.connect()

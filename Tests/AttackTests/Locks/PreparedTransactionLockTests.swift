@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "Locks of prepared transactions", .database(on: .own(settings: ["max_prepared_transactions": "2"])),
     .timeLimit(.minutes(30)))
-struct PreparedTransactionTests {
+struct PreparedTransactionLockTests {
     private func prepare(_ lock: String) async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

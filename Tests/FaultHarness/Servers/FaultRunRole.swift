@@ -1,7 +1,7 @@
 import LibPQ
 
 /// A role that has what `brocot grant` of its name gives it, and nothing else.
-enum GrantedRole: String, CaseIterable, Sendable {
+enum FaultRunRole: String, CaseIterable, Sendable {
     case daemon, requester
 
     var name: String { "granted_\(rawValue)" }

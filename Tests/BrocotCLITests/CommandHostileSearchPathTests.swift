@@ -10,7 +10,7 @@ import Testing
 #endif
 
 @Suite("Hostile schema before pg_catalog in the search_path", .database(migrated: false), .timeLimit(.minutes(30)))
-struct HostileSearchPathTests {
+struct CommandHostileSearchPathTests {
     /// With the schema of Brocot, which was made under that search_path too.
     private func migrate() async throws {
         try await HostileSchema.putFirst()
