@@ -73,4 +73,25 @@ struct QueueWorkerTests {
         _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
         #expect(try await fixture.lists() == ["z": ["y"], "b": ["x"]])
     }
+
+    @Test("The drain that tests share tries again after a statement time-out, as a daemon does")
+    func drainsAfterTimeouts() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE SEQUENCE deletions;
+                CREATE FUNCTION cancel() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF nextval('public.deletions') <= 6 THEN RAISE EXCEPTION 'too slow' USING ERRCODE = '57014'; END IF;
+                    RETURN OLD;
+                END $$;
+                CREATE TRIGGER cancel BEFORE DELETE ON brocot.move_requests FOR EACH ROW EXECUTE FUNCTION cancel();
+                """)
+        try await fixture.enqueue([Move(list: "a", items: ["x"], action: .place(.last, from: nil))])
+        await #expect(throws: BatchFailure.self) {
+            var worker = QueueWorker()
+            _ = try await worker.runBatch(on: fixture.connection)
+        }
+        try await fixture.drain()
+        #expect(try await fixture.lists() == ["a": ["x"]])
+    }
 }
