@@ -36,7 +36,7 @@ package struct Daemon: Service {
                     }
                     addLogPruner(to: &group, isStopping)
                 }
-                for number in 1...max(1, configuration.workers) {
+                for number in 1...configuration.workers {
                     let worker = Worker(
                         number: number, configuration: configuration, idleWorkers: listener.idleWorkers,
                         isStopping: isStopping,

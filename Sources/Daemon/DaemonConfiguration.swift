@@ -5,11 +5,13 @@ import MoveQueue
 /// The configuration of a daemon.
 package struct DaemonConfiguration: Sendable {
     /// Where to connect. The ``ConnectionParameters/answerTimeout`` is set from `queue`.
-    package var connection: ConnectionParameters
+    package private(set) var connection: ConnectionParameters
     /// The program's version, which `brocot status` shows: see ``listenerName``.
     package var version = "unknown"
     /// The number of connections that apply requests, 1 or more.
-    package var workers = defaultWorkers
+    package var workers = defaultWorkers {
+        didSet { precondition(workers > 0, "a daemon has 1 worker or more") }
+    }
     package static let defaultWorkers = 2
     /// Whether to end when nothing is pending.
     package var drains = false
@@ -25,6 +27,12 @@ package struct DaemonConfiguration: Sendable {
     /// The longest time between two looks of an idle daemon into the queue, if notifications are proven to arrive; nil means until
     /// it is notified. Without that proof, it is at most ``SleepSchedule/usualLookInterval``.
     package var longestLookInterval: Duration? = SleepSchedule.usualLookInterval
+
+    /// The same, with what is known of the delivery of notifications. If they may not arrive, at most the usual interval is safe.
+    func longestLookInterval(with delivery: NotificationListener.Delivery) -> Duration? {
+        let usual = SleepSchedule.usualLookInterval
+        return delivery == .proven ? longestLookInterval : min(longestLookInterval ?? usual, usual)
+    }
 
     /// Whether an idle daemon may leave the server without queries for longer than usual.
     var restsLong: Bool { longestLookInterval.map { $0 > SleepSchedule.usualLookInterval } ?? true }

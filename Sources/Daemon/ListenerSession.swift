@@ -5,16 +5,20 @@ import MoveQueue
 struct ListenerSession {
     private let listener: NotificationListener
     private let connection: Connection
-    private let receivesNotifications: Bool
+    private var delivery: NotificationListener.Delivery
     private var reasonNotReady: String?
     private var schedule: SleepSchedule
     private var refusals = RefusalBackoff()
     private var reading: QueueReading
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
+    private var nextTestOfDelivery = ContinuousClock.now + testInterval
 
     /// How often the database is checked again while a probe asks for the readiness.
     private static let examinationInterval = Duration.seconds(5)
+
+    /// How often the delivery of notifications is tested again if it is unknown.
+    private static let testInterval = Duration.seconds(60)
 
     /// The longest single wait of a rest. After it, the rest goes on without a query.
     private static let longestRest = Duration.seconds(86_400)
@@ -26,14 +30,14 @@ struct ListenerSession {
         self.listener = listener
         self.connection = connection
         self.reasonNotReady = reasonNotReady
-        receivesNotifications = delivery != .refuted
+        self.delivery = delivery
         let configuration = listener.configuration
-        let (longest, usual) = (configuration.longestLookInterval, SleepSchedule.usualLookInterval)
-        // If notifications may not arrive, at most the usual interval is safe.
-        schedule = SleepSchedule(longestLookInterval: delivery == .proven ? longest : min(longest ?? usual, usual))
+        schedule = SleepSchedule(longestLookInterval: configuration.longestLookInterval(with: delivery))
         reading = QueueReading(configuration.queue)
-        sampling = QueueSampler(metrics: listener.metrics)
+        sampling = QueueSampler(configuration.queue, metrics: listener.metrics)
     }
+
+    private var receivesNotifications: Bool { delivery != .refuted }
 
     /// Listens until the daemon stops.
     ///
@@ -49,16 +53,17 @@ struct ListenerSession {
                 failures.backoff.reset()
                 if refusals.noteSuccess(at: .now) {
                     health.note(reasonNotReady: reasonNotReady)
-                    failures.refusals.noteWork("the server tells of new requests again")
+                    failures.refusals.noteWork("the query for new requests works again")
                 }
             } catch let error as PostgresError where error.isRefusal {
                 // A reason such as "there is no schema" says more than the server's error.
                 health.note(reasonNotReady: reasonNotReady ?? "\(error)")
                 failures.refusals.note(
                     """
-                    the server does not tell of new requests; the workers look for them every 1.5 s instead. \
-                    See brocot doctor
+                    the server refuses the query for new requests; the workers search for requests every \
+                    \(SleepSchedule.usualLookInterval) instead. See brocot doctor
                     """, error)
+                schedule.noteUnknownFlag()
                 listener.idleWorkers.wakeOne()
                 let pause = refusals.note(at: .now)
                 try await wait(pause)
@@ -72,6 +77,7 @@ struct ListenerSession {
     private mutating func turn(_ failures: inout ListenerFailures) async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
+        try await testDeliveryIfDue(&failures)
         if listener.idleWorkers.takeDecision() { schedule.noteWork() }
         let areAllWaiting = listener.idleWorkers.areAllWaiting
         listener.metrics.note(isAsleep: areAllWaiting)
@@ -82,7 +88,7 @@ struct ListenerSession {
             return true
         case .look:
             let look = try await look()
-            if receivesNotifications, !look.enqueuersNotify { schedule.noteClearedFlag() }
+            if receivesNotifications, !look.enqueuersNotify { schedule.noteUnknownFlag() }
             return true
         case .wakeUp:
             try await SleepFlag.set(false, on: connection)
@@ -102,6 +108,15 @@ struct ListenerSession {
         reasonNotReady = try await recheck(connection)
         if reasonNotReady != nil || !refusals.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
         nextExamination = .now + Self.examinationInterval
+    }
+
+    /// Tests the delivery of notifications again if it is unknown and the daemon would rest for long.
+    private mutating func testDeliveryIfDue(_ failures: inout ListenerFailures) async throws {
+        let configuration = listener.configuration
+        guard configuration.restsLong, delivery == .unknown, .now >= nextTestOfDelivery else { return }
+        delivery = try await listener.testDelivery(on: connection, &failures)
+        schedule.longestLookInterval = configuration.longestLookInterval(with: delivery)
+        nextTestOfDelivery = .now + Self.testInterval
     }
 
     /// Reads the queue, and wakes a worker if a request is pending.

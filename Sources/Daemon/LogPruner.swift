@@ -108,7 +108,7 @@ struct LogPruner: Sendable {
     ) async throws(PostgresError) -> PrunedRows? {
         guard !isStopping.isSet, !Task.isCancelled,
             let step = try await LogPruningStep.run(
-                after: id, olderThan: age, limit: Self.rowsPerStep, on: connection)
+                after: id, olderThan: age, limit: Self.rowsPerStep, configuration.queue, on: connection)
         else { return nil }
         let isFull = step.read == Self.rowsPerStep
         if isFull { try? await Task.sleep(for: Self.pause) }

@@ -43,7 +43,7 @@ final class NotificationListener: Sendable {
                 let reasonNotReady = try await configuration.checkReadiness(connection)
                 try await SleepFlag.listen(on: connection)
                 health.noteConnection(reasonNotReady: reasonNotReady)
-                let delivery = try await checkDelivery(on: connection, &failures)
+                let delivery = try await testDelivery(on: connection, &failures)
                 var session = ListenerSession(self, on: connection, delivery, reasonNotReady: reasonNotReady)
                 try await session.run(until: isStopping, &failures)
                 return
@@ -66,7 +66,7 @@ final class NotificationListener: Sendable {
 
     // MARK: Delivery of notifications
 
-    /// Whether notifications arrive. It is unknown if the second connection failed.
+    /// Whether notifications arrive. It is unknown if they could not be tested.
     enum Delivery {
         case proven, refuted, unknown
     }
@@ -75,13 +75,21 @@ final class NotificationListener: Sendable {
     ///
     /// If none arrives, the listener stops listening: each INSERT would notify without need, and sessions of the pooler would
     /// keep listening.
-    private func checkDelivery(
+    ///
+    /// - Throws: An error of `connection`. An error of the second connection, which notifies, is only logged.
+    func testDelivery(
         on connection: Connection, _ failures: inout ListenerFailures
-    ) async throws -> Delivery {
-        guard
-            let isDelivered = try? await connection.receivesNotification(
+    ) async throws(PostgresError) -> Delivery {
+        let isDelivered: Bool
+        do throws(PostgresError) {
+            isDelivered = try await connection.receivesNotification(
                 on: SleepFlag.channel, from: configuration.connection)
-        else { return .unknown }
+        } catch {
+            guard await !connection.isLost, error.code != .cancelled else { throw error }
+            failures.tests.note("could not test whether notifications arrive; the daemon reads the queue regularly", error)
+            return .unknown
+        }
+        failures.tests.noteWork("could test again whether notifications arrive")
         guard !isDelivered else { return .proven }
         try await SleepFlag.unlisten(on: connection)
         guard !failures.isSilenceLogged else { return .refuted }
@@ -89,7 +97,7 @@ final class NotificationListener: Sendable {
         logger.warning(
             """
             notifications don't arrive, for example because of a pooler in transaction mode; the daemon reads the queue \
-            every 1.5 s\(configuration.restsLong ? " and ignores --poll-interval" : "")
+            every \(SleepSchedule.usualLookInterval)\(configuration.restsLong ? " and ignores --poll-interval" : "")
             """)
         return .refuted
     }
@@ -101,10 +109,12 @@ struct ListenerFailures {
     var lostConnections: FailureLog
     var refusals: FailureLog
     var samples: FailureLog
+    var tests: FailureLog
     /// Whether the log already says that notifications don't arrive.
     var isSilenceLogged = false
 
     init(_ logger: Logger) {
-        (lostConnections, refusals, samples) = (FailureLog(logger), FailureLog(logger), FailureLog(logger))
+        (lostConnections, refusals) = (FailureLog(logger), FailureLog(logger))
+        (samples, tests) = (FailureLog(logger), FailureLog(logger))
     }
 }

@@ -7,9 +7,11 @@ struct QueueSampler {
     private static let interval = Duration.seconds(15)
 
     let metrics: DaemonMetrics
+    let configuration: QueueConfiguration
     private var next = ContinuousClock.now
 
-    init(metrics: DaemonMetrics) {
+    init(_ configuration: QueueConfiguration, metrics: DaemonMetrics) {
+        self.configuration = configuration
         self.metrics = metrics
     }
 
@@ -22,8 +24,8 @@ struct QueueSampler {
         next = .now + Self.interval
         do throws(PostgresError) {
             metrics.note(
-                try await connection.run { connection throws(PostgresError) in
-                    try QueueSample.take(on: connection)
+                try await connection.run { [configuration] connection throws(PostgresError) in
+                    try QueueSample.take(configuration, on: connection)
                 })
             failures.noteWork("the queue is sampled for metrics again")
         } catch {

@@ -26,7 +26,7 @@ struct SleepSchedule {
     private static let looksBeforeRest = 2
 
     /// The longest time between two looks of an idle daemon; nil means that it does not look again until it is notified.
-    private let longestLookInterval: Duration?
+    var longestLookInterval: Duration?
     /// The last value that was written to the flag. Nil at first, because an earlier daemon may have left the flag set.
     private var written: (isAsleep: Bool, at: ContinuousClock.Instant)?
     private var busySince: ContinuousClock.Instant?
@@ -48,8 +48,8 @@ struct SleepSchedule {
         areAllWaiting ? nextIdle(at: now) : nextBusy(at: now)
     }
 
-    /// Records that another daemon has cleared the flag.
-    mutating func noteClearedFlag() {
+    /// Records that the flag may not be as it was written: another daemon has cleared it, or the server refused to write it.
+    mutating func noteUnknownFlag() {
         written = nil
         quietLooks = 0
     }

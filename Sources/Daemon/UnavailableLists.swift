@@ -50,9 +50,7 @@ struct UnavailableLists {
         var overdue: [Overdue] = []
         for (list, var entry) in entries {
             let holder = holders[list]
-            // The holder that is found first has had the lock since the list was first unavailable.
-            if holder == nil || entry.holder != nil && entry.holder != holder { entry.heldSince = now }
-            if entry.holder != holder { (entry.holder, entry.reported) = (holder, nil) }
+            if entry.holder != holder { (entry.holder, entry.heldSince, entry.reported) = (holder, now, nil) }
             if let holder = entry.holder, now - entry.heldSince >= Self.patience,
                 entry.reported.map({ now - $0 >= Self.reportInterval }) ?? true
             {

@@ -25,7 +25,7 @@ struct Worker: Sendable {
 
     /// Runs until the worker ends by itself. Returns nil if the daemon stops.
     func run() async -> End? {
-        var failures = WorkerFailures(logger)
+        var failures = WorkerFailures(logger, drains: configuration.drains)
         var postponed = PostponedLists()
         defer { health.noteEnd() }
         while mustGoOn {

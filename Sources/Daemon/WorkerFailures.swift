@@ -13,13 +13,18 @@ struct WorkerFailures {
     var share = BatchShare.atStart
     private var lostConnections: FailureLog
     private var failures: FailureLog
+    private var lockHolders: FailureLog
     private var latestFailure = ContinuousClock.now
-    /// The lists whose latest failure does not pass by itself.
+    /// Whether the daemon ends if only requests that wait for a person are left.
+    private let drains: Bool
+    /// With `drains`, the lists whose latest failure does not pass by itself.
     private var needingPerson: Set<ListIdentifier> = []
 
-    init(_ logger: Logger) {
+    init(_ logger: Logger, drains: Bool) {
+        self.drains = drains
         lostConnections = FailureLog(logger)
         failures = FailureLog(logger)
+        lockHolders = FailureLog(logger)
     }
 
     /// Records that the connection was lost. `lists` may have ended the session.
@@ -49,13 +54,23 @@ struct WorkerFailures {
 
     private mutating func log(_ message: Logger.Message, _ error: QueueError, of list: ListIdentifier?) {
         let nextStep = error.nextStep
-        if let list {
+        if drains, let list {
             if nextStep == nil { needingPerson.remove(list) } else { needingPerson.insert(list) }
         }
         var metadata: Logger.Metadata = [:]
         metadata["list"] = list.map { "\($0)" }
         metadata["next_step"] = nextStep.map { "\($0)" }
         failures.note(message, error, level: .error, metadata)
+    }
+
+    /// Records that the server refused to say which sessions keep lists locked.
+    mutating func noteUnknownLockHolders(_ error: PostgresError) {
+        lockHolders.note("the sessions that keep lists locked can't be read, and are not logged", error)
+    }
+
+    /// Records that the server said which sessions keep lists locked.
+    mutating func noteLockHolders() {
+        lockHolders.noteWork("the sessions that keep lists locked can be read again")
     }
 
     /// Whether none of these lists can be worked on before a person does something.

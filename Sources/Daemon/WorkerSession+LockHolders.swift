@@ -1,3 +1,4 @@
+import LibPQ
 import Logging
 import MoveQueue
 import Ordering
@@ -5,11 +6,20 @@ import Ordering
 /// What a worker logs of lists that other sessions keep locked.
 extension WorkerSession {
     /// Logs lists that another session keeps locked.
-    mutating func reportLockHolders(of lists: [ListIdentifier]) async throws {
+    ///
+    /// - Throws: An error of the connection. An error of the server is only logged.
+    mutating func reportLockHolders(of lists: [ListIdentifier], _ failures: inout WorkerFailures) async throws {
         unavailable.note(lists, at: .now)
         let due = unavailable.due(at: .now)
         guard !due.isEmpty else { return }
-        let holders = try await LockHolder.find(due, on: connection)
+        let holders: [ListIdentifier: LockHolder]
+        do throws(PostgresError) {
+            holders = try await LockHolder.find(due, on: connection)
+            failures.noteLockHolders()
+        } catch {
+            guard error.code == .server, !error.isConnectionLost else { throw error }
+            return failures.noteUnknownLockHolders(error)
+        }
         for overdue in unavailable.note(holders: holders, at: .now) {
             // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
             let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))

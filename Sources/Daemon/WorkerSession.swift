@@ -43,6 +43,7 @@ struct WorkerSession {
                 beginsElsewhere = false
                 if let end = try await runBatch(&failures) { return end }
             } catch let failure as BatchFailure {
+                guard !Task.isCancelled else { return nil }
                 guard let pause = try await pause(after: failure, &failures) else { continue }
                 try await Task.sleep(for: pause)
                 beginsElsewhere = true
@@ -97,12 +98,12 @@ struct WorkerSession {
                 wakesAnother: !queue.isGathering && !idleWorkers.gathering.isTakenByAnother(than: worker.number))
             failures.backoff.reset()
             failures.share.noteSuccess()
-            try await reportLockHolders(of: report.claim.lockedByOthers)
+            try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             // At least the batch was not too large.
             failures.share.noteSuccess()
-            try await reportLockHolders(of: report.claim.lockedByOthers)
+            try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
             try await Task.sleep(for: Self.shortestPause)
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
             .waiting where drains:
@@ -113,6 +114,7 @@ struct WorkerSession {
             worker.health.noteWait()
             await idleWorkers.wait(until: due)
         case .idle, .waiting:
+            failures.backoff.reset()
             worker.health.noteWait()
             await idleWorkers.wait()
         }

@@ -20,12 +20,15 @@ package struct LogPruningStep: Equatable, Sendable {
     ///   - id: Rows with greater ids are read.
     ///   - age: Older rows are deleted; counted in whole seconds.
     ///   - limit: The most rows that are read.
+    ///   - configuration: Limits the time of the transaction.
     ///   - connection: A connection that is not in a transaction.
     /// - Returns: The numbers of the step; nil if another session has the lock for this, such as a daemon that prunes.
     /// - Throws: An error of the server or the connection.
     package static func run(
-        after id: Int64, olderThan age: Duration, limit: Int, on connection: Connection
+        after id: Int64, olderThan age: Duration, limit: Int, _ configuration: QueueConfiguration,
+        on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
+        let settings = configuration.settingsOfPruning
         let statement = statement(after: id, olderThan: age.components.seconds, limit: limit)
         let row = try await connection.run { connection throws(PostgresError) in
             try connection.transaction(settings: settings) { connection throws(PostgresError) in
@@ -37,15 +40,11 @@ package struct LogPruningStep: Equatable, Sendable {
             read: try row.decode(1), deleted: try row.decode(2), lastID: try row.decode(3, as: Int64?.self))
     }
 
-    private static let settings =
-        [("lock_timeout", "5s"), ("statement_timeout", "60s"), ("row_security", "off")]
-        + MoveApplication.plannerSettings
-
     // Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last id read.
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH turn AS MATERIALIZED (
-            SELECT pg_catalog.pg_try_advisory_xact_lock(\(AdvisoryLock.ofLogRetention.key)) AS is_mine
+            \(AdvisoryLock.ofLogRetention.tryLock) AS is_mine
         ), next AS MATERIALIZED (
             SELECT log.id, log.applied_at
             FROM brocot.move_log AS log

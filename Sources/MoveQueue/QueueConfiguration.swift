@@ -65,6 +65,14 @@ package struct QueueConfiguration: Sendable {
         ] + MoveApplication.plannerSettings
     }
 
+    /// The settings of a transaction that deletes old rows of the log. It may wait longer for locks, because it has no list's lock.
+    var settingsOfPruning: [(String, String)] {
+        let (lock, statement) = (min(.seconds(5), statementTimeout), min(.seconds(60), statementTimeout))
+        return [
+            ("lock_timeout", milliseconds(lock)), ("statement_timeout", milliseconds(statement)), ("row_security", "off"),
+        ] + MoveApplication.plannerSettings
+    }
+
     /// The longest time of each statement.
     var statementTimeoutSetting: String {
         milliseconds(min(statementTimeout, longestStatement ?? statementTimeout))

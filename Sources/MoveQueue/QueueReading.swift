@@ -64,8 +64,11 @@ package struct QueueReading: Sendable {
     }
 
     private func readState(on connection: Connection) async throws(PostgresError) -> QueueState {
-        try await connection.run { [progress] connection throws(PostgresError) in
-            try QueueState(connection.query(QueueStatements.look(progress)).single())
+        let settings = configuration.settings
+        return try await connection.run { [progress] connection throws(PostgresError) in
+            try connection.transaction(settings: settings) { connection throws(PostgresError) in
+                try QueueState(connection.query(QueueStatements.look(progress)).single())
+            }
         }
     }
 

@@ -10,13 +10,19 @@ package struct QueueSample: Sendable {
     package let heldLists: Int
 
     /// Reads the view `brocot.queue_status`, which is cheap with any number of requests.
-    package static func take(on connection: isolated Connection) throws(PostgresError) -> QueueSample {
-        let row = try connection.query(
-            """
-            SELECT pending, (extract(epoch FROM oldest_age) OPERATOR(pg_catalog.*) 1000::numeric)::bigint, held_lists
-            FROM brocot.queue_status
-            """
-        ).single()
+    ///
+    /// - Throws: An error of the server or the connection.
+    package static func take(
+        _ configuration: QueueConfiguration, on connection: isolated Connection
+    ) throws(PostgresError) -> QueueSample {
+        let row = try connection.transaction(settings: configuration.settings) { connection throws(PostgresError) in
+            try connection.query(
+                """
+                SELECT pending, (extract(epoch FROM oldest_age) OPERATOR(pg_catalog.*) 1000::numeric)::bigint, held_lists
+                FROM brocot.queue_status
+                """
+            ).single()
+        }
         return QueueSample(
             pending: try row.decode(0), oldestAge: .milliseconds(try row.decode(1, as: Int?.self) ?? 0),
             heldLists: try row.decode(2))

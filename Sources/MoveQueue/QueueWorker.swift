@@ -85,7 +85,9 @@ package struct QueueWorker: Sendable {
 
     private mutating func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
         do throws(PostgresError) {
-            return try await connection.query(QueueStatements.lastID, prepared: true).single().decode(0)
+            return try await connection.run { connection throws(PostgresError) in
+                try connection.query(QueueStatements.lastID, prepared: true).single().decode(0)
+            }
         } catch {
             round.noteFailure(of: [], at: .now)
             throw BatchFailure(.database(error))

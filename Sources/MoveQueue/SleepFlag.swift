@@ -15,11 +15,13 @@ package enum SleepFlag {
     ///
     /// - Throws: An error of the server or the connection.
     package static func set(_ isAsleep: Bool, on connection: Connection) async throws(PostgresError) {
-        try await connection.execute(script: statement(isAsleep))
+        try await connection.run { connection throws(PostgresError) in
+            try connection.execute(script: statement(isAsleep))
+        }
     }
 
-    /// Clears the flag when a daemon ends, and notifies the other daemons, so that a sleeping daemon sets the flag again. Without the
-    /// notification, that daemon might not look into the queue for a long time.
+    /// Clears the flag when a daemon ends, also if its task was cancelled, and notifies the other daemons, so that a sleeping daemon sets
+    /// the flag again. Without the notification, that daemon might not look into the queue for a long time.
     ///
     /// - Throws: An error of the server or the connection.
     package static func leave(on connection: Connection) async throws(PostgresError) {
@@ -30,14 +32,18 @@ package enum SleepFlag {
     ///
     /// - Throws: An error of the server or the connection.
     package static func listen(on connection: Connection) async throws(PostgresError) {
-        try await connection.execute("LISTEN \(unsafeRaw: channel)" as SQL)
+        try await connection.run { connection throws(PostgresError) in
+            _ = try connection.execute("LISTEN \(unsafeRaw: channel)" as SQL)
+        }
     }
 
     /// Ends the session's notifications.
     ///
     /// - Throws: An error of the server or the connection.
     package static func unlisten(on connection: Connection) async throws(PostgresError) {
-        try await connection.execute("UNLISTEN \(unsafeRaw: channel)" as SQL)
+        try await connection.run { connection throws(PostgresError) in
+            _ = try connection.execute("UNLISTEN \(unsafeRaw: channel)" as SQL)
+        }
     }
 
     // The flag need not survive a crash, so the statement does not wait for a disk or a standby. READ WRITE is explicit because
@@ -45,8 +51,8 @@ package enum SleepFlag {
     private static func statement(_ isAsleep: Bool) -> String {
         """
         SET TRANSACTION READ WRITE;
-        SELECT pg_catalog.set_config('synchronous_commit', 'off', true),
-            pg_catalog.setval('brocot.sleepers', 1, \(isAsleep))
+        SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.set_config('lock_timeout', '250ms', true);
+        SELECT pg_catalog.setval('brocot.sleepers', 1, \(isAsleep))
         """
     }
 }

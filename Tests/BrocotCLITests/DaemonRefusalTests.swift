@@ -43,8 +43,8 @@ import Testing
             #expect(exitCode == 0)
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 5)
-        #expect(printed.text.split(separator: "does not tell of new requests").count == 2, "\(printed.text)")
-        #expect(printed.text.split(separator: "tells of new requests again").count == 2, "\(printed.text)")
+        #expect(printed.text.split(separator: "refuses the query for new requests").count == 2, "\(printed.text)")
+        #expect(printed.text.split(separator: "the query for new requests works again").count == 2, "\(printed.text)")
     }
 
     @Test("The daemon samples metrics again when it gets the missing right")

@@ -107,11 +107,10 @@ import Testing
     func stalled() async throws {
         try await withDaemon("--stall-after", "1") { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-            let hostile = try await TestDatabase.current.connect()
-            try await hostile.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
+            let request = try await StuckRequest()
             let stalled = try await HTTPProbe.wait(for: "/healthz", port: port) { $0.status == 503 }
             #expect(stalled.body.contains("has made no progress for"))
-            try await hostile.execute(script: "ROLLBACK")
+            try await request.release()
             _ = try await HTTPProbe.wait(for: "/healthz", port: port) { $0.status == 200 }
         }
     }

@@ -33,13 +33,12 @@ import Testing
             let receiver = try NotifyReceiver(at: "\(folder)/notify")
             _ = try await run(receiver, in: folder) { daemon in
                 _ = try await receiver.wait(for: "WATCHDOG=1")
-                let hostile = try await TestDatabase.current.connect()
-                try await hostile.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
+                let request = try await StuckRequest()
                 // Wait for more than three watchdog intervals without a signal.
                 try await eventually("no sign of life comes for a second", within: .seconds(120), pause: .seconds(1)) {
                     !receiver.received().contains("WATCHDOG=1")
                 }
-                try await hostile.execute(script: "ROLLBACK")
+                try await request.release()
                 _ = try await receiver.wait(for: "WATCHDOG=1")
                 daemon.send(SIGTERM)
             }

@@ -79,7 +79,7 @@ import Testing
     func contradiction() {
         var schedule = SleepSchedule()
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
-        schedule.noteClearedFlag()
+        schedule.noteUnknownFlag()
         #expect(schedule.next(areAllWaiting: true, at: start + .seconds(60)) == .fallAsleep)
         #expect(schedule.next(areAllWaiting: true, at: start + .seconds(60)) == .wait(.milliseconds(5)))
     }

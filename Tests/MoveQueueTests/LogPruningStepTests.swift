@@ -28,6 +28,8 @@ import Testing
         ).map { try $0.decode(0, as: Int64.self) }
     }
 
+    private let configuration = QueueConfiguration()
+
     @Test("Each pruning step continues after the previous step, and deletes idempotency keys with their requests")
     func steps() async throws {
         let connection = try await TestDatabase.current.connect()
@@ -35,7 +37,7 @@ import Testing
         var (last, steps): (Int64, [LogPruningStep]) = (.min, [])
         for _ in 0..<4 {
             let step = try #require(
-                try await LogPruningStep.run(after: last, olderThan: .seconds(4 * 86_400), limit: 2, on: connection))
+                try await LogPruningStep.run(after: last, olderThan: .seconds(4 * 86_400), limit: 2, configuration, on: connection))
             steps.append(step)
             last = step.lastID ?? last
         }
@@ -51,10 +53,10 @@ import Testing
         try await other.execute(script: "BEGIN")
         let lock: SQL = "SELECT pg_advisory_xact_lock(hashtextextended('brocot.move_log retention', 0))"
         _ = try await other.query(lock)
-        #expect(try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, on: connection) == nil)
+        #expect(try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, configuration, on: connection) == nil)
         #expect(try await remaining(connection) == [1])
         try await other.execute(script: "COMMIT")
-        let step = try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, on: connection)
+        let step = try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, configuration, on: connection)
         #expect(step?.deleted == 1)
     }
 }

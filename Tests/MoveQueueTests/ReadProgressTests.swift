@@ -175,6 +175,17 @@ struct QueueReadingTests {
         #expect(try await reading.look(on: fixture.connection).isPending)
     }
 
+    @Test("A look does not wait for long if another session has locked the queue") func lockedQueue() async throws {
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
+        let connection = try await TestDatabase.current.connect()
+        var reading = QueueReading(Self.configuration)
+        let error = await #expect(throws: PostgresError.self) { try await reading.look(on: connection) }
+        #expect(error?.sqlState == .lockNotAvailable)
+        try await other.execute(script: "ROLLBACK")
+        #expect(try await reading.look(on: connection).isPending == false)
+    }
+
     @Test("Requests with the lowest and highest possible ids are found, and decided in the order of their ids")
     func extremeIDs()
         async throws

@@ -39,6 +39,15 @@ struct CommandLock: Sendable {
     }
 
     private func lock() async throws(AttachError) {
+        do throws(AttachError) {
+            try await waitForLock()
+        } catch {
+            try? await connection.execute(script: Self.resetSettings)
+            throw error
+        }
+    }
+
+    private func waitForLock() async throws(AttachError) {
         try await databaseErrors {
             try await connection.execute(script: Self.settings)
             let start = ContinuousClock.now

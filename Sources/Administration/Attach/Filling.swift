@@ -57,17 +57,18 @@ package struct Filling: Sendable {
         do {
             try await databaseErrors {
                 try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.callersReadCommitted, settings: Self.settings) {
+                    try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
                         connection throws(PostgresError) in
                         _ = try connection.query(statements.tryOrder(order))
                     }
                 }
             }
         } catch {
-            guard case .database(let refusal) = error, let state = refusal.sqlState, state != .insufficientPrivilege,
-                ["22", "42"].contains(state.classCode)
-            else { throw error }
-            throw .refused("--order-by is not valid: \(refusal.message). Nothing was changed.")
+            guard case .database(let refusal) = error, refusal.isOfExpression else { throw error }
+            let advice =
+                refusal.isOfUnknownName
+                ? " Write functions, types and collations outside of pg_catalog with their schema." : ""
+            throw .refused("--order-by is not valid: \(refusal.message).\(advice) Nothing was changed.")
         }
     }
 

@@ -29,7 +29,7 @@ extension TableReader {
                 return (text, columns)
             }
         } catch {
-            guard error.sqlState != nil else { throw .database(error) }
+            guard error.isOfExpression else { throw .database(error) }
             throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
         }
         let changing = Set(listColumns + [names.rank, names.numerator, names.denominator])

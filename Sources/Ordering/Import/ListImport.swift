@@ -30,8 +30,8 @@ package struct ListImport: Sendable {
     ///
     /// - Parameters:
     ///   - list: The list.
-    ///   - read: Returns the next piece of the text in UTF-8; empty at its end. It is called on the connection's thread, while
-    ///     the list is locked.
+    ///   - read: Returns the next piece of the text in UTF-8; empty at its end. It is called on the connection's thread. The list is
+    ///     locked after the first piece.
     ///   - connection: A connection without an open transaction.
     /// - Returns: The number of inserted items; or a refusal, which names the line that caused it, if one did.
     /// - Throws: ``OrderingError``, or the error of `read`. Then nothing was inserted.
@@ -40,6 +40,12 @@ package struct ListImport: Sendable {
         on connection: isolated Connection
     ) throws -> Result<Int, ImportRefusal> {
         do {
+            // The text may come from a person or a slow program, for which the list must not wait.
+            var first: [UInt8]? = try read()
+            let read = { () throws -> [UInt8] in
+                defer { first = nil }
+                return try first ?? read()
+            }
             return .success(
                 try connection.transaction(settings: settings(list.orderedTable)) { connection in
                     _ = try connection.query(AdvisoryLock.ofList(list).lock)

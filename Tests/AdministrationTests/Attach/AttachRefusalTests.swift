@@ -116,6 +116,14 @@ struct AttachRefusalTests {
         try await filling.check(order: "title COLLATE \"C\" DESC NULLS LAST, project_id")
         let refusal = await refusal { () async throws(AttachError) in try await filling.check(order: "nope") }
         #expect(refusal == "--order-by is not valid: column \"nope\" does not exist. Nothing was changed.")
+        try await fixture.connection.execute(
+            "CREATE FUNCTION place_of(text) RETURNS integer IMMUTABLE LANGUAGE sql RETURN length($1)")
+        // Rows are placed with only pg_catalog in the search_path.
+        let unqualified = await self.refusal { () async throws(AttachError) in
+            try await filling.check(order: "place_of(title)")
+        }
+        #expect(unqualified?.contains("does not exist. Write functions, types and collations outside of pg_catalog") == true)
+        try await filling.check(order: "public.place_of(title)")
         try await filling.check(order: "title -- of the task")
         let comment = await self.refusal { () async throws(AttachError) in try await filling.check(order: "id)--") }
         #expect(comment?.hasPrefix("--order-by is not valid: syntax error") == true)
