@@ -179,7 +179,8 @@ import Testing
         #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
     }
 
-    @Test("brocot detach detaches a table, and its pending requests are rejected") func detach() async throws {
+    @Test("brocot detach rejects pending requests, so that they never change a later order of the same table")
+    func detach() async throws {
         let connection = try await database()
         _ = try await BrocotProcess.run(Self.arguments)
         try await connection.execute(
@@ -187,9 +188,10 @@ import Testing
         let detached = try await BrocotProcess.run("detach", "public.tasks", "--drop-columns")
         #expect(detached.exitCode == 0)
         #expect(detached.errors.contains("Detached public.tasks."))
-        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
-        let outcome = try await connection.query("SELECT error_code FROM brocot.move_log").single()
+        let outcome = try await connection.query("SELECT error_code, error FROM brocot.move_log").single()
         #expect(try outcome.decode(0, as: String.self) == "unknown_ordered_table")
+        #expect(try outcome.decode(1, as: String.self) == "the ordered table 'public.tasks' was detached")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
     @Test("A second order of a table can be named as in the registry, and its messages say how to detach it")

@@ -54,7 +54,8 @@ package struct DetachPlan: Sendable {
         }
     }
 
-    /// After this step the daemon rejects pending requests with `unknown_ordered_table`.
+    /// Pending requests are rejected here, because an order that is attached later may get the same name. The daemon rejects requests that
+    /// are committed after this step.
     private static func unregister(_ names: OrderNames) -> AttachStep {
         let name = quoteLiteral(names.orderedTable)
         return AttachStep(
@@ -64,6 +65,11 @@ package struct DetachPlan: Sendable {
                 "DELETE FROM brocot.ordered_tables WHERE name = \(name)",
                 "DELETE FROM brocot.rows_to_place WHERE ordered_table = \(name)",
                 "DELETE FROM brocot.held_lists WHERE ordered_table = \(name)",
+                """
+                SELECT count(brocot.reject_pending(
+                    pending.id, 'unknown_ordered_table', NULL, pg_catalog.format('the ordered table %L was detached', \(name))))
+                FROM (SELECT id FROM brocot.move_requests WHERE ordered_table = \(name) ORDER BY id FOR UPDATE) AS pending
+                """,
             ] + names.functions.map { "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier($0))()" }, lock: .none,
             by: .schemaOwner)
     }

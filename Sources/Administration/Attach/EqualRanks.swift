@@ -87,7 +87,9 @@ struct EqualRanks: Sendable {
     /// Stores which rows are to lose their rank, and returns their number.
     private func writeDown(on connection: Connection) async throws -> Int {
         try await connection.run { connection throws(PostgresError) in
-            try connection.transaction(.readCommittedInSystemCatalog, settings: TableReader.settings) {
+            // Without this setting, the server notes that there is no temporary table yet.
+            let settings = TableReader.settings + [("client_min_messages", "warning")]
+            return try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                 connection throws(PostgresError) in
                 try connection.execute("DROP TABLE IF EXISTS pg_temp.brocot_equal_ranks")
                 try connection.execute(

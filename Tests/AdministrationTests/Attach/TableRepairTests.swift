@@ -90,7 +90,11 @@ import Testing
         let (fixture, found) = try await repair(Self.unplacedRows)
         #expect(
             found == [
-                "all is right", "2 rows are in a list but have no place (new, removed from the order, or never placed)",
+                "all is right",
+                """
+                2 rows are in a list but have no place (new, removed from the order, or never placed). To place all of them: \
+                brocot check --repair --place-rows
+                """,
             ])
         #expect(try await fixture.requests() == [])
     }

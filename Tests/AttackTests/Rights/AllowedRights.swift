@@ -76,6 +76,7 @@ enum AllowedRights {
         routine brocot.is_plain_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.limit_row_waits() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.list_key(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.list_lock_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.lock_lists(anycompatiblearray,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE

@@ -1,0 +1,88 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+/// Applications lock rows in any order. A call of Brocot that waits for several rows gives up before the server looks for a deadlock.
+@Suite("Calls that wait for rows that an application has locked", .database, .timeLimit(.minutes(30)))
+struct RowLockTests {
+    private let caller: SQLCaller
+    private let application: Connection
+
+    init() async throws {
+        caller = try await SQLCaller()
+        application = try await TestDatabase.current.connect()
+        try await caller.createTasks(lists: ["1"], items: ["5", "10"])
+        try await application.execute(script: "BEGIN; UPDATE tasks SET board = board WHERE id = 5")
+    }
+
+    @Test("move_items_now ends with 55P03, and the application with the opposite order of locks goes on")
+    func severalItems() async throws {
+        try await application.execute(script: "COMMIT; BEGIN; UPDATE tasks SET board = board WHERE id = 10")
+        let call = Task { [caller] in
+            await #expect(throws: PostgresError.self) {
+                try await caller.connection.execute(
+                    "SELECT brocot.move_items_now(1, ARRAY[10, 5], last => true, ordered_table => 'public.tasks')")
+            }
+        }
+        try await waitUntilLocked("brocot.move_items_now")
+        try await application.execute(script: "UPDATE tasks SET board = board WHERE id = 5; COMMIT")
+        #expect(await call.value?.sqlState == .lockNotAvailable)
+    }
+
+    @Test("apply_pending leaves a request pending whose row is locked, and decides the others")
+    func pendingRequests() async throws {
+        for item in [10, 5] {
+            try await caller.connection.execute(
+                "SELECT brocot.move(1, \(item)::bigint, first => true, ordered_table => 'public.tasks')")
+        }
+        let call = Task { [caller] in
+            try await caller.connection.query("SELECT brocot.apply_pending()").single().decode(0, as: Int.self)
+        }
+        try await waitUntilLocked("brocot.apply_pending")
+        try await application.execute(script: "UPDATE tasks SET board = board WHERE id = 10; COMMIT")
+        #expect(try await call.value == 1)
+        let pending = try await caller.connection.query("SELECT items[1] FROM brocot.move_requests").single()
+        #expect(try pending.decode(0, as: String.self) == "5")
+        #expect(try await caller.connection.query("SELECT brocot.apply_pending()").single().decode(0, as: Int.self) == 1)
+    }
+
+    @Test("A move of one item waits as long as an UPDATE would", arguments: ["first => true", "at => 0"])
+    func oneItem(placement: String) async throws {
+        let call = Task { [caller] in
+            try await caller.connection.execute(
+                script: "SELECT brocot.move_now(1, 5, \(placement), ordered_table => 'public.tasks')")
+        }
+        try await waitUntilLocked("brocot.move_now")
+        try await Task.sleep(for: .milliseconds(600))
+        try await application.execute(script: "COMMIT")
+        try await call.value
+        let first = try await caller.connection.query("SELECT id::text FROM tasks ORDER BY rank LIMIT 1").single()
+        #expect(try first.decode(0, as: String.self) == "5")
+    }
+
+    @Test("The transaction has its own lock_timeout again after a call", arguments: ["0", "90ms", "7s"])
+    func settings(limit: String) async throws {
+        try await application.execute(script: "COMMIT")
+        try await caller.connection.execute(
+            script: """
+                BEGIN; SET LOCAL lock_timeout = '\(limit)';
+                SELECT brocot.move_items_now(1, ARRAY[10, 5], last => true, ordered_table => 'public.tasks');
+                SELECT brocot.apply_pending()
+                """)
+        let setting = try await caller.connection.query("SELECT current_setting('lock_timeout')").single()
+        #expect(try setting.decode(0, as: String.self) == limit)
+    }
+
+    /// Waits until a session that runs this function waits for a lock.
+    private func waitUntilLocked(_ function: String) async throws {
+        let observer = try await TestDatabase.current.connect()
+        try await eventually("a call of \(function) waits for a lock", within: .seconds(60), pause: .milliseconds(5)) {
+            try await !observer.query(
+                """
+                SELECT FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE \("%" + function + "(%")
+                """
+            ).isEmpty
+        }
+    }
+}
