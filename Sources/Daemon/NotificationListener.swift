@@ -86,7 +86,8 @@ final class NotificationListener: Sendable {
                 on: SleepFlag.channel, from: configuration.connection)
         } catch {
             guard await !connection.isLost, error.code != .cancelled else { throw error }
-            failures.tests.note("could not test whether notifications arrive; the daemon reads the queue regularly", error)
+            failures.tests.note(
+                "could not test whether notifications arrive; the daemon reads the queue regularly", error)
             return .unknown
         }
         failures.tests.noteWork("could test again whether notifications arrive")

@@ -69,7 +69,8 @@ package struct QueueConfiguration: Sendable {
     var settingsOfPruning: [(String, String)] {
         let (lock, statement) = (min(.seconds(5), statementTimeout), min(.seconds(60), statementTimeout))
         return [
-            ("lock_timeout", milliseconds(lock)), ("statement_timeout", milliseconds(statement)), ("row_security", "off"),
+            ("lock_timeout", milliseconds(lock)), ("statement_timeout", milliseconds(statement)),
+            ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }
 

@@ -37,7 +37,8 @@ import Testing
         var (last, steps): (Int64, [LogPruningStep]) = (.min, [])
         for _ in 0..<4 {
             let step = try #require(
-                try await LogPruningStep.run(after: last, olderThan: .seconds(4 * 86_400), limit: 2, configuration, on: connection))
+                try await LogPruningStep.run(
+                    after: last, olderThan: .seconds(4 * 86_400), limit: 2, configuration, on: connection))
             steps.append(step)
             last = step.lastID ?? last
         }
@@ -53,10 +54,13 @@ import Testing
         try await other.execute(script: "BEGIN")
         let lock: SQL = "SELECT pg_advisory_xact_lock(hashtextextended('brocot.move_log retention', 0))"
         _ = try await other.query(lock)
-        #expect(try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, configuration, on: connection) == nil)
+        #expect(
+            try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, configuration, on: connection)
+                == nil)
         #expect(try await remaining(connection) == [1])
         try await other.execute(script: "COMMIT")
-        let step = try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, configuration, on: connection)
+        let step = try await LogPruningStep.run(
+            after: 0, olderThan: .seconds(60), limit: 10, configuration, on: connection)
         #expect(step?.deleted == 1)
     }
 }

@@ -58,7 +58,8 @@ package struct TableFindings: Hashable, Sendable {
         if unplacedRows > 0 {
             lines.append(
                 "\(unplacedRows == 1 ? "1 row is in a list but has" : "\(unplacedRows) rows are in a list but have") no place (new, "
-                    + "removed from the order, or never placed). To place all of them: brocot check --repair --place-rows")
+                    + "removed from the order, or never placed). To place all of them: brocot check --repair --place-rows"
+            )
         }
         return lines
     }

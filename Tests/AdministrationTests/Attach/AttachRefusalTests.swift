@@ -122,7 +122,9 @@ struct AttachRefusalTests {
         let unqualified = await self.refusal { () async throws(AttachError) in
             try await filling.check(order: "place_of(title)")
         }
-        #expect(unqualified?.contains("does not exist. Write functions, types and collations outside of pg_catalog") == true)
+        #expect(
+            unqualified?.contains("does not exist. Write functions, types and collations outside of pg_catalog") == true
+        )
         try await filling.check(order: "public.place_of(title)")
         try await filling.check(order: "title -- of the task")
         let comment = await self.refusal { () async throws(AttachError) in try await filling.check(order: "id)--") }
@@ -172,7 +174,9 @@ struct AttachRefusalTests {
         #expect(rows?.contains("row-level security hides rows from this role") == true)
     }
 
-    @Test("A lock that somebody else keeps ends the wait of brocot attach, and the session is named") func lock()
+    @Test(
+        "A lock that somebody else keeps ends the wait of brocot attach, the session is named, and the settings are reset"
+    ) func lock()
         async throws
     {
         let fixture = try await AttachFixture(AttachFixture.tasks)
@@ -190,5 +194,11 @@ struct AttachRefusalTests {
             return
         }
         #expect(holders == ["Process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
+        let settings = try await fixture.connection.query(
+            """
+            SELECT FROM pg_settings
+            WHERE name IN ('statement_timeout', 'lock_timeout', 'default_transaction_read_only') AND source = 'session'
+            """)
+        #expect(settings.isEmpty)
     }
 }

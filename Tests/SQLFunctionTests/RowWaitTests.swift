@@ -4,7 +4,7 @@ import Testing
 
 /// Applications lock rows in any order. A call of Brocot that waits for several rows gives up before the server looks for a deadlock.
 @Suite("Calls that wait for rows that an application has locked", .database, .timeLimit(.minutes(30)))
-struct RowLockTests {
+struct RowWaitTests {
     private let caller: SQLCaller
     private let application: Connection
 
@@ -43,7 +43,8 @@ struct RowLockTests {
         #expect(try await call.value == 1)
         let pending = try await caller.connection.query("SELECT items[1] FROM brocot.move_requests").single()
         #expect(try pending.decode(0, as: String.self) == "5")
-        #expect(try await caller.connection.query("SELECT brocot.apply_pending()").single().decode(0, as: Int.self) == 1)
+        #expect(
+            try await caller.connection.query("SELECT brocot.apply_pending()").single().decode(0, as: Int.self) == 1)
     }
 
     @Test("A move of one item waits as long as an UPDATE would", arguments: ["first => true", "at => 0"])
