@@ -1,7 +1,6 @@
 import LibPQ
 import Logging
 import MoveQueue
-import ServiceLifecycle
 
 /// Deletes old decided requests from the log, repeatedly and in small steps.
 struct LogPruner: Sendable {
@@ -45,7 +44,7 @@ struct LogPruner: Sendable {
             let decided = statistics.totals.batches
             // A serverless database may sleep. It is hardly ever woken only to delete old rows.
             if configuration.restsLong, let latest, decided == latest.batches, .now - latest.time < Self.longestRest {
-                await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.interval) }
+                await isStopping.wait(atMost: Self.interval)
                 continue
             }
             latest = (decided, .now)
@@ -64,7 +63,7 @@ struct LogPruner: Sendable {
                 guard !isStopping.isSet, !Task.isCancelled else { return }
                 failures.note("the log was not pruned; trying again", error)
             }
-            await cancelWhenGracefulShutdown { [interval] in try? await Task.sleep(for: interval) }
+            await isStopping.wait(atMost: interval)
         }
     }
 

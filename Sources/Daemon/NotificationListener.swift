@@ -53,7 +53,7 @@ final class NotificationListener: Sendable {
                 metrics.noteLostConnectionOfListener()
                 failures.lostConnections.note("the listener lost its connection; trying again", error)
                 idleWorkers.wakeOne()
-                try? await Task.sleep(for: failures.backoff.pause())
+                await isStopping.wait(atMost: failures.backoff.pause())
             }
         }
     }

@@ -1,3 +1,4 @@
+import ServiceLifecycle
 import Synchronization
 
 /// A flag that can be set once. It tells the daemon's tasks to finish their transactions and end.
@@ -10,4 +11,10 @@ final class StopFlag: Sendable {
     var isSet: Bool { flag.load(ordering: .acquiring) }
 
     func set() { flag.store(true, ordering: .releasing) }
+
+    /// Waits for this time, or until a graceful shutdown begins or the task is cancelled.
+    func wait(atMost duration: Duration) async {
+        guard !isSet else { return }
+        await cancelWhenGracefulShutdown { try? await Task.sleep(for: duration) }
+    }
 }

@@ -45,7 +45,8 @@ struct Worker: Sendable {
                 let suspects = (error as? BatchFailure)?.lists ?? []
                 failures.noteLostConnection(error, suspects: suspects)
                 // Lists that may have ended the session are left out now, so that the next batch need not wait.
-                try? await Task.sleep(for: suspects.isEmpty ? failures.backoff.pause() : Self.pauseBesideSuspects)
+                await isStopping.wait(
+                    atMost: suspects.isEmpty ? failures.backoff.pause() : Self.pauseBesideSuspects)
             }
         }
         return nil

@@ -45,7 +45,7 @@ struct WorkerSession {
             } catch let failure as BatchFailure {
                 guard !Task.isCancelled else { return nil }
                 guard let pause = try await pause(after: failure, &failures) else { continue }
-                try await Task.sleep(for: pause)
+                await worker.isStopping.wait(atMost: pause)
                 beginsElsewhere = true
             }
         }
