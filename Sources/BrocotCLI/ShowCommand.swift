@@ -10,13 +10,18 @@ struct ShowCommand: AsyncParsableCommand {
             EXAMPLES:
               brocot show groceries
               brocot show 42 --table public.cards --limit 20
+              brocot show '["7", "2026"]' --table public.songs
+              brocot show '' --table public.menu
               brocot show groceries --json
 
             Exit status: 0 printed, also if the list has no items · 1 failed, such as a missing right · 2 no such table, or it \
             can't have such a list · 3 no schema brocot · 6 cannot connect
             """)
 
-    @Argument(help: "The list.")
+    @Argument(
+        help: """
+            The list: for several list columns a JSON array of their texts, and '' if the whole table is one list.
+            """)
     var list: String
 
     @Option(help: "The ordered table: items, or schema.table for your own table.")

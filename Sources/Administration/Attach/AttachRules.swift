@@ -91,15 +91,15 @@ struct AttachRules {
         return column
     }
 
-    /// Why values of the column's type can't be keys; empty for a type that is just not supported.
+    /// Why values of the column's type can't be keys.
     private static func reason(against column: TableDescription.Column) -> String {
         switch column.baseType {
         case "numeric": ": one value may be written in several ways, such as 1.0 and 1.00"
         case "bpchar": ": spaces at the end don't count, so one value may be written in several ways"
-        case "float4", "float8", "timestamp", "timestamptz", "timetz", "interval", "money":
+        case "float4", "float8", "timestamp", "timestamptz", "timetz", "interval", "money", "bytea":
             ": the text of a value depends on the session's settings"
         case "text", "varchar": ": texts that are not the same count as equal, so a list could have several names"
-        default: ""
+        default: ": Brocot checks the texts of keys, and has no rule for the texts of this type"
         }
     }
 

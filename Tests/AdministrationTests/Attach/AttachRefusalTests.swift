@@ -41,7 +41,10 @@ struct AttachRefusalTests {
                 "CREATE TYPE size AS ENUM ('s'); CREATE DOMAIN small AS size; CREATE TABLE tasks (id small PRIMARY KEY)",
                 "a domain over an enum type, which can't be a key"
             ),
-            ("CREATE TABLE tasks (id oid PRIMARY KEY)", "is of type oid, which can't be a key. Keys are text"),
+            (
+                "CREATE TABLE tasks (id oid PRIMARY KEY)",
+                "is of type oid, which can't be a key: Brocot checks the texts of keys, and has no rule for the texts of this type. Keys are text"
+            ),
             (
                 "CREATE TABLE tasks (id int PRIMARY KEY, rank text NOT NULL)",
                 "its column \"rank\" is text NOT NULL; Brocot needs numeric, nullable, without default"
