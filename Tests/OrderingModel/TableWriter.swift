@@ -84,14 +84,24 @@ package struct TableWriter {
         _ = try await connection.query("DELETE FROM tasks WHERE \(row(item, of: list))")
     }
 
+    /// Changes the list of a row, or of several rows of its list by one statement. Each is a request of its own.
     private mutating func changeList(
         of item: String, from list: String, _ model: inout ListModel
     ) async throws -> [Move] {
         guard let other = otherList(for: item, model), other != list else { return [] }
-        model.changeList(of: item, from: list, to: other)
+        let count = Bool.random(using: &generator) ? 0 : Int.random(in: 1...5, using: &generator)
+        let others = model.items(of: list).subtracting(model.items(of: other)).subtracting([item])
+        let chosen = [item] + others.sorted().shuffled(using: &generator).prefix(count)
         let board: SQL = other == ModelTable.noList ? "NULL" : "\(other)::text::bigint"
-        _ = try await connection.query("UPDATE tasks SET board = \(board) WHERE \(row(item, of: list))")
-        return table.arrivals(of: [ModelTable.Row(item: item, list: other)])
+        // The rows are returned in the order in which they are updated.
+        let changed = try await connection.query(
+            """
+            UPDATE tasks SET board = \(board) WHERE \(itemColumn)::text = ANY (\(chosen)::text[]) AND \(isIn(list))
+            RETURNING \(itemColumn)::text
+            """
+        ).map { try $0.decode(0, as: String.self) }
+        for item in chosen { model.changeList(of: item, from: list, to: other) }
+        return changed.flatMap { table.arrivals(of: [ModelTable.Row(item: $0, list: other)]) }
     }
 
     private mutating func hideOrShow(_ item: String, of list: String, _ model: inout ListModel) async throws {
@@ -112,13 +122,21 @@ package struct TableWriter {
     /// Saves the ranks of rows as they were, together with another column. That changes no order.
     private mutating func saveOutdatedRanks() async throws {
         let list = lists.randomElement(using: &generator) ?? lists[0]
-        _ = try await connection.query(
-            """
+        let key: SQL = table.ownsRows ? "board, item" : "id"
+        let update: SQL = """
             UPDATE tasks SET note = 'saved', (rank, rank_num, rank_den) = (
                 SELECT seen.rank, seen.rank_num, seen.rank_den FROM seen
                 WHERE seen.board = tasks.board AND seen.\(itemColumn) = tasks.\(itemColumn))
-            WHERE board = \(list)::text::bigint
-            """)
+            WHERE \(isIn(list))
+            """
+        let upsert: SQL = """
+            INSERT INTO tasks (board, \(itemColumn), note, rank, rank_num, rank_den)
+            SELECT board, \(itemColumn), 'saved', rank, rank_num, rank_den FROM seen
+            WHERE \(isIn(list)) AND (\(key)) IN (SELECT \(key) FROM tasks)
+            ON CONFLICT (\(key)) DO UPDATE SET (note, rank, rank_num, rank_den)
+                = (excluded.note, excluded.rank, excluded.rank_num, excluded.rank_den)
+            """
+        _ = try await connection.query(Bool.random(using: &generator) ? update : upsert)
     }
 
     /// Saves all columns of a row as they were. If the row has changed its list since, it goes back, and arrives there.
@@ -145,13 +163,15 @@ package struct TableWriter {
 
     // MARK: Conditions
 
+    private func isIn(_ list: String) -> SQL {
+        list == ModelTable.noList ? "board IS NULL" : "board = \(list)::text::bigint"
+    }
+
     private var itemColumn: SQL { table == .withHiddenRows ? "id" : "item" }
 
     /// The condition of a row of the table; without a list, of the row with this item.
     private func row(_ item: String, of list: String?) -> SQL {
         let key: SQL = table == .withHiddenRows ? "id = \(item)::text::uuid" : "item = \(item)::text::bigint"
-        guard let list else { return key }
-        return list == ModelTable.noList
-            ? "\(key) AND board IS NULL" : "\(key) AND board = \(list)::text::bigint"
+        return list.map { "\(key) AND \(isIn($0))" } ?? key
     }
 }
