@@ -112,7 +112,8 @@ let package = Package(
             name: "EditingTraces", dependencies: [subprocess], path: "Tests/EditingTraces", swiftSettings: strict),
         .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
         .target(
-            name: "OrderingModel", dependencies: ["LibPQ", "Ordering", "SeededRandom", "SternBrocot"],
+            name: "OrderingModel",
+            dependencies: ["Administration", "LibPQ", "Ordering", "SeededRandom", "SternBrocot", logging],
             path: "Tests/OrderingModel", swiftSettings: strict),
         .target(
             name: "QueueHarness", dependencies: ["LibPQ", "MoveQueue", "TestPostgres"], path: "Tests/QueueHarness",
@@ -159,8 +160,8 @@ let package = Package(
         .testTarget(
             name: "SQLFunctionTests",
             dependencies: [
-                "Brocot", "EditingTraces", "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "QueueHarness",
-                "SeededRandom", "SternBrocot", "TestPostgres", logging,
+                "Administration", "Brocot", "EditingTraces", "LibPQ", "MoveQueue", "Ordering", "OrderingModel",
+                "QueueHarness", "SeededRandom", "SternBrocot", "TestPostgres", logging,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -15,12 +15,15 @@ package struct ListModel: Sendable {
     }
 
     let ownsRows: Bool
+    /// Whether rows that arrive are placed first, and not last.
+    let arrivesFirst: Bool
     /// The most placed items of a list.
     let capacity: Int
     package private(set) var lists: [String: Contents] = [:]
 
-    package init(ownsRows: Bool, capacity: Int = .max) {
+    package init(ownsRows: Bool, arrivesFirst: Bool = false, capacity: Int = .max) {
         self.ownsRows = ownsRows
+        self.arrivesFirst = arrivesFirst
         self.capacity = capacity
     }
 
@@ -34,6 +37,13 @@ package struct ListModel: Sendable {
         lists[list]?.placed.removeAll { $0 == item }
         lists[list]?.unplaced.remove(item)
         lists[list]?.hidden.remove(item)
+    }
+
+    /// Changes the list of a row, as an application does. The row leaves its place.
+    package mutating func changeList(of item: String, from source: String, to target: String) {
+        let isHidden = lists[source]?.hidden.contains(item) == true
+        delete(item, from: source)
+        addUnplaced(item, isVisible: !isHidden, to: target)
     }
 
     /// Hides a row of a list, or shows it again.
@@ -63,7 +73,7 @@ package struct ListModel: Sendable {
             let arriving = move.items.filter(target.unplaced.contains)
             guard arriving.isEmpty || target.placed.count + arriving.count <= capacity else { return .failed }
             target.unplaced.subtract(arriving)
-            target.placed += arriving
+            target.placed.insert(contentsOf: arriving, at: arrivesFirst ? 0 : target.placed.count)
         case .place(let placement, let source):
             if let rejection = rejection(of: move, placement, from: source, target: target) { return rejection }
             target.placed.removeAll { move.items.contains($0) }

@@ -1,16 +1,17 @@
+import Administration
 import LibPQ
-import SeededRandom
+import Ordering
 
 /// A table whose order random requests change, beside the model that says how it must end.
 package enum ModelTable: String, CaseIterable, Sendable {
     case items
     /// A table of the user's with a deferrable key on list and rank.
     case deferrable
-    /// One with a plain unique index, lists of two columns and ranks of another name.
+    /// An attached one, with lists of two columns and ranks of another name.
     case ofTwoColumns
-    /// One with uuid items and bigint lists, some of whose rows are hidden, and that applications write meanwhile.
+    /// An attached one with uuid items and bigint lists. Some rows are hidden, and an application writes it meanwhile.
     case withHiddenRows
-    /// A join table, whose rows moves insert and delete, as applications do meanwhile.
+    /// An attached join table, whose rows moves insert and delete, as an application does meanwhile. New rows are first.
     case owningRows
 
     package var ownsRows: Bool { self == .items || self == .owningRows }
@@ -40,6 +41,25 @@ package enum ModelTable: String, CaseIterable, Sendable {
         }
     }
 
+    /// What `brocot attach` is told; nil if the table is Brocot's own or made by hand.
+    private var order: OrderDefinition? {
+        func names(rank: String = OrderNames.usualRankColumn) -> OrderNames {
+            OrderNames(schema: "public", table: "tasks", rank: rank)
+        }
+        return switch self {
+        case .items: nil
+        // The index of attach is checked row by row. With it, a deferrable key would make no difference.
+        case .deferrable: nil
+        case .ofTwoColumns:
+            OrderDefinition(names: names(rank: "place"), listColumns: ["team", "board"], itemColumn: "id")
+        case .withHiddenRows:
+            OrderDefinition(names: names(), listColumns: ["board"], itemColumn: "id", visible: "number IS NULL")
+        case .owningRows:
+            OrderDefinition(
+                names: names(), listColumns: ["board"], itemColumn: "item", ownsRows: true, arrive: .first)
+        }
+    }
+
     private var definition: String {
         switch self {
         case .items: ""
@@ -50,106 +70,100 @@ package enum ModelTable: String, CaseIterable, Sendable {
                 UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
             INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
             """
-        case .ofTwoColumns:
-            """
-            CREATE TABLE tasks (
-                id bigint PRIMARY KEY, team text, board integer, place_num bigint, place_den bigint, place numeric);
-            CREATE UNIQUE INDEX brocot_tasks_place ON tasks (team, board, place);
-            INSERT INTO brocot.ordered_tables
-                (name, schema_name, table_name, list_columns, item_column, rank_column, owns_rows)
-            VALUES ('public.tasks.place', 'public', 'tasks', '{team,board}', 'id', 'place', false);
-            """
-        case .withHiddenRows:
-            """
-            CREATE TABLE tasks (
-                id uuid PRIMARY KEY, board bigint, number date, rank_num bigint, rank_den bigint, rank numeric);
-            CREATE UNIQUE INDEX brocot_tasks_rank ON tasks (board, rank);
-            INSERT INTO brocot.ordered_tables
-                (name, schema_name, table_name, list_columns, item_column, owns_rows, visible)
-            VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false, '(number IS NULL)');
-            """
+        case .ofTwoColumns: "CREATE TABLE tasks (id bigint PRIMARY KEY, team text, board integer);"
+        case .withHiddenRows: "CREATE TABLE tasks (id uuid PRIMARY KEY, board bigint, number date, note text);"
         case .owningRows:
             """
             CREATE TABLE tasks (
-                board integer, item bigint, added_at timestamptz NOT NULL DEFAULT now(),
-                rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, item));
-            CREATE UNIQUE INDEX brocot_tasks_rank ON tasks (board, rank);
-            INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'item', true);
+                board integer, item bigint, added_at timestamptz NOT NULL DEFAULT now(), note text,
+                PRIMARY KEY (board, item));
             """
         }
     }
 
-    private var makesPlaceFunctions: SQL { "SELECT brocot.make_place_functions(\(name))" }
+    /// The table without rows.
+    package var emptyModel: ListModel { ListModel(ownsRows: ownsRows, arrivesFirst: order?.arrive == .first) }
 
-    /// Makes and registers the table as attach does, with a row for each item unless moves insert them.
+    /// Makes the table, with a row for each item unless moves insert them. Half of the rows are written without triggers, so
+    /// that they have no place until a move gives them one.
+    ///
+    /// - Returns: the requests of the table's triggers, which are pending.
+    @discardableResult
     package func create(lists: [String], items: [String], in model: inout ListModel, _ connection: Connection)
-        async throws
+        async throws -> [Move]
     {
         try await connection.execute(script: definition)
-        _ = try await connection.query(makesPlaceFunctions)
-        guard !ownsRows else { return }
-        for (offset, item) in items.enumerated() {
-            try await insert(item, into: lists[offset % lists.count], in: &model, connection)
+        if let order {
+            try await attach(order, on: connection)
+        } else {
+            _ = try await connection.query("SELECT brocot.make_place_functions(\(name))")
         }
+        guard !ownsRows else { return [] }
+        let rows = items.enumerated().map { Row(item: $1, list: lists[$0 % lists.count]) }
+        let half = rows.count / 2
+        try await connection.execute(script: "SET session_replication_role = replica")
+        _ = try await insert(Array(rows[..<half]), in: &model, connection)
+        try await connection.execute(script: "RESET session_replication_role")
+        return try await insert(Array(rows[half...]), in: &model, connection)
     }
 
-    private func insert(
-        _ item: String, into list: String, in model: inout ListModel, _ connection: Connection
-    ) async throws {
-        model.addUnplaced(item, to: list)
+    // MARK: Rows
+
+    /// The model's name for rows that are in no list, because their list column is NULL.
+    static let noList = "no list"
+
+    struct Row {
+        let item: String
+        let list: String
+        var isVisible = true
+    }
+
+    /// Inserts rows without ranks by one statement.
+    ///
+    /// - Returns: the requests of its trigger, one for each list.
+    func insert(_ rows: [Row], in model: inout ListModel, _ connection: Connection) async throws -> [Move] {
+        for row in rows { model.addUnplaced(row.item, isVisible: row.isVisible, to: row.list) }
+        let source: SQL = """
+            FROM unnest(\(rows.map(\.item))::text[], \(rows.map { $0.list == Self.noList ? "" : $0.list })::text[])
+                WITH ORDINALITY AS row (item, list, number)
+            ORDER BY number
+            """
         let statement: SQL =
             switch self {
             case .items: "SELECT"
-            case .deferrable:
-                "INSERT INTO tasks (id, board) VALUES (\(item)::text::bigint, \(list)::text::integer)"
+            case .deferrable: "INSERT INTO tasks (id, board) SELECT item::bigint, list::integer \(source)"
             case .ofTwoColumns:
                 """
                 INSERT INTO tasks (id, team, board)
-                SELECT \(item)::text::bigint, key ->> 0, (key ->> 1)::integer FROM (SELECT \(list)::text::jsonb) AS list (key)
+                SELECT item::bigint, list::jsonb ->> 0, (list::jsonb ->> 1)::integer \(source)
                 """
             case .withHiddenRows:
-                "INSERT INTO tasks (id, board) VALUES (\(item)::text::uuid, \(list)::text::bigint)"
-            case .owningRows:
-                "INSERT INTO tasks (board, item) VALUES (\(list)::text::integer, \(item)::text::bigint)"
+                """
+                INSERT INTO tasks (id, board, number)
+                SELECT item::uuid, nullif(list, '')::bigint,
+                    CASE WHEN item = ANY (\(rows.filter { !$0.isVisible }.map(\.item))::text[]) THEN current_date END
+                \(source)
+                """
+            case .owningRows: "INSERT INTO tasks (board, item) SELECT list::integer, item::bigint \(source)"
             }
         _ = try await connection.query(statement)
+        return arrivals(of: rows)
     }
 
-    /// What applications do meanwhile: they delete rows, insert some, hide some and show others.
-    package func change(
-        lists: [String], items: [String], in model: inout ListModel, _ generator: inout SeededGenerator,
-        _ connection: Connection
-    ) async throws {
-        guard self == .withHiddenRows || self == .owningRows else { return }
-        for item in items.shuffled(using: &generator).prefix(max(3, items.count / 10)) {
-            let list = lists.randomElement(using: &generator) ?? lists[0]
-            let holder = lists.first { model.items(of: $0).contains(item) }
-            switch Int.random(in: 0..<4, using: &generator) {
-            case 0:
-                guard let holder else { continue }
-                try await delete(item, from: holder, in: &model, connection)
-            case 1:
-                guard holder == nil || ownsRows && !model.items(of: list).contains(item) else { continue }
-                try await insert(item, into: list, in: &model, connection)
-            default:
-                guard self == .withHiddenRows, let holder else { continue }
-                let isVisible = Int.random(in: 0..<3, using: &generator) == 0
-                model.setVisible(isVisible, item, of: holder)
-                _ = try await connection.query(
-                    "UPDATE tasks SET number = CASE WHEN NOT \(isVisible) THEN current_date END WHERE id = \(item)::text::uuid"
-                )
+    /// The requests for rows that one statement put into their lists.
+    func arrivals(of rows: [Row]) -> [Move] {
+        guard order != nil else { return [] }
+        var items: [(list: String, items: [String])] = []
+        for row in rows where row.list != Self.noList {
+            if let index = items.firstIndex(where: { $0.list == row.list }) {
+                items[index].items.append(row.item)
+            } else {
+                items.append((row.list, [row.item]))
             }
         }
-    }
-
-    private func delete(
-        _ item: String, from list: String, in model: inout ListModel, _ connection: Connection
-    ) async throws {
-        model.delete(item, from: list)
-        let condition: SQL =
-            self == .withHiddenRows
-            ? "id = \(item)::text::uuid" : "board = \(list)::text::integer AND item = \(item)::text::bigint"
-        _ = try await connection.query("DELETE FROM tasks WHERE \(condition)")
+        return items.map {
+            Move(list: ListIdentifier(orderedTable: name, list: $0.list), items: $0.items, action: .arrive)
+        }
     }
 
     /// The placed items of each list, in order.

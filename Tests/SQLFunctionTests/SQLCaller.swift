@@ -1,6 +1,8 @@
+import Administration
 import LibPQ
 import MoveQueue
 import Ordering
+import OrderingModel
 import QueueHarness
 import TestPostgres
 
@@ -87,20 +89,17 @@ struct SQLCaller {
         return lists
     }
 
-    /// A table of the user's with an index that is checked row by row, and a row for each item, in turn in each list.
+    /// An attached table, and a row for each item, in turn in each list. The rows are written without triggers, so that
+    /// they have no place until a move gives them one.
     func createTasks(lists: [String], items: [String]) async throws {
-        try await connection.execute(
-            script: """
-                CREATE TABLE tasks (
-                    id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint, rank numeric);
-                CREATE UNIQUE INDEX tasks_by_rank ON tasks (board, rank);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
-                SELECT brocot.make_place_functions('public.tasks');
-                """)
+        try await connection.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY, board integer NOT NULL)")
+        let names = OrderNames(schema: "public", table: "tasks")
+        try await attach(OrderDefinition(names: names, listColumns: ["board"], itemColumn: "id"), on: connection)
+        try await connection.execute(script: "SET session_replication_role = replica")
         for (offset, item) in items.enumerated() {
             try await connection.execute(
                 script: "INSERT INTO tasks (id, board) VALUES (\(item), \(lists[offset % lists.count]))")
         }
+        try await connection.execute(script: "RESET session_replication_role")
     }
 }

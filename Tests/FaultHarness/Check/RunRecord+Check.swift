@@ -78,7 +78,7 @@ extension RunRecord {
     private func modelViolations() -> [String] {
         let moves = Dictionary(asked.map { ($0.identifier, $0.move) }) { first, _ in first }
         var models = Dictionary(
-            uniqueKeysWithValues: TableKind.allCases.map { ($0.name, FaultTables.model(of: $0)) })
+            uniqueKeysWithValues: tables.map { ($0.name, FaultTables.model(of: $0)) })
         var found: [String] = []
         for outcome in outcomes {
             guard let move = moves[outcome.identifier] else { continue }

@@ -16,6 +16,8 @@ package struct RunRecord: Sendable {
     let asked: [AskedRequest]
     /// In the order of `(applied_at, id)`.
     let outcomes: [Outcome]
+    /// The ordered tables that the database has.
+    let tables: [TableKind]
     /// The items of each list, in order.
     let lists: [ListIdentifier: [String]]
     let pendingCount: Int
@@ -39,12 +41,13 @@ package struct RunRecord: Sendable {
         let registered = try await connection.query("SELECT name FROM brocot.ordered_tables")
             .map { try $0.decode(0, as: String.self) }
         var lists: [ListIdentifier: [String]] = [:]
-        for kind in TableKind.allCases where registered.contains(kind.name) {
+        let tables = TableKind.allCases.filter { registered.contains($0.name) }
+        for kind in tables {
             for row in try await connection.query(FaultTables.rows(of: kind)) {
                 lists[ListIdentifier(try row.decode(0), of: kind.name), default: []].append(try row.decode(1))
             }
         }
         let pending: Int = try await connection.query("SELECT count(*) FROM brocot.move_requests")[0].decode(0)
-        return RunRecord(asked: asked, outcomes: outcomes, lists: lists, pendingCount: pending)
+        return RunRecord(asked: asked, outcomes: outcomes, tables: tables, lists: lists, pendingCount: pending)
     }
 }

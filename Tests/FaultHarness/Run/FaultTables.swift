@@ -1,4 +1,5 @@
 import LibPQ
+import Ordering
 import OrderingModel
 
 /// The ordered tables of a run, one of each kind, and the rows that they begin with.
@@ -19,22 +20,23 @@ enum FaultTables {
         }
     }
 
-    /// Makes and registers the tables of the user's, with an item of the attached one in each of its lists.
-    static let definition = """
-        CREATE TABLE attached (
-            id uuid, board bigint, is_gone boolean, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, id));
-        CREATE UNIQUE INDEX brocot_attached_rank ON attached (board, rank);
+    /// Makes the tables of the user's, and attaches them. Each list of the attached one has a row for each item.
+    static func create(by owner: Connection, url: String) async throws {
+        try await owner.execute(script: definition)
+        try await OwnerCommand.run(
+            "attach", TableKind.attached.name, "--item", "id", "--list", "board", "--visible", "is_gone IS NOT TRUE",
+            url: url)
+        try await OwnerCommand.run(
+            "attach", TableKind.owning.name, "--item", "id", "--list", "board", "--owns-rows", url: url)
+    }
+
+    private static let definition = """
+        CREATE TABLE attached (id uuid, board bigint, is_gone boolean, PRIMARY KEY (board, id));
         INSERT INTO attached (id, board, is_gone)
         SELECT ('00000000-0000-4000-8000-' || 100000000000 + item)::uuid, board, item % 4 = 0
         FROM generate_series(1, \(itemCount)) AS item, generate_series(1, \(attachedLists)) AS board;
         CREATE TABLE owning (
-            board bigint, id bigint, added_at timestamptz NOT NULL DEFAULT now(), rank_num bigint, rank_den bigint, rank numeric,
-            PRIMARY KEY (board, id));
-        CREATE UNIQUE INDEX brocot_owning_rank ON owning (board, rank);
-        INSERT INTO brocot.ordered_tables
-            (name, schema_name, table_name, list_columns, item_column, owns_rows, visible)
-        VALUES ('public.attached', 'public', 'attached', '{board}', 'id', false, '(is_gone IS NOT TRUE)'),
-            ('public.owning', 'public', 'owning', '{board}', 'id', true, NULL);
+            board bigint, id bigint, added_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (board, id));
         """
 
     /// The lists as they are in the beginning.
@@ -45,6 +47,9 @@ enum FaultTables {
             for (index, item) in items(of: kind).enumerated() {
                 model.addUnplaced(item, isVisible: (index + 1) % 4 != 0, to: list)
             }
+            // brocot attach has placed them.
+            let identifier = ListIdentifier(orderedTable: kind.name, list: list)
+            _ = model.apply(Move(list: identifier, items: items(of: kind), action: .arrive))
         }
         return model
     }

@@ -51,10 +51,10 @@ package actor ReplicatedServers {
         try await administrator.execute("CREATE DATABASE \(identifier: Self.database) TEMPLATE template0")
         let owner = try await Self.connect(to: clusters[0], database: Self.database)
         _ = try await Migrator(connection: owner).up()
-        try await owner.execute(script: FaultTables.definition)
         // The copy has the passwords of the first.
         firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
         let ownerURL = await clusters[0].url(database: Self.database)
+        try await FaultTables.create(by: owner, url: ownerURL)
         try await RowWriter.createTable(by: owner, url: ownerURL)
         for role in FaultRunRole.allCases {
             try await role.create(password: firstURL["password"] ?? "", owner: owner, url: ownerURL)

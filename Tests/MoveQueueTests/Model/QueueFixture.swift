@@ -30,6 +30,9 @@ struct QueueFixture {
         return try await ids("SELECT id FROM brocot.move_requests WHERE id > \(last.first ?? 0) ORDER BY id")
     }
 
+    /// The ids of all pending requests, in their order.
+    func pendingIDs() async throws -> [Int64] { try await ids("SELECT id FROM brocot.move_requests ORDER BY id") }
+
     private func ids(_ statement: SQL) async throws -> [Int64] {
         try await connection.query(statement).map { try $0.decode(0, as: Int64.self) }
     }
