@@ -52,8 +52,8 @@ package struct QueueWorker: Sendable {
                 action = round.noteReading()
             case .readLastID:
                 action = round.note(lastID: try await readLastID(on: connection), at: .now)
-            case .decide(let batch):
-                let report = try await decide(batch, on: connection)
+            case .decide(let task):
+                let report = try await decide(task, on: connection)
                 if report.hasLostProgress { reading.fallBack() }
                 action = round.note(report, at: .now)
             case .end(let result):
@@ -95,12 +95,12 @@ package struct QueueWorker: Sendable {
     }
 
     private mutating func decide(
-        _ batch: WorkerRound.Batch, on connection: Connection
+        _ task: BatchTask, on connection: Connection
     ) async throws(BatchFailure) -> BatchReport {
-        let (progress, transaction) = (reading.progress, QueueTransaction(batch.configuration, sizes: sizes))
+        let (progress, transaction) = (reading.progress, QueueTransaction(task.configuration, sizes: sizes))
         do throws(BatchFailure) {
             return try await connection.run { connection throws(BatchFailure) in
-                try transaction.run(batch.scope, progress, postponed: batch.postponed, on: connection)
+                try transaction.run(task.scope, progress, postponed: task.postponed, on: connection)
             }
         } catch {
             round.noteFailure(of: error.lists, isCostly: error.error.isCostly, at: .now)

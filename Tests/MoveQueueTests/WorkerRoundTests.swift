@@ -511,7 +511,7 @@ import Testing
 
 extension WorkerRound.Action {
     fileprivate var readsLastID: Bool { if case .readLastID = self { true } else { false } }
-    fileprivate var batch: WorkerRound.Batch? { if case .decide(let batch) = self { batch } else { nil } }
+    fileprivate var batch: BatchTask? { if case .decide(let task) = self { task } else { nil } }
     fileprivate var end: WorkerRound.TurnResult? { if case .end(let progress) = self { progress } else { nil } }
 
     /// The action after this one, if this one is a reading.

@@ -37,7 +37,7 @@ struct PostponedTurns: Sendable {
     /// The next turn for postponed lists; nil if none of them is due. `configuration` is the one of a usual batch.
     mutating func next(
         _ configuration: QueueConfiguration, at now: ContinuousClock.Instant
-    ) -> (Retry, WorkerRound.Batch)? {
+    ) -> (Retry, BatchTask)? {
         if let list = listToWaitFor(configuration, at: now) {
             nextWait = now + Self.pauseBetweenWaits
             var limited = configuration

@@ -61,12 +61,12 @@ struct RoundSearch: Sendable {
     /// The next batch, and what it is for.
     mutating func nextBatch(
         _ configuration: QueueConfiguration, leavingOut postponed: PostponedLists
-    ) -> (Target, WorkerRound.Batch) {
+    ) -> (Target, BatchTask) {
         if entanglement.beginOldest() {
             let scope = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
             return (
                 .oldest,
-                WorkerRound.Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+                BatchTask(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
             )
         }
         let lists = depth.lists(of: configuration)
@@ -77,7 +77,7 @@ struct RoundSearch: Sendable {
             withPartners: withPartners)
         return (
             .next(lists: lists, withPartners: withPartners),
-            WorkerRound.Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+            BatchTask(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
         )
     }
 

@@ -18,17 +18,9 @@ package struct WorkerRound: Sendable {
         /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
         case readLastID
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
-        case decide(Batch)
+        case decide(BatchTask)
         /// The turn is over.
         case end(TurnResult)
-    }
-
-    /// The task of one transaction.
-    package struct Batch: Sendable {
-        let scope: QueueTransaction.Scope
-        /// Lists to leave out.
-        let postponed: [ListIdentifier]
-        let configuration: QueueConfiguration
     }
 
     private enum State {
@@ -87,9 +79,9 @@ package struct WorkerRound: Sendable {
     /// Begins a turn. `isReadingDue` says whether it is time to find out how far the queue was read.
     package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isRoundTurn.toggle()
-        if !isRoundTurn, let (retry, batch) = postponedTurns.next(configuration, at: now) {
+        if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
-            return .decide(batch)
+            return .decide(task)
         }
         let mayRead = waking.beginTurn()
         guard isReadingDue, mayRead else { return serveCrowdedOut() }
@@ -151,7 +143,7 @@ package struct WorkerRound: Sendable {
         guard let list = crowdedOut else { return advance() }
         crowdedOut = nil
         state = .servingCrowdedOut
-        return .decide(Batch(scope: .lists([list]), postponed: [], configuration: configuration))
+        return .decide(BatchTask(scope: .lists([list]), postponed: [], configuration: configuration))
     }
 
     // MARK: The next lists of the round
@@ -161,9 +153,9 @@ package struct WorkerRound: Sendable {
             state = .gathering
             return .readLastID
         }
-        let (target, batch) = search.nextBatch(configuration, leavingOut: postponed)
+        let (target, task) = search.nextBatch(configuration, leavingOut: postponed)
         state = .searching(target)
-        return .decide(batch)
+        return .decide(task)
     }
 
     private mutating func noteSearch(
