@@ -26,8 +26,9 @@ package enum QueueError: Error, Sendable {
         return databaseError.sqlState == .readOnlyTransaction || databaseError.sqlState == .featureNotSupported
     }
 
-    /// Whether the server or the network lacks a resource that every list needs. A smaller batch may need less of it.
-    package var mayPassWithSmallerBatch: Bool {
+    /// Whether the server or the connection failed, or the task was cancelled. Then no list is the cause, except that a user's trigger
+    /// may have ended the session. If the server lacks a resource, a smaller batch may need less of it.
+    package var isOfServerOrConnection: Bool {
         guard let databaseError, !databaseError.isRaisedOnPurpose else { return false }
         guard databaseError.code == .server, !databaseError.isConnectionLost, let state = databaseError.sqlState
         else { return true }

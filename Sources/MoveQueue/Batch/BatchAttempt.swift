@@ -117,7 +117,7 @@ struct BatchAttempt {
     ///
     /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
-        (stage == .applying || stage == .finishing) && !error.mayPassWithSmallerBatch
+        (stage == .applying || stage == .finishing) && !error.isOfServerOrConnection
     }
 
     /// The failure, with the lists that may contain the cause.
@@ -126,7 +126,7 @@ struct BatchAttempt {
         // A single list is named in any case, so that it can be postponed. If the connection broke, a user's trigger may have ended
         // the session.
         guard stage == .applying,
-            !error.mayPassWithSmallerBatch || error.isConnectionLost || lockedLists.count == 1
+            !error.isOfServerOrConnection || error.isConnectionLost || lockedLists.count == 1
         else { return BatchFailure(error) }
         return BatchFailure(error, lists: lockedLists)
     }
