@@ -22,7 +22,7 @@ extension WorkerSession {
         }
         for overdue in unavailable.note(holders: holders, at: .now) {
             // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
-            let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))
+            let isAlike = overdue.holder.applicationName == (await connection.parameterStatus("application_name"))
             report(overdue, isAlike: isAlike)
         }
     }
@@ -35,7 +35,7 @@ extension WorkerSession {
         switch overdue.holder.owner {
         case .session(let process):
             metadata["pid"] = .stringConvertible(process)
-            metadata["application"] = "\(overdue.holder.application)"
+            metadata["application"] = "\(overdue.holder.applicationName)"
             message =
                 isAlike
                 ? """

@@ -32,7 +32,7 @@ package struct RetentionLockHeld: Error, CustomStringConvertible {
             switch holder.owner {
             case .session(let process):
                 (
-                    "process \(process)\(holder.application.isEmpty ? "" : " (\(holder.application))")",
+                    "process \(process)\(holder.applicationName.isEmpty ? "" : " (\(holder.applicationName))")",
                     "See pg_stat_activity, and end that session with pg_terminate_backend(\(process))"
                 )
             case .prepared(let name):

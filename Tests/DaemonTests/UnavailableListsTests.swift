@@ -28,11 +28,11 @@ struct UnavailableListsTests {
     @Test("A list that one transaction keeps locked is reported after it was seen for 30 s, and then every 5 minutes")
     func sameTransaction() {
         #expect(
-            reports(for: 400) { _ in .init(owner: .session(7), transaction: "3/9", application: "psql") } == [40, 340])
+            reports(for: 400) { _ in .init(owner: .session(7), transaction: "3/9", applicationName: "psql") } == [40, 340])
     }
 
     @Test("A list is not reported if different transactions lock it one after the other") func otherTransactions() {
-        #expect(reports(for: 400) { .init(owner: .session(7), transaction: "3/\($0)", application: "psql") }.isEmpty)
+        #expect(reports(for: 400) { .init(owner: .session(7), transaction: "3/\($0)", applicationName: "psql") }.isEmpty)
     }
 
     @Test("A list is not reported if no session has the lock at the time of the look") func nobody() {
@@ -42,12 +42,12 @@ struct UnavailableListsTests {
     @Test("A list is not reported if it is free at most looks, and locked for a moment at others") func aMoment() {
         #expect(
             reports(for: 400) { second in
-                second % 50 == 0 ? .init(owner: .session(7), transaction: "3/\(second)", application: "brocot") : nil
+                second % 50 == 0 ? .init(owner: .session(7), transaction: "3/\(second)", applicationName: "brocot") : nil
             }.isEmpty)
     }
 
     @Test("A list is not reported if it became free in the meantime") func available() {
-        let holder = LockHolder(owner: .session(7), transaction: "3/9", application: "psql")
+        let holder = LockHolder(owner: .session(7), transaction: "3/9", applicationName: "psql")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
     }
 }
