@@ -42,7 +42,7 @@ extension QueueStatements {
             : numbered(from: place, lists: lists, postponement, progress)
         return """
             WITH RECURSIVE \(remembered(progress)), \(waitingTable), \(postponement.relation)
-            \(place.isBeginning ? few(lists, progress) : "")
+            \(place.isBeginning ? oldestRequests(lists, progress) : "")
             \(scanned(from: place, readingAhead: readingAhead, postponement, progress)),
             \(visited(from: place, lists: lists, postponement, progress)),
             ready AS MATERIALIZED (\(ready))
@@ -59,22 +59,22 @@ extension QueueStatements {
 
     /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
     /// and the search need not step over deleted requests of other lists.
-    private static func few(_ limit: Int, _ progress: ReadProgress) -> SQL {
+    private static func oldestRequests(_ limit: Int, _ progress: ReadProgress) -> SQL {
         """
         oldest AS MATERIALIZED (
             SELECT request.ordered_table, request.list
             FROM brocot.move_requests AS request
             WHERE request.id > \(progress.floor)
             ORDER BY request.id LIMIT \(limit)::bigint
-        ), few AS MATERIALIZED (
-            SELECT count(*) < \(limit)::bigint AS are_all FROM oldest
+        ), short_queue AS MATERIALIZED (
+            SELECT count(*) < \(limit)::bigint AS is_whole_queue FROM oldest
         ),
         """
     }
 
-    /// The condition that ``few(_:_:)`` does not give all lists.
-    private static func areMore(from place: Place) -> SQL {
-        place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
+    /// The condition that ``oldestRequests(_:_:)`` does not give all lists.
+    private static func needsSearch(from place: Place) -> SQL {
+        place.isBeginning ? "NOT (SELECT is_whole_queue FROM short_queue)" : "true"
     }
 
     /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. It finds lists with one request
@@ -84,8 +84,8 @@ extension QueueStatements {
     private static func scanned(
         from place: Place, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
-        let few: SQL = """
-            SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT are_all FROM few)
+        let listsOfShortQueue: SQL = """
+            SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT is_whole_queue FROM short_queue)
             UNION ALL
             """
         return """
@@ -93,10 +93,10 @@ extension QueueStatements {
                 SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
                     count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
                 FROM (
-                    \(place.isBeginning ? few : "")
+                    \(place.isBeginning ? listsOfShortQueue : "")
                     (SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
-                    WHERE \(areMore(from: place)) AND \(isLater("request", from: place)) AND request.id > \(progress.floor)
+                    WHERE \(needsSearch(from: place)) AND \(isLater("request", from: place)) AND request.id > \(progress.floor)
                     ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
                 ) AS last
                 GROUP BY last.ordered_table, last.list
@@ -134,7 +134,7 @@ extension QueueStatements {
                     AND request.id > \(progress.floor)
                 ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
             ) AS next
-            WHERE \(areMore(from: place)) AND visited.number >= (SELECT count(*) FROM scanned)
+            WHERE \(needsSearch(from: place)) AND visited.number >= (SELECT count(*) FROM scanned)
                 AND visited.wanted < \(lists)::bigint
         )
         """
