@@ -70,7 +70,7 @@ package enum QueueError: Error, Sendable {
         switch self {
         case .database(let error): FailureClass(.database(error))
         case .ordering(let error): FailureClass(error)
-        case .countsDiffer, .settingsChanged: .staleRows
+        case .countsDiffer, .settingsChanged: .wrongWrites
         case .unreadableRequest: .environment
         }
     }
