@@ -32,9 +32,9 @@ struct QueueRepository {
         let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
             switch scope {
-            case .next(let place, let lists, let readingAhead, let withPartners):
+            case .next(let position, let lists, let readingAhead, let withPartners):
                 QueueStatements.claimNext(
-                    from: place, readingAhead: readingAhead,
+                    from: position, readingAhead: readingAhead,
                     .init(lists: lists, partners: withPartners ? partners : 0, locks: locks), postponed: postponed,
                     progress)
             case .lists(let lists), .suspects(let lists):

@@ -13,9 +13,9 @@ extension QueueStatements {
     /// A role may choose an id that was logged before. This must not stop the queue, so with `replacing` the newer outcome replaces
     /// the older one. Each row then takes twice as long, so this is done only after a batch failed without it.
     ///
-    /// The rows are deleted by the places at which they were read, and only then joined with the decisions.
+    /// The rows are deleted by the locations at which they were read, and only then joined with the decisions.
     /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and then the planner would
-    /// prefer to read all of it. A row that another session has changed is at another place, so the counts show that it is
+    /// prefer to read all of it. A row that another session has changed has another location, so the counts show that it is
     /// missing.
     static func finish(_ decided: DecisionArrays, at time: Timestamp, replacing: Bool) -> SQL {
         """

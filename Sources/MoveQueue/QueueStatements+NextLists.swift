@@ -24,14 +24,14 @@ extension QueueStatements {
     /// - `candidate`, `chosen`, `keyed`: see ``tryLocks(partners:locks:_:_:)``.
     ///
     /// - Parameters:
-    ///   - place: Where the worker is in its round.
+    ///   - position: Where the worker is in its round.
     ///   - readingAhead: The most requests that `scanned` reads.
     ///   - limits: How much is claimed.
     ///   - postponed: Lists that are left out.
     ///   - progress: How far the queue was read.
     /// - Returns: The statement. Its result is described at ``tryLocks(partners:locks:_:_:)``.
     static func claimNext(
-        from place: Place, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
+        from position: RoundPosition, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
         _ progress: ReadProgress
     ) -> SQL {
         let postponement = Postponement(postponed)
@@ -39,12 +39,12 @@ extension QueueStatements {
         let ready: SQL =
             progress.remaining.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
-            : numbered(from: place, lists: lists, postponement, progress)
+            : numbered(from: position, lists: lists, postponement, progress)
         return """
             WITH RECURSIVE \(remembered(progress)), \(waitingTable), \(postponement.relation)
-            \(place.isBeginning ? oldestRequests(lists, progress) : "")
-            \(scanned(from: place, readingAhead: readingAhead, postponement, progress)),
-            \(visited(from: place, lists: lists, postponement, progress)),
+            \(position.isBeginning ? oldestRequests(lists, progress) : "")
+            \(scanned(from: position, readingAhead: readingAhead, postponement, progress)),
+            \(visited(from: position, lists: lists, postponement, progress)),
             ready AS MATERIALIZED (\(ready))
             \(tryLocks(partners: limits.partners, locks: limits.locks, postponement, progress))
             """
@@ -73,8 +73,8 @@ extension QueueStatements {
     }
 
     /// The condition that ``oldestRequests(_:_:)`` does not give all lists.
-    private static func needsSearch(from place: Place) -> SQL {
-        place.isBeginning ? "NOT (SELECT is_whole_queue FROM short_queue)" : "true"
+    private static func needsSearch(from position: RoundPosition) -> SQL {
+        position.isBeginning ? "NOT (SELECT is_whole_queue FROM short_queue)" : "true"
     }
 
     /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. It finds lists with one request
@@ -82,7 +82,7 @@ extension QueueStatements {
     ///
     /// `number` counts all lists, and `wanted` the lists that are not postponed.
     private static func scanned(
-        from place: Place, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
         let listsOfShortQueue: SQL = """
             SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT is_whole_queue FROM short_queue)
@@ -93,10 +93,10 @@ extension QueueStatements {
                 SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
                     count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
                 FROM (
-                    \(place.isBeginning ? listsOfShortQueue : "")
+                    \(position.isBeginning ? listsOfShortQueue : "")
                     (SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
-                    WHERE \(needsSearch(from: place)) AND \(isLater("request", from: place)) AND request.id > \(progress.floor)
+                    WHERE \(needsSearch(from: position)) AND \(isLater("request", from: position)) AND request.id > \(progress.floor)
                     ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
                 ) AS last
                 GROUP BY last.ordered_table, last.list
@@ -115,7 +115,7 @@ extension QueueStatements {
     /// later probe starts from the row that the probe before found. The probes end when `lists` lists are not
     /// postponed.
     private static func visited(
-        from place: Place, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
         """
         visited (ordered_table, list, number, wanted) AS (
@@ -134,7 +134,7 @@ extension QueueStatements {
                     AND request.id > \(progress.floor)
                 ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
             ) AS next
-            WHERE \(needsSearch(from: place)) AND visited.number >= (SELECT count(*) FROM scanned)
+            WHERE \(needsSearch(from: position)) AND visited.number >= (SELECT count(*) FROM scanned)
                 AND visited.wanted < \(lists)::bigint
         )
         """
@@ -142,13 +142,13 @@ extension QueueStatements {
 
     /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.
     private static func numbered(
-        from place: Place, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
         let oldLists: SQL = """
             UNION
             SELECT remembered.ordered_table, remembered.list
             FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
-            WHERE \(isLater("remembered", from: place))
+            WHERE \(isLater("remembered", from: position))
             """
         return """
             SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
@@ -162,9 +162,9 @@ extension QueueStatements {
             """
     }
 
-    /// The condition that the list of a row comes later in the round than a place.
-    private static func isLater(_ row: SQL, from place: Place) -> SQL {
-        switch place {
+    /// The condition that the list of a row comes later in the round than a position.
+    private static func isLater(_ row: SQL, from position: RoundPosition) -> SQL {
+        switch position {
         case .beginning: "true"
         case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
         case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"

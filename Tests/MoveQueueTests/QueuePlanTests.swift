@@ -56,15 +56,15 @@ struct QueuePlanTests {
 
     @Test("The statement that chooses lists uses the queue's indexes by list")
     func claim() async throws {
-        for (progress, place) in [(ReadProgress(), Place.at(lists[0])), (progress, .behind(lists[0]))] {
+        for (progress, position) in [(ReadProgress(), RoundPosition.at(lists[0])), (progress, .behind(lists[0]))] {
             try await expect(
                 ["move_requests_by_list"],
                 in: QueueStatements.claimNext(
-                    from: place, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
+                    from: position, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
             try await expect(
                 ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
                 in: QueueStatements.claimNext(
-                    from: place, readingAhead: 10, .init(lists: 10, partners: 4, locks: 256), progress))
+                    from: position, readingAhead: 10, .init(lists: 10, partners: 4, locks: 256), progress))
         }
     }
 

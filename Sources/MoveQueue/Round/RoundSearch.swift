@@ -33,7 +33,7 @@ struct RoundSearch: Sendable {
         var includeWaitingWork = false
     }
 
-    private var place = Place.beginning
+    private var position = RoundPosition.beginning
     /// The findings of this round; nil if it began at a list in the middle.
     private var findings: Findings? = Findings()
     /// The number of requests that were decided since the round began; nil if some were left.
@@ -52,7 +52,7 @@ struct RoundSearch: Sendable {
 
     /// Continues the round at this list.
     mutating func go(to list: ListIdentifier) {
-        place = .at(list)
+        position = .at(list)
         findings = nil
     }
 
@@ -72,7 +72,7 @@ struct RoundSearch: Sendable {
         let lists = depth.lists(of: configuration)
         let withPartners = seesChangesOfList && !entanglement.isPresent
         let scope = QueueTransaction.Scope.next(
-            from: place, lists: lists,
+            from: position, lists: lists,
             readingAhead: (depth.isLow(configuration) && !seesWaitingLists ? lists : 1) + postponed.count,
             withPartners: withPartners)
         return (
@@ -98,7 +98,7 @@ struct RoundSearch: Sendable {
         if seesChangesOfList, !withPartners, !entanglement.isPresent { return .sameLists }
         noteFindings(report)
         guard report.claim.beyondLimit == 0, report.claim.found < lists else {
-            place = report.claim.lastFound.map(Place.behind) ?? .beginning
+            position = report.claim.lastFound.map(RoundPosition.behind) ?? .beginning
             return .nextLists
         }
         return endRound(report)
@@ -121,7 +121,7 @@ struct RoundSearch: Sendable {
 
     private mutating func endRound(_ report: BatchReport) -> Step {
         let (found, decided) = (findings, decidedOfAll ?? 0)
-        (place, findings, decidedOfAll) = (.beginning, Findings(), 0)
+        (position, findings, decidedOfAll) = (.beginning, Findings(), 0)
         entanglement.endRound()
         guard let found, !found.includeWork, !report.hasDecisions else { return .nextRound(decided: decided) }
         seesChangesOfList = true
