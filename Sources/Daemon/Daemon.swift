@@ -64,10 +64,10 @@ package struct Daemon: Service {
 
     private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ isStopping: StopFlag) {
         guard let age = configuration.logRetention else { return }
-        let retention = LogPruner(
+        let pruner = LogPruner(
             configuration: configuration, isStopping: isStopping, statistics: statistics, logger: logger)
         group.addTask {
-            await retention.run(keeping: age)
+            await pruner.run(keeping: age)
             return nil
         }
     }

@@ -88,12 +88,12 @@ struct LogPruner: Sendable {
         return pruned
     }
 
-    /// - Throws: ``RetentionLockHeld`` if the same transaction has had the lock since the last check; otherwise an error of the
+    /// - Throws: ``LogPruningLockHeld`` if the same transaction has had the lock since the last check; otherwise an error of the
     ///   server or the connection.
     func checkLock(_ progress: inout Progress, on connection: Connection) async throws {
         let previous = progress.lockHolder
-        progress.lockHolder = try await RetentionLock.find(on: connection)
-        if let holder = progress.lockHolder, holder == previous { throw RetentionLockHeld(holder: holder) }
+        progress.lockHolder = try await LogPruningLock.find(on: connection)
+        if let holder = progress.lockHolder, holder == previous { throw LogPruningLockHeld(holder: holder) }
     }
 
     private struct PrunedRows {

@@ -44,7 +44,7 @@ package struct LogPruningStep: Equatable, Sendable {
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH turn AS MATERIALIZED (
-            \(AdvisoryLock.ofLogRetention.tryLock) AS is_mine
+            \(AdvisoryLock.ofLogPruning.tryLock) AS is_mine
         ), next AS MATERIALIZED (
             SELECT log.id, log.applied_at
             FROM brocot.move_log AS log
