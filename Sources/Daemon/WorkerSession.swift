@@ -10,7 +10,7 @@ struct WorkerSession {
     let worker: Worker
     let connection: Connection
     private var queue: QueueWorker
-    var unavailable = UnavailableLists()
+    var lockWatch = ListLockWatch()
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
