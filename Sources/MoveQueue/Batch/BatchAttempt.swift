@@ -13,7 +13,7 @@ struct BatchAttempt {
     /// How far the transaction has come.
     private enum Stage {
         /// It waits for the lock of its only list.
-        case waiting
+        case lockingOnlyList
         case claiming, applying, finishing
     }
 
@@ -47,7 +47,7 @@ struct BatchAttempt {
             }
         } catch {
             let error = QueueError(error)
-            if stage == .waiting, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
+            if stage == .lockingOnlyList, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
                 return BatchReport(lockedByOthers: [onlyList])
             }
             throw error
@@ -58,7 +58,7 @@ struct BatchAttempt {
     private mutating func decide(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         var report = BatchReport()
         if case .waitingFor(let list) = scope {
-            stage = .waiting
+            stage = .lockingOnlyList
             try queue.lock(list, on: connection)
             stage = .claiming
         }
