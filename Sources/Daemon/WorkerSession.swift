@@ -107,7 +107,7 @@ struct WorkerSession {
             try await Task.sleep(for: Self.shortestPause)
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
             .waiting where drains:
-            if queue.beginFinalReading() { return nil }
+            if queue.beginFinalRound() { return nil }
             if case .idle = result { return .drained }
             return .onlyWaitingWork
         case .postponed(let due):

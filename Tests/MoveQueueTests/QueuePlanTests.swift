@@ -137,9 +137,9 @@ struct QueuePlanTests {
         (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
         report.claim.lockedByOthers = unavailable
         let now = ContinuousClock.now
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(report, at: now)
-        guard case .decide(let batch) = round.beginTurn(isReadingDue: false, at: now),
+        guard case .decide(let batch) = round.beginTurn(isLookDue: false, at: now),
             case .next(_, let lists, let readingAhead, _) = batch.scope
         else {
             Issue.record("no batch of the next lists")

@@ -9,12 +9,12 @@ import Ordering
 /// It chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
 /// round (``RoundSearch``).
 ///
-/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isReadingDue:at:)`` returns the first action of
+/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isLookDue:at:)`` returns the first action of
 /// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
     package enum Action: Sendable {
-        /// Find out how far the queue was read. The next event is ``noteReading()``.
-        case read
+        /// Look at the queue, to find out how far it was read. The next event is ``noteLook()``.
+        case look
         /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
         case readLastID
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
@@ -25,7 +25,7 @@ package struct WorkerRound: Sendable {
 
     private enum State {
         case betweenTurns
-        case reading
+        case looking
         case gathering
         case retrying(PostponedTurns.Retry)
         case servingCrowdedOut
@@ -76,22 +76,22 @@ package struct WorkerRound: Sendable {
     /// Continues the round at this list.
     package mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
-    /// Begins a turn. `isReadingDue` says whether it is time to find out how far the queue was read.
-    package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
+    /// Begins a turn. `isLookDue` says whether it is time to look at the queue.
+    package mutating func beginTurn(isLookDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isRoundTurn.toggle()
         if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
             return .decide(task)
         }
-        let mayRead = waking.beginTurn()
-        guard isReadingDue, mayRead else { return serveCrowdedOut() }
-        state = .reading
-        return .read
+        let mayLook = waking.beginTurn()
+        guard isLookDue, mayLook else { return serveCrowdedOut() }
+        state = .looking
+        return .look
     }
 
-    /// The queue was read.
-    package mutating func noteReading() -> Action {
-        guard case .reading = state else { preconditionFailure("A reading was reported that no turn asked for.") }
+    /// The worker has looked at the queue.
+    package mutating func noteLook() -> Action {
+        guard case .looking = state else { preconditionFailure("A look was reported that no turn asked for.") }
         return serveCrowdedOut()
     }
 
@@ -111,7 +111,7 @@ package struct WorkerRound: Sendable {
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .searching(.next(let lists, let withPartners)):
             return noteSearch(report, lists: lists, withPartners: withPartners, at: now)
-        case .betweenTurns, .reading, .gathering:
+        case .betweenTurns, .looking, .gathering:
             preconditionFailure("A batch was reported that no turn asked for.")
         }
     }
