@@ -2,14 +2,22 @@ import Ordering
 
 /// A worker's search for lists with pending requests: from the last list down to the first, round after round. Pure.
 ///
-/// ``nextBatch(_:leavingOut:)`` returns the next batch, and ``note(_:lists:withPartners:)`` takes its results.
+/// ``nextBatch(_:leavingOut:)`` returns the next batch, and ``note(_:of:)`` takes its results.
 struct RoundSearch: Sendable {
     /// What a batch is for.
     enum Target {
-        /// The next lists of the round. With `withPartners`, the other lists of their changes of list are claimed too.
-        case next(lists: Int, withPartners: Bool)
+        /// The next lists of the round.
+        case next(NextLists)
         /// The oldest requests: see ``Entanglement``.
         case oldest
+    }
+
+    /// The lists that a batch of the round asks for.
+    struct NextLists {
+        /// The number of these lists.
+        let count: Int
+        /// Whether the other lists of their changes of list are claimed too.
+        let withPartners: Bool
     }
 
     /// What follows a batch of the next lists.
@@ -76,7 +84,7 @@ struct RoundSearch: Sendable {
             readingAhead: (depth.isLow(configuration) && !seesWaitingLists ? lists : 1) + postponed.count,
             withPartners: withPartners)
         return (
-            .next(lists: lists, withPartners: withPartners),
+            .next(NextLists(count: lists, withPartners: withPartners)),
             BatchTask(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
         )
     }
@@ -87,17 +95,16 @@ struct RoundSearch: Sendable {
     ///
     /// - Parameters:
     ///   - report: The results. The progress of reading was not lost.
-    ///   - lists: The number of lists that the batch asked for.
-    ///   - withPartners: Whether it claimed the other lists of changes of list too.
+    ///   - target: The lists that the batch asked for.
     /// - Returns: What follows.
-    mutating func note(_ report: BatchReport, lists: Int, withPartners: Bool) -> Step {
+    mutating func note(_ report: BatchReport, of target: NextLists) -> Step {
         depth.note(report)
-        entanglement.noteBatch(isEntangled: withPartners ? isEntangled(report) : entanglement.isPresent)
+        entanglement.noteBatch(isEntangled: target.withPartners ? isEntangled(report) : entanglement.isPresent)
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
         seesWaitingLists = report.foundWaitingWork
-        if seesChangesOfList, !withPartners, !entanglement.isPresent { return .sameLists }
+        if seesChangesOfList, !target.withPartners, !entanglement.isPresent { return .sameLists }
         noteFindings(report)
-        guard report.claim.beyondLimit == 0, report.claim.found < lists else {
+        guard report.claim.beyondLimit == 0, report.claim.found < target.count else {
             position = report.claim.lastFound.map(RoundPosition.behind) ?? .beginning
             return .nextLists
         }

@@ -109,8 +109,8 @@ package struct WorkerRound: Sendable {
             postponedTurns.noteUnavailable(report.unavailable, at: now)
             if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
-        case .searching(.next(let lists, let withPartners)):
-            return noteSearch(report, lists: lists, withPartners: withPartners, at: now)
+        case .searching(.next(let target)):
+            return noteSearch(report, target, at: now)
         case .betweenTurns, .looking, .gathering:
             preconditionFailure("A batch was reported that no turn asked for.")
         }
@@ -159,13 +159,13 @@ package struct WorkerRound: Sendable {
     }
 
     private mutating func noteSearch(
-        _ report: BatchReport, lists: Int, withPartners: Bool, at now: ContinuousClock.Instant
+        _ report: BatchReport, _ target: RoundSearch.NextLists, at now: ContinuousClock.Instant
     ) -> Action {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
         crowdedOut = report.undecided.crowdedOut ?? crowdedOut
         postponedTurns.noteUnavailable(report.claim.lockedByOthers, at: now)
-        let step = search.note(report, lists: lists, withPartners: withPartners)
+        let step = search.note(report, of: target)
         if step != .sameLists { postponedTurns.noteUnavailable(report.unavailableAmongLocked, at: now) }
         if case .nextRound(let decided) = step { gather(after: decided) }
         guard let result = finishSearch(report, step) else { return advance() }
