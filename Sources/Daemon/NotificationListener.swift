@@ -19,14 +19,19 @@ final class NotificationListener: Sendable {
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
     private let logger: Logger
-    private let interruption = ListenerInterruption()
+    private let interruption: ListenerInterruption
 
-    init(_ configuration: DaemonConfiguration, health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger) {
+    /// `interruption` ends the listener's waits, so that it notices at once that all workers wait, or that the daemon stops.
+    init(
+        _ configuration: DaemonConfiguration, idleWorkers: IdleWorkers, interruption: ListenerInterruption,
+        health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger
+    ) {
         self.configuration = configuration
+        self.idleWorkers = idleWorkers
+        self.interruption = interruption
         self.health = health
         self.metrics = metrics
         self.logger = logger
-        idleWorkers = IdleWorkers(workers: configuration.workers) { [interruption] in interruption.wakeUp() }
     }
 
     func run(until isStopping: StopFlag) async {
@@ -56,12 +61,6 @@ final class NotificationListener: Sendable {
                 try? await Task.sleep(for: failures.backoff.pause())
             }
         }
-    }
-
-    /// Wakes all workers, and ends the listener's own wait.
-    func stop() {
-        idleWorkers.close()
-        interruption.wakeUp()
     }
 
     // MARK: Delivery of notifications
