@@ -106,7 +106,7 @@ package struct WorkerRound: Sendable {
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut, .searching(.oldest):
-            postponedTurns.noteUnavailable(report.unavailable, at: now)
+            postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
             if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .searching(.next(let target)):
@@ -129,7 +129,7 @@ package struct WorkerRound: Sendable {
     package mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
-        postponedTurns.noteFailure(of: lists, isCostly: isCostly, at: now)
+        postponedTurns.postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
         state = .betweenTurns
     }
 
@@ -164,9 +164,9 @@ package struct WorkerRound: Sendable {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
         crowdedOut = report.undecided.crowdedOut ?? crowdedOut
-        postponedTurns.noteUnavailable(report.claim.lockedByOthers, at: now)
+        postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
         let step = search.note(report, of: target)
-        if step != .sameLists { postponedTurns.noteUnavailable(report.unavailableAmongLocked, at: now) }
+        if step != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
         if case .nextRound(let decided) = step { gather(after: decided) }
         guard let result = finishSearch(report, step) else { return advance() }
         return end(result)
