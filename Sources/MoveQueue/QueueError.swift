@@ -76,28 +76,6 @@ package enum QueueError: Error, Sendable {
     }
 }
 
-/// A batch that was rolled back. Nothing was decided.
-package struct BatchFailure: Error {
-    package let error: QueueError
-    /// The lists that may contain the cause; empty if no list is the cause.
-    package let lists: [ListIdentifier]
-
-    init(_ error: QueueError, lists: [ListIdentifier] = []) {
-        self.error = error
-        self.lists = lists
-    }
-}
-
-/// A list whose requests were not decided, although no request is the cause. The rest of its batch was committed.
-package struct ListFailure: Sendable {
-    package let list: ListIdentifier
-    package let error: QueueError
-}
-
-extension BatchFailure: CustomStringConvertible {
-    package var description: String { "\(error)" }
-}
-
 extension QueueError: CustomStringConvertible {
     package var description: String {
         switch self {

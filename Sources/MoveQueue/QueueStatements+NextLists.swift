@@ -3,16 +3,6 @@ import Ordering
 
 /// The statement that claims the next lists of a round.
 extension QueueStatements {
-    /// How much the statement claims.
-    struct ClaimLimits {
-        /// The most lists that are found.
-        var lists: Int
-        /// The most changes of list, for each list and direction, whose other lists are added.
-        var partners: Int
-        /// The most locks that are tried.
-        var locks: Int
-    }
-
     /// Finds the next lists with pending requests in the order of a round, and the other lists of their changes of list. Then it
     /// tries to take the lock of each list, unless the list waits.
     ///
@@ -168,30 +158,6 @@ extension QueueStatements {
         case .beginning: "true"
         case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
         case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"
-        }
-    }
-
-    /// Leaves lists out of a search by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
-    struct Postponement {
-        private let lists: [ListIdentifier]
-
-        init(_ lists: [ListIdentifier]) { self.lists = lists }
-
-        /// A relation with the lists, followed by a comma; empty if no list is left out.
-        var relation: SQL {
-            guard !lists.isEmpty else { return "" }
-            return """
-                postponed AS MATERIALIZED (
-                    SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
-                ),
-                """
-        }
-
-        /// The condition that the list of a row is left out.
-        func includes(_ row: SQL) -> SQL {
-            lists.isEmpty
-                ? "false"
-                : "((\(row).ordered_table, \(row).list) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
         }
     }
 }
