@@ -23,22 +23,18 @@ package struct Daemon: Service {
     ///
     /// - Throws: ``OnlyWaitingWorkIsLeft`` with `drains`.
     package func run() async throws {
-        // A daemon that drains the queue has no listener, so the listener's health must not count.
-        let listenerHealth = (configuration.drains ? DaemonHealth() : health).loop("the listener", .listener)
-        let listener = NotificationListener(configuration, health: listenerHealth, metrics: metrics, logger: logger)
+        let interruption = ListenerInterruption()
+        let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
         let isStopping = StopFlag()
         let ends = await withTaskCancellationOrGracefulShutdownHandler {
             await withTaskGroup(of: Worker.End?.self) { group in
                 if !configuration.drains {
-                    group.addTask {
-                        await listener.run(until: isStopping)
-                        return nil
-                    }
+                    addListener(to: &group, idleWorkers, interruption, isStopping)
                     addLogPruner(to: &group, isStopping)
                 }
                 for number in 1...configuration.workers {
                     let worker = Worker(
-                        number: number, configuration: configuration, idleWorkers: listener.idleWorkers,
+                        number: number, configuration: configuration, idleWorkers: idleWorkers,
                         isStopping: isStopping,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
                         logger: logger(ofWorker: number), isPatient: number == 1)
@@ -48,7 +44,8 @@ package struct Daemon: Service {
             }
         } onCancelOrGracefulShutdown: {
             isStopping.set()
-            listener.stop()
+            idleWorkers.close()
+            interruption.wakeUp()
         }
         let totals = statistics.totals
         logger.info(
@@ -62,12 +59,25 @@ package struct Daemon: Service {
         if ends.contains(.onlyWaitingWork) { throw OnlyWaitingWorkIsLeft() }
     }
 
+    private func addListener(
+        to group: inout TaskGroup<Worker.End?>, _ idleWorkers: IdleWorkers, _ interruption: ListenerInterruption,
+        _ isStopping: StopFlag
+    ) {
+        let listener = NotificationListener(
+            configuration, idleWorkers: idleWorkers, interruption: interruption,
+            health: health.loop("the listener", .listener), metrics: metrics, logger: logger)
+        group.addTask {
+            await listener.run(until: isStopping)
+            return nil
+        }
+    }
+
     private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ isStopping: StopFlag) {
         guard let age = configuration.logRetention else { return }
-        let retention = LogPruner(
+        let pruner = LogPruner(
             configuration: configuration, isStopping: isStopping, statistics: statistics, logger: logger)
         group.addTask {
-            await retention.run(keeping: age)
+            await pruner.run(keeping: age)
             return nil
         }
     }

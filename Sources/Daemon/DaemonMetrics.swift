@@ -19,17 +19,17 @@ struct DaemonMetrics: Sendable {
     private let oldestAge: Gauge
     private let heldLists: Gauge
 
-    init(_ factory: any MetricsFactory = MetricsSystem.factory) {
+    init() {
         func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
-            let counter = Counter(label: "brocot_\(name)_total", dimensions: dimensions, factory: factory)
+            let counter = Counter(label: "brocot_\(name)_total", dimensions: dimensions)
             counter.increment(by: 0)
             return counter
         }
-        func gauge(_ name: String) -> Gauge { Gauge(label: "brocot_\(name)", factory: factory) }
+        func gauge(_ name: String) -> Gauge { Gauge(label: "brocot_\(name)") }
         applied = counter("requests", [("outcome", "applied")])
         rejected = counter("requests", [("outcome", "rejected")])
         batches = counter("batches")
-        batchDuration = Timer(label: "brocot_batch_duration_seconds", factory: factory)
+        batchDuration = Timer(label: "brocot_batch_duration_seconds")
         rebalances = counter("rebalances")
         rebalancedRows = counter("rebalanced_rows")
         lockMisses = counter("lock_misses")

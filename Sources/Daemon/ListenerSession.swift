@@ -9,7 +9,7 @@ struct ListenerSession {
     private var reasonNotReady: String?
     private var schedule: SleepSchedule
     private var refusals = RefusalBackoff()
-    private var reading: QueueReading
+    private var observer: QueueObserver
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
     private var nextTestOfDelivery = ContinuousClock.now + testInterval
@@ -33,7 +33,7 @@ struct ListenerSession {
         self.delivery = delivery
         let configuration = listener.configuration
         schedule = SleepSchedule(longestLookInterval: configuration.longestLookInterval(with: delivery))
-        reading = QueueReading(configuration.queue)
+        observer = QueueObserver(configuration.queue)
         sampling = QueueSampler(configuration.queue, metrics: listener.metrics)
     }
 
@@ -73,7 +73,7 @@ struct ListenerSession {
         await connection.close()
     }
 
-    /// - Returns: Whether the queue was read.
+    /// - Returns: Whether it looked at the queue.
     private mutating func turn(_ failures: inout ListenerFailures) async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
@@ -119,9 +119,9 @@ struct ListenerSession {
         nextTestOfDelivery = .now + Self.testInterval
     }
 
-    /// Reads the queue, and wakes a worker if a request is pending.
-    private mutating func look() async throws(PostgresError) -> QueueReading.Look {
-        let look = try await reading.look(on: connection)
+    /// Looks at the queue, and wakes a worker if a request is pending.
+    private mutating func look() async throws(PostgresError) -> QueueObserver.Look {
+        let look = try await observer.look(on: connection)
         schedule.noteLook(isQuiet: look.isQuiet)
         if look.isPending { listener.idleWorkers.wakeOne() }
         return look

@@ -74,43 +74,39 @@ struct LogPruner: Sendable {
         var pruned = 0
         while let step = try await pruneStep(after: progress.front, age, on: connection) {
             pruned += step.deleted
-            guard step.deleted > 0, let last = step.last else { break }
+            guard step.deleted > 0, step.isFull, let last = step.lastID else { break }
             progress.front = last
         }
         var vainSteps = 0
         while vainSteps < Self.vainSteps, let step = try await pruneStep(after: progress.sweep, age, on: connection) {
             pruned += step.deleted
-            progress.sweep = step.last ?? .min
-            guard step.last != nil else { break }
+            guard step.isFull, let last = step.lastID else {
+                progress.sweep = .min
+                break
+            }
+            progress.sweep = last
             if step.deleted == 0 { vainSteps += 1 }
         }
         return pruned
     }
 
-    /// - Throws: ``RetentionLockHeld`` if the same transaction has had the lock since the last check; otherwise an error of the
+    /// - Throws: ``LogPruningLockHeld`` if the same transaction has had the lock since the last check; otherwise an error of the
     ///   server or the connection.
     func checkLock(_ progress: inout Progress, on connection: Connection) async throws {
         let previous = progress.lockHolder
-        progress.lockHolder = try await RetentionLock.find(on: connection)
-        if let holder = progress.lockHolder, holder == previous { throw RetentionLockHeld(holder: holder) }
-    }
-
-    private struct PrunedRows {
-        let deleted: Int
-        /// The last id read; nil at the end of the log.
-        let last: Int64?
+        progress.lockHolder = try await LogPruningLock.find(on: connection)
+        if let holder = progress.lockHolder, holder == previous { throw LogPruningLockHeld(holder: holder) }
     }
 
     /// Deletes old rows among the next rows; nil if the daemon has to stop, or another daemon is pruning.
     private func pruneStep(
         after id: Int64, _ age: Duration, on connection: Connection
-    ) async throws(PostgresError) -> PrunedRows? {
+    ) async throws(PostgresError) -> LogPruningStep? {
         guard !isStopping.isSet, !Task.isCancelled,
             let step = try await LogPruningStep.run(
                 after: id, olderThan: age, limit: Self.rowsPerStep, configuration.queue, on: connection)
         else { return nil }
-        let isFull = step.read == Self.rowsPerStep
-        if isFull { try? await Task.sleep(for: Self.pause) }
-        return PrunedRows(deleted: step.deleted, last: isFull ? step.lastID : nil)
+        if step.isFull { try? await Task.sleep(for: Self.pause) }
+        return step
     }
 }

@@ -19,14 +19,19 @@ final class NotificationListener: Sendable {
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
     private let logger: Logger
-    private let interruption = ListenerInterruption()
+    private let interruption: ListenerInterruption
 
-    init(_ configuration: DaemonConfiguration, health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger) {
+    /// `interruption` ends the listener's waits, so that it notices at once that all workers wait, or that the daemon stops.
+    init(
+        _ configuration: DaemonConfiguration, idleWorkers: IdleWorkers, interruption: ListenerInterruption,
+        health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger
+    ) {
         self.configuration = configuration
+        self.idleWorkers = idleWorkers
+        self.interruption = interruption
         self.health = health
         self.metrics = metrics
         self.logger = logger
-        idleWorkers = IdleWorkers(workers: configuration.workers) { [interruption] in interruption.wakeUp() }
     }
 
     func run(until isStopping: StopFlag) async {
@@ -56,12 +61,6 @@ final class NotificationListener: Sendable {
                 await isStopping.wait(atMost: failures.backoff.pause())
             }
         }
-    }
-
-    /// Wakes all workers, and ends the listener's own wait.
-    func stop() {
-        idleWorkers.close()
-        interruption.wakeUp()
     }
 
     // MARK: Delivery of notifications
@@ -101,21 +100,5 @@ final class NotificationListener: Sendable {
             every \(SleepSchedule.usualLookInterval)\(configuration.restsLong ? " and ignores --poll-interval" : "")
             """)
         return .refuted
-    }
-}
-
-/// What a listener knows of failures. It is kept when the connection is replaced.
-struct ListenerFailures {
-    var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
-    var lostConnections: FailureLog
-    var refusals: FailureLog
-    var samples: FailureLog
-    var tests: FailureLog
-    /// Whether the log already says that notifications don't arrive.
-    var isSilenceLogged = false
-
-    init(_ logger: Logger) {
-        (lostConnections, refusals) = (FailureLog(logger), FailureLog(logger))
-        (samples, tests) = (FailureLog(logger), FailureLog(logger))
     }
 }

@@ -9,8 +9,8 @@ extension WorkerSession {
     ///
     /// - Throws: An error of the connection. An error of the server is only logged.
     mutating func reportLockHolders(of lists: [ListIdentifier], _ failures: inout WorkerFailures) async throws {
-        unavailable.note(lists, at: .now)
-        let due = unavailable.due(at: .now)
+        lockWatch.note(lists, at: .now)
+        let due = lockWatch.due(at: .now)
         guard !due.isEmpty else { return }
         let holders: [ListIdentifier: LockHolder]
         do throws(PostgresError) {
@@ -20,14 +20,14 @@ extension WorkerSession {
             guard error.code == .server, !error.isConnectionLost else { throw error }
             return failures.noteUnknownLockHolders(error)
         }
-        for overdue in unavailable.note(holders: holders, at: .now) {
+        for overdue in lockWatch.note(holders: holders, at: .now) {
             // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
-            let isAlike = overdue.holder.application == (await connection.parameterStatus("application_name"))
+            let isAlike = overdue.holder.applicationName == (await connection.parameterStatus("application_name"))
             report(overdue, isAlike: isAlike)
         }
     }
 
-    private func report(_ overdue: UnavailableLists.Overdue, isAlike: Bool) {
+    private func report(_ overdue: ListLockWatch.Overdue, isAlike: Bool) {
         var metadata: Logger.Metadata = [
             "list": "\(overdue.list)", "seconds": .stringConvertible(overdue.duration.components.seconds),
         ]
@@ -35,7 +35,7 @@ extension WorkerSession {
         switch overdue.holder.owner {
         case .session(let process):
             metadata["pid"] = .stringConvertible(process)
-            metadata["application"] = "\(overdue.holder.application)"
+            metadata["application"] = "\(overdue.holder.applicationName)"
             message =
                 isAlike
                 ? """

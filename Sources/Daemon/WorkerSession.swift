@@ -10,7 +10,7 @@ struct WorkerSession {
     let worker: Worker
     let connection: Connection
     private var queue: QueueWorker
-    var unavailable = UnavailableLists()
+    var lockWatch = ListLockWatch()
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
@@ -69,7 +69,7 @@ struct WorkerSession {
     ///
     /// - Throws: The failure, if a new connection may help.
     private func pause(after failure: BatchFailure, _ failures: inout WorkerFailures) async throws -> Duration? {
-        let isOfLists = !failure.lists.isEmpty && !failure.error.mayPassWithSmallerBatch
+        let isOfLists = !failure.lists.isEmpty && !failure.error.isOfServerOrConnection
         guard await !connection.isLost, isOfLists || !failure.error.saysStandby else {
             failures.share.noteFailure()
             throw failure
@@ -107,7 +107,7 @@ struct WorkerSession {
             try await Task.sleep(for: Self.shortestPause)
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
             .waiting where drains:
-            if queue.beginFinalReading() { return nil }
+            if queue.beginFinalRound() { return nil }
             if case .idle = result { return .drained }
             return .onlyWaitingWork
         case .postponed(let due):

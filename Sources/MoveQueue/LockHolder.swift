@@ -13,12 +13,12 @@ package struct LockHolder: Hashable, Sendable {
     /// The virtual transaction id, as `pg_locks` shows it.
     package let transaction: String
     /// The session's `application_name`. Empty if the role may not read it.
-    package let application: String
+    package let applicationName: String
 
-    package init(owner: Owner, transaction: String, application: String) {
+    package init(owner: Owner, transaction: String, applicationName: String) {
         self.owner = owner
         self.transaction = transaction
-        self.application = application
+        self.applicationName = applicationName
     }
 
     /// Columns of ``init(_:from:)``, for a query on `pg_locks AS holder`. A prepared transaction has no process there; it has
@@ -41,6 +41,6 @@ package struct LockHolder: Hashable, Sendable {
             owner = .prepared(try row.decode(column + 3))
         }
         transaction = try row.decode(column + 1)
-        application = try row.decode(column + 2, as: String?.self) ?? ""
+        applicationName = try row.decode(column + 2, as: String?.self) ?? ""
     }
 }

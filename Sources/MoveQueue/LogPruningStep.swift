@@ -9,6 +9,8 @@ package struct LogPruningStep: Equatable, Sendable {
     package let deleted: Int
     /// The last id that was read; nil if no row was.
     package let lastID: Int64?
+    /// Whether as many rows were read as were allowed. Otherwise the step has reached the end of the log.
+    package let isFull: Bool
 
     /// Reads the next rows of the log in the order of their ids, and deletes those that are older than `age`, together with the
     /// idempotency keys of these requests.
@@ -36,15 +38,16 @@ package struct LogPruningStep: Equatable, Sendable {
             }[0]
         }
         guard try row.decode(0, as: Bool.self) else { return nil }
+        let read = try row.decode(1, as: Int.self)
         return LogPruningStep(
-            read: try row.decode(1), deleted: try row.decode(2), lastID: try row.decode(3, as: Int64?.self))
+            read: read, deleted: try row.decode(2), lastID: try row.decode(3, as: Int64?.self), isFull: read == limit)
     }
 
     // Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last id read.
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH turn AS MATERIALIZED (
-            \(AdvisoryLock.ofLogRetention.tryLock) AS is_mine
+            \(AdvisoryLock.ofLogPruning.tryLock) AS is_mine
         ), next AS MATERIALIZED (
             SELECT log.id, log.applied_at
             FROM brocot.move_log AS log

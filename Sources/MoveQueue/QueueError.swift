@@ -26,8 +26,9 @@ package enum QueueError: Error, Sendable {
         return databaseError.sqlState == .readOnlyTransaction || databaseError.sqlState == .featureNotSupported
     }
 
-    /// Whether the server or the network lacks a resource that every list needs. A smaller batch may need less of it.
-    package var mayPassWithSmallerBatch: Bool {
+    /// Whether the server or the connection failed, or the task was cancelled. Then no list is the cause, except that a user's trigger
+    /// may have ended the session. If the server lacks a resource, a smaller batch may need less of it.
+    package var isOfServerOrConnection: Bool {
         guard let databaseError, !databaseError.isRaisedOnPurpose else { return false }
         guard databaseError.code == .server, !databaseError.isConnectionLost, let state = databaseError.sqlState
         else { return true }
@@ -69,32 +70,10 @@ package enum QueueError: Error, Sendable {
         switch self {
         case .database(let error): FailureClass(.database(error))
         case .ordering(let error): FailureClass(error)
-        case .countsDiffer, .settingsChanged: .staleRows
+        case .countsDiffer, .settingsChanged: .wrongWrites
         case .unreadableRequest: .environment
         }
     }
-}
-
-/// A batch that was rolled back. Nothing was decided.
-package struct BatchFailure: Error {
-    package let error: QueueError
-    /// The lists that may contain the cause; empty if no list is the cause.
-    package let lists: [ListIdentifier]
-
-    init(_ error: QueueError, lists: [ListIdentifier] = []) {
-        self.error = error
-        self.lists = lists
-    }
-}
-
-/// A list whose requests were not decided, although no request is the cause. The rest of its batch was committed.
-package struct ListFailure: Sendable {
-    package let list: ListIdentifier
-    package let error: QueueError
-}
-
-extension BatchFailure: CustomStringConvertible {
-    package var description: String { "\(error)" }
 }
 
 extension QueueError: CustomStringConvertible {

@@ -32,9 +32,9 @@ struct QueueRepository {
         let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
         let statement =
             switch scope {
-            case .next(let place, let lists, let readingAhead, let withPartners):
+            case .next(let position, let lists, let readingAhead, let withPartners):
                 QueueStatements.claimNext(
-                    from: place, readingAhead: readingAhead,
+                    from: position, readingAhead: readingAhead,
                     .init(lists: lists, partners: withPartners ? partners : 0, locks: locks), postponed: postponed,
                     progress)
             case .lists(let lists), .suspects(let lists):
@@ -68,7 +68,7 @@ struct QueueRepository {
         return try PendingRequests(rows)
     }
 
-    /// Whether the transactions that the reading of the queue has passed over are still open. If one of them has ended, requests below
+    /// Whether the transactions that the looks at the queue have passed over are still open. If one of them has ended, requests below
     /// the floor may have become visible.
     func isProgressValid(on connection: isolated Connection) throws(QueueError) -> Bool {
         guard !progress.open.isEmpty else { return true }

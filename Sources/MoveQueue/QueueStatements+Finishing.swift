@@ -13,9 +13,9 @@ extension QueueStatements {
     /// A role may choose an id that was logged before. This must not stop the queue, so with `replacing` the newer outcome replaces
     /// the older one. Each row then takes twice as long, so this is done only after a batch failed without it.
     ///
-    /// The rows are deleted by the places at which they were read, and only then joined with the decisions.
+    /// The rows are deleted by the locations at which they were read, and only then joined with the decisions.
     /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and then the planner would
-    /// prefer to read all of it. A row that another session has changed is at another place, so the counts show that it is
+    /// prefer to read all of it. A row that another session has changed has another location, so the counts show that it is
     /// missing.
     static func finish(_ decided: DecisionArrays, at time: Timestamp, replacing: Bool) -> SQL {
         """
@@ -76,35 +76,5 @@ extension QueueStatements {
         SET (request_id, sqlstate, error, held_at)
             = (excluded.request_id, excluded.sqlstate, excluded.error, excluded.held_at)
         """
-    }
-}
-
-/// Decided requests as the arrays of a statement's arguments: each array has one element for each request.
-struct DecisionArrays {
-    var ids: [Int64] = []
-    var locations: [String] = []
-    var outcomes: [String] = []
-    var errorCodes: [String?] = []
-    var sqlStates: [String?] = []
-    var errors: [String?] = []
-    var rebalancedRows: [Int] = []
-
-    init(_ decisions: [Decision]) {
-        for decision in decisions {
-            ids.append(decision.request.id)
-            locations.append(decision.request.location)
-            switch decision.result.outcome {
-            case .applied(let rebalancedRows): append("applied", nil, rebalancedRows)
-            case .rejected(let rejection): append("rejected", rejection, 0)
-            }
-        }
-    }
-
-    private mutating func append(_ outcome: String, _ rejection: Rejection?, _ rows: Int) {
-        outcomes.append(outcome)
-        errorCodes.append(rejection?.code.rawValue)
-        sqlStates.append(rejection?.sqlState)
-        errors.append(rejection?.message)
-        rebalancedRows.append(rows)
     }
 }

@@ -3,16 +3,6 @@ import Ordering
 
 /// The statement that claims the next lists of a round.
 extension QueueStatements {
-    /// How much the statement claims.
-    struct ClaimLimits {
-        /// The most lists that are found.
-        var lists: Int
-        /// The most changes of list, for each list and direction, whose other lists are added.
-        var partners: Int
-        /// The most locks that are tried.
-        var locks: Int
-    }
-
     /// Finds the next lists with pending requests in the order of a round, and the other lists of their changes of list. Then it
     /// tries to take the lock of each list, unless the list waits.
     ///
@@ -24,14 +14,14 @@ extension QueueStatements {
     /// - `candidate`, `chosen`, `keyed`: see ``tryLocks(partners:locks:_:_:)``.
     ///
     /// - Parameters:
-    ///   - place: Where the worker is in its round.
+    ///   - position: Where the worker is in its round.
     ///   - readingAhead: The most requests that `scanned` reads.
     ///   - limits: How much is claimed.
     ///   - postponed: Lists that are left out.
     ///   - progress: How far the queue was read.
     /// - Returns: The statement. Its result is described at ``tryLocks(partners:locks:_:_:)``.
     static func claimNext(
-        from place: Place, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
+        from position: RoundPosition, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
         _ progress: ReadProgress
     ) -> SQL {
         let postponement = Postponement(postponed)
@@ -39,12 +29,12 @@ extension QueueStatements {
         let ready: SQL =
             progress.remaining.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
-            : numbered(from: place, lists: lists, postponement, progress)
+            : numbered(from: position, lists: lists, postponement, progress)
         return """
             WITH RECURSIVE \(remembered(progress)), \(waitingTable), \(postponement.relation)
-            \(place.isBeginning ? few(lists, progress) : "")
-            \(scanned(from: place, readingAhead: readingAhead, postponement, progress)),
-            \(visited(from: place, lists: lists, postponement, progress)),
+            \(position.isBeginning ? oldestRequests(lists, progress) : "")
+            \(scanned(from: position, readingAhead: readingAhead, postponement, progress)),
+            \(visited(from: position, lists: lists, postponement, progress)),
             ready AS MATERIALIZED (\(ready))
             \(tryLocks(partners: limits.partners, locks: limits.locks, postponement, progress))
             """
@@ -59,22 +49,22 @@ extension QueueStatements {
 
     /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
     /// and the search need not step over deleted requests of other lists.
-    private static func few(_ limit: Int, _ progress: ReadProgress) -> SQL {
+    private static func oldestRequests(_ limit: Int, _ progress: ReadProgress) -> SQL {
         """
         oldest AS MATERIALIZED (
             SELECT request.ordered_table, request.list
             FROM brocot.move_requests AS request
             WHERE request.id > \(progress.floor)
             ORDER BY request.id LIMIT \(limit)::bigint
-        ), few AS MATERIALIZED (
-            SELECT count(*) < \(limit)::bigint AS are_all FROM oldest
+        ), short_queue AS MATERIALIZED (
+            SELECT count(*) < \(limit)::bigint AS is_whole_queue FROM oldest
         ),
         """
     }
 
-    /// The condition that ``few(_:_:)`` does not give all lists.
-    private static func areMore(from place: Place) -> SQL {
-        place.isBeginning ? "NOT (SELECT are_all FROM few)" : "true"
+    /// The condition that ``oldestRequests(_:_:)`` does not give all lists.
+    private static func needsSearch(from position: RoundPosition) -> SQL {
+        position.isBeginning ? "NOT (SELECT is_whole_queue FROM short_queue)" : "true"
     }
 
     /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. It finds lists with one request
@@ -82,10 +72,10 @@ extension QueueStatements {
     ///
     /// `number` counts all lists, and `wanted` the lists that are not postponed.
     private static func scanned(
-        from place: Place, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
-        let few: SQL = """
-            SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT are_all FROM few)
+        let listsOfShortQueue: SQL = """
+            SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT is_whole_queue FROM short_queue)
             UNION ALL
             """
         return """
@@ -93,10 +83,10 @@ extension QueueStatements {
                 SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
                     count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
                 FROM (
-                    \(place.isBeginning ? few : "")
+                    \(position.isBeginning ? listsOfShortQueue : "")
                     (SELECT request.ordered_table, request.list
                     FROM brocot.move_requests AS request
-                    WHERE \(areMore(from: place)) AND \(isLater("request", from: place)) AND request.id > \(progress.floor)
+                    WHERE \(needsSearch(from: position)) AND \(isLater("request", from: position)) AND request.id > \(progress.floor)
                     ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
                 ) AS last
                 GROUP BY last.ordered_table, last.list
@@ -115,7 +105,7 @@ extension QueueStatements {
     /// later probe starts from the row that the probe before found. The probes end when `lists` lists are not
     /// postponed.
     private static func visited(
-        from place: Place, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
         """
         visited (ordered_table, list, number, wanted) AS (
@@ -134,7 +124,7 @@ extension QueueStatements {
                     AND request.id > \(progress.floor)
                 ORDER BY request.ordered_table DESC, request.list DESC LIMIT 1
             ) AS next
-            WHERE \(areMore(from: place)) AND visited.number >= (SELECT count(*) FROM scanned)
+            WHERE \(needsSearch(from: position)) AND visited.number >= (SELECT count(*) FROM scanned)
                 AND visited.wanted < \(lists)::bigint
         )
         """
@@ -142,13 +132,13 @@ extension QueueStatements {
 
     /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.
     private static func numbered(
-        from place: Place, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
     ) -> SQL {
         let oldLists: SQL = """
             UNION
             SELECT remembered.ordered_table, remembered.list
             FROM remembered CROSS JOIN LATERAL (\(earliest("request.id", by: "list", of: "remembered"))) AS first
-            WHERE \(isLater("remembered", from: place))
+            WHERE \(isLater("remembered", from: position))
             """
         return """
             SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
@@ -162,36 +152,12 @@ extension QueueStatements {
             """
     }
 
-    /// The condition that the list of a row comes later in the round than a place.
-    private static func isLater(_ row: SQL, from place: Place) -> SQL {
-        switch place {
+    /// The condition that the list of a row comes later in the round than a position.
+    private static func isLater(_ row: SQL, from position: RoundPosition) -> SQL {
+        switch position {
         case .beginning: "true"
         case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
         case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"
-        }
-    }
-
-    /// Leaves lists out of a search by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
-    struct Postponement {
-        private let lists: [ListIdentifier]
-
-        init(_ lists: [ListIdentifier]) { self.lists = lists }
-
-        /// A relation with the lists, followed by a comma; empty if no list is left out.
-        var relation: SQL {
-            guard !lists.isEmpty else { return "" }
-            return """
-                postponed AS MATERIALIZED (
-                    SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
-                ),
-                """
-        }
-
-        /// The condition that the list of a row is left out.
-        func includes(_ row: SQL) -> SQL {
-            lists.isEmpty
-                ? "false"
-                : "((\(row).ordered_table, \(row).list) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
         }
     }
 }

@@ -6,7 +6,7 @@ package struct QueueWorker: Sendable {
     private let configuration: QueueConfiguration
     private let sizes = KnownListSizes()
     private var round: WorkerRound
-    private(set) var reading: QueueReading
+    private(set) var observer: QueueObserver
 
     /// `postponed` are the lists that an earlier worker left out.
     package init(
@@ -14,7 +14,7 @@ package struct QueueWorker: Sendable {
     ) {
         self.configuration = configuration
         round = WorkerRound(configuration, postponed: postponed)
-        reading = QueueReading(configuration)
+        observer = QueueObserver(configuration)
     }
 
     /// The lists that are left out for a while. A new connection needs them too, because one of them may have ended the old one.
@@ -26,7 +26,7 @@ package struct QueueWorker: Sendable {
     /// Continues at the list of a random request.
     package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
-            let statement = QueueStatements.randomList(Double.random(in: 0...1), reading.progress)
+            let statement = QueueStatements.randomList(Double.random(in: 0...1), observer.progress)
             let settings = configuration.settings
             let rows = try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: settings) { connection throws(PostgresError) in
@@ -44,17 +44,17 @@ package struct QueueWorker: Sendable {
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
     package mutating func runBatch(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
-        var action = round.beginTurn(isReadingDue: reading.isDue, at: .now)
+        var action = round.beginTurn(isLookDue: observer.isDue, at: .now)
         while true {
             switch action {
-            case .read:
-                try await read(on: connection)
-                action = round.noteReading()
+            case .look:
+                try await look(on: connection)
+                action = round.noteLook()
             case .readLastID:
                 action = round.note(lastID: try await readLastID(on: connection), at: .now)
-            case .decide(let batch):
-                let report = try await decide(batch, on: connection)
-                if report.hasLostProgress { reading.fallBack() }
+            case .decide(let task):
+                let report = try await decide(task, on: connection)
+                if report.hasLostProgress { observer.fallBack() }
                 action = round.note(report, at: .now)
             case .end(let result):
                 return result
@@ -68,15 +68,15 @@ package struct QueueWorker: Sendable {
     /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
     ///
     /// - Returns: Whether that is necessary.
-    package mutating func beginFinalReading() -> Bool {
-        guard reading.progress.floor > ReadProgress.beginning else { return false }
-        reading.forget()
+    package mutating func beginFinalRound() -> Bool {
+        guard observer.progress.floor > ReadProgress.beginning else { return false }
+        observer.forget()
         return true
     }
 
-    private mutating func read(on connection: Connection) async throws(BatchFailure) {
+    private mutating func look(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
-            _ = try await reading.look(on: connection)
+            _ = try await observer.look(on: connection)
         } catch {
             round.noteFailure(of: [], at: .now)
             throw BatchFailure(.database(error))
@@ -95,12 +95,12 @@ package struct QueueWorker: Sendable {
     }
 
     private mutating func decide(
-        _ batch: WorkerRound.Batch, on connection: Connection
+        _ task: BatchTask, on connection: Connection
     ) async throws(BatchFailure) -> BatchReport {
-        let (progress, transaction) = (reading.progress, QueueTransaction(batch.configuration, sizes: sizes))
+        let (progress, transaction) = (observer.progress, QueueTransaction(task.configuration, sizes: sizes))
         do throws(BatchFailure) {
             return try await connection.run { connection throws(BatchFailure) in
-                try transaction.run(batch.scope, progress, postponed: batch.postponed, on: connection)
+                try transaction.run(task.scope, progress, postponed: task.postponed, on: connection)
             }
         } catch {
             round.noteFailure(of: error.lists, isCostly: error.error.isCostly, at: .now)

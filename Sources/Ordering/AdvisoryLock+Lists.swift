@@ -13,6 +13,6 @@ extension AdvisoryLock {
     }
 
     /// The lock that lets one daemon at a time delete old rows of the log. Any role of the database can take it.
-    package static let ofLogRetention = AdvisoryLock(
+    package static let ofLogPruning = AdvisoryLock(
         key: "pg_catalog.hashtextextended('brocot.move_log retention', 0)")
 }

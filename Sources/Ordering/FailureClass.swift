@@ -3,9 +3,12 @@ import LibPQ
 /// The cause of an error that the database reports while requests are applied.
 package enum FailureClass: Equatable, Sendable {
     /// The request: its data, or a user's function such as a trigger, caused the error, and it would fail again.
-    case request(sqlState: String)
+    case request
     /// Another session wrote the same rows, or a trigger did not write them as requested. The rows are read again.
     case staleRows
+    /// A trigger changed the transaction's settings, or something else changed the queue, so that the writes of the batch are not those that
+    /// were requested.
+    case wrongWrites
     /// The server, the network or the operator. The error decides no request, and is temporary.
     case environment
 
@@ -31,7 +34,7 @@ package enum FailureClass: Equatable, Sendable {
                 self = .environment
                 return
             }
-            self = error.isOfRankIndex ? .staleRows : .request(sqlState: state.rawValue)
+            self = error.isOfRankIndex ? .staleRows : .request
         }
     }
 

@@ -1,21 +1,5 @@
 import LibPQ
 
-/// The result of trying the writes of each list separately.
-package struct WriteTrial: Sendable {
-    /// Lists of one table that can't be written. Items move between them.
-    package struct RefusedLists: Sendable {
-        package let lists: [ListIdentifier]
-        /// The error of their writes; nil if a trigger changed the role or the transaction.
-        package let error: OrderingError?
-    }
-
-    package internal(set) var refused: [RefusedLists] = []
-    /// Lists that were not tried, because the time was over.
-    package internal(set) var untried: Set<ListIdentifier> = []
-
-    package init() {}
-}
-
 extension MoveApplication {
     /// The number of groups that are tried in one exchange with the server. The time is checked after each exchange.
     private static let groupsAtOnce = 16
@@ -55,59 +39,6 @@ extension MoveApplication {
         } while !groups.isEmpty && .now < deadline
         for group in groups { trial.untried.formUnion(group.lists) }
         return trial
-    }
-}
-
-/// Lists of one table whose writes are tried together.
-private struct TrialGroup {
-    let lists: [ListIdentifier]
-    private let writes: [OrderedTableRepository.Write]
-    private let repository: OrderedTableRepository
-
-    /// The groups of connected lists whose rows change.
-    static func groups(of changes: [TableChanges], _ connected: ConnectedLists) -> [TrialGroup] {
-        var groups: [Int: TrialGroup] = [:]
-        for ofTable in changes {
-            let repository = OrderedTableRepository(ofTable.table)
-            let byGroup = Dictionary(grouping: ofTable.changes) { change in
-                (change.storedList ?? change.list)
-                    .flatMap { connected.numbers[ListIdentifier($0, of: ofTable.table.name)] } ?? 0
-            }
-            for (number, changes) in byGroup {
-                groups[number] = TrialGroup(
-                    lists: connected.groups[number], writes: repository.writes(changes), repository: repository)
-            }
-        }
-        return groups.sorted { $0.key < $1.key }.map(\.value)
-    }
-
-    func statements(settings: SQL, areSettingsKept: SQL) -> [SQL] {
-        [settings] + [repository.announcement].compactMap(\.self) + writes.map(\.statement)
-            + ["SET CONSTRAINTS ALL IMMEDIATE", areSettingsKept]
-    }
-
-    enum Verdict {
-        case writable, settingsChanged
-        case failed(OrderingError)
-    }
-
-    /// Whether the writes did what they had to do. `outcome` contains the rows of ``statements(settings:areSettingsKept:)``, or the
-    /// error of one of them.
-    func verdict(on outcome: Result<[Rows], PostgresError>) -> Verdict {
-        let rows: [Rows]
-        switch outcome {
-        case .success(let all): rows = all
-        case .failure(let error): return .failed(.database(error))
-        }
-        guard let last = rows.last else { return .writable }
-        do throws(OrderingError) {
-            for (write, rows) in zip(writes, rows.dropFirst(repository.announcement == nil ? 1 : 2)) {
-                try repository.expect(write.rows, try repository.written(rows))
-            }
-        } catch {
-            return .failed(error)
-        }
-        return (try? last.single().decode(0, as: Bool.self)) == true ? .writable : .settingsChanged
     }
 }
 

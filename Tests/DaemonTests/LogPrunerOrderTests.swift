@@ -17,7 +17,7 @@ struct LogPrunerOrderTests {
             """)
     }
 
-    private func retention() throws -> LogPruner {
+    private func pruner() throws -> LogPruner {
         LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
             isStopping: StopFlag(), statistics: DaemonStatistics(),
@@ -32,7 +32,7 @@ struct LogPrunerOrderTests {
         try await insert(5_001...5_100, daysAgo: 9, connection)
         try await insert(5_101...5_200, daysAgo: 0, connection)
         var progress = LogPruner.Progress()
-        let pruned = try await retention().prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)
+        let pruned = try await pruner().prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)
         #expect(pruned == 100)
         let left = try await connection.query("SELECT count(*) FROM brocot.move_log").single()
         #expect(try left.decode(0, as: Int.self) == 5_100)
@@ -42,16 +42,16 @@ struct LogPrunerOrderTests {
     func lockHolder() async throws {
         let connection = try await TestDatabase.current.connect()
         let holder = try await TestDatabase.current.connect()
-        let retention = try retention()
+        let pruner = try pruner()
         var progress = LogPruner.Progress()
         try await holder.execute("SELECT pg_advisory_lock(hashtextextended('brocot.move_log retention', 0))")
-        try await retention.checkLock(&progress, on: connection)
-        let error = try await #require(throws: RetentionLockHeld.self) {
-            try await retention.checkLock(&progress, on: connection)
+        try await pruner.checkLock(&progress, on: connection)
+        let error = try await #require(throws: LogPruningLockHeld.self) {
+            try await pruner.checkLock(&progress, on: connection)
         }
         #expect("\(error)".contains("pg_terminate_backend(\(holder.backendProcessIdentifier))"))
         try await holder.execute("SELECT pg_advisory_unlock_all()")
-        try await retention.checkLock(&progress, on: connection)
+        try await pruner.checkLock(&progress, on: connection)
     }
 
     @Test("Rows with lower ids that become old later are pruned too") func lowerLater() async throws {
@@ -59,10 +59,10 @@ struct LogPrunerOrderTests {
         try await insert(10_001...12_100, daysAgo: 9, connection)
         try await insert(12_101...12_200, daysAgo: 0, connection)
         var progress = LogPruner.Progress()
-        let retention = try retention()
-        var pruned = [try await retention.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)]
+        let pruner = try pruner()
+        var pruned = [try await pruner.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)]
         try await insert(1...300, daysAgo: 9, connection)
-        pruned.append(try await retention.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection))
+        pruned.append(try await pruner.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection))
         #expect(pruned == [2_100, 300])
     }
 }

@@ -14,15 +14,18 @@ import Testing
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         configuration.workers = 1
         let health = DaemonHealth()
+        let interruption = ListenerInterruption()
+        let idleWorkers = IdleWorkers(workers: 1) { interruption.wakeUp() }
         let listener = NotificationListener(
-            configuration, health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
+            configuration, idleWorkers: idleWorkers, interruption: interruption,
+            health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
             logger: Logger(label: "NotificationListenerTests") { _ in SwiftLogNoOpLogHandler() })
         let isStopping = StopFlag()
         let wakeUps = WakeUpCounter()
         let running = Task { await listener.run(until: isStopping) }
         let worker = Task {
             while !isStopping.isSet {
-                await listener.idleWorkers.wait()
+                await idleWorkers.wait()
                 wakeUps.add()
             }
         }
@@ -33,7 +36,8 @@ import Testing
             result = .failure(error)
         }
         isStopping.set()
-        listener.stop()
+        idleWorkers.close()
+        interruption.wakeUp()
         await running.value
         await worker.value
         try result.get()

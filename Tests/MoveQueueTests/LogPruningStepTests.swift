@@ -43,6 +43,7 @@ import Testing
             last = step.lastID ?? last
         }
         #expect(steps.map(\.read) == [2, 2, 2, 1])
+        #expect(steps.map(\.isFull) == [true, true, true, false])
         #expect(steps.map(\.deleted) == [2, 1, 1, 0])
         #expect(try await remaining(connection) == [4, 6, 7])
     }

@@ -56,15 +56,15 @@ struct QueuePlanTests {
 
     @Test("The statement that chooses lists uses the queue's indexes by list")
     func claim() async throws {
-        for (progress, place) in [(ReadProgress(), Place.at(lists[0])), (progress, .behind(lists[0]))] {
+        for (progress, position) in [(ReadProgress(), RoundPosition.at(lists[0])), (progress, .behind(lists[0]))] {
             try await expect(
                 ["move_requests_by_list"],
                 in: QueueStatements.claimNext(
-                    from: place, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
+                    from: position, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
             try await expect(
                 ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
                 in: QueueStatements.claimNext(
-                    from: place, readingAhead: 10, .init(lists: 10, partners: 4, locks: 256), progress))
+                    from: position, readingAhead: 10, .init(lists: 10, partners: 4, locks: 256), progress))
         }
     }
 
@@ -137,9 +137,9 @@ struct QueuePlanTests {
         (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
         report.claim.lockedByOthers = unavailable
         let now = ContinuousClock.now
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(report, at: now)
-        guard case .decide(let batch) = round.beginTurn(isReadingDue: false, at: now),
+        guard case .decide(let batch) = round.beginTurn(isLookDue: false, at: now),
             case .next(_, let lists, let readingAhead, _) = batch.scope
         else {
             Issue.record("no batch of the next lists")

@@ -38,7 +38,7 @@ struct QueueWorkerTests {
             _ = try await fixture.enqueue([move])
             for _ in 0..<3 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
         }
-        let isNecessary = worker.beginFinalReading()
+        let isNecessary = worker.beginFinalRound()
         #expect(isNecessary, "the floor did not rise")
         for _ in 0..<10 {
             _ = try await fixture.enqueue([move])

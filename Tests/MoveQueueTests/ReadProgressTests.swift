@@ -133,7 +133,7 @@ struct ReadProgressTests {
 }
 
 @Suite("Reading of the queue from the floor", .database, .timeLimit(.minutes(30)))
-struct QueueReadingTests {
+struct QueueObserverTests {
     private static let configuration = {
         var configuration = QueueConfiguration()
         configuration.lookInterval = .zero
@@ -157,33 +157,33 @@ struct QueueReadingTests {
 
     @Test("A look raises the floor above decided requests") func raisesFloor() async throws {
         let fixture = try await QueueFixture()
-        var reading = QueueReading(Self.configuration)
+        var observer = QueueObserver(Self.configuration)
         let ids = try await fixture.enqueue((0..<10).map { place("\($0)") })
         try await fixture.drain()
-        for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
-        #expect(reading.progress.floor == ids.last)
+        for _ in 0..<4 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
+        #expect(observer.progress.floor == ids.last)
         try await fixture.enqueue([place("x")])
-        #expect(try await reading.look(on: fixture.connection).isPending)
+        #expect(try await observer.look(on: fixture.connection).isPending)
     }
 
     @Test("A look finds the very first request after any number of empty looks") func firstRequest() async throws {
         let fixture = try await QueueFixture()
-        var reading = QueueReading(Self.configuration)
-        for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
-        #expect(reading.progress.floor == 0)
+        var observer = QueueObserver(Self.configuration)
+        for _ in 0..<4 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
+        #expect(observer.progress.floor == 0)
         try await fixture.enqueue([place("x")])
-        #expect(try await reading.look(on: fixture.connection).isPending)
+        #expect(try await observer.look(on: fixture.connection).isPending)
     }
 
     @Test("A look does not wait for long if another session has locked the queue") func lockedQueue() async throws {
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
         let connection = try await TestDatabase.current.connect()
-        var reading = QueueReading(Self.configuration)
-        let error = await #expect(throws: PostgresError.self) { try await reading.look(on: connection) }
+        var observer = QueueObserver(Self.configuration)
+        let error = await #expect(throws: PostgresError.self) { try await observer.look(on: connection) }
         #expect(error?.sqlState == .lockNotAvailable)
         try await other.execute(script: "ROLLBACK")
-        #expect(try await reading.look(on: connection).isPending == false)
+        #expect(try await observer.look(on: connection).isPending == false)
     }
 
     @Test("Requests with the lowest and highest possible ids are found, and decided in the order of their ids")
@@ -197,8 +197,8 @@ struct QueueReadingTests {
             INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE
             SELECT id, 'a', ARRAY[id::text], 'last' FROM unnest(\(ids.reversed())) AS id
             """)
-        var reading = QueueReading(Self.configuration)
-        #expect(try await reading.look(on: fixture.connection).isPending)
+        var observer = QueueObserver(Self.configuration)
+        #expect(try await observer.look(on: fixture.connection).isPending)
         try await fixture.drain()
         let order = try await fixture.connection.query("SELECT item FROM brocot.items ORDER BY rank")
         #expect(try order.map { try $0.decode(0, as: String.self) } == ids.map(String.init))
@@ -209,7 +209,7 @@ struct QueueReadingTests {
         let fixture = try await QueueFixture()
         let (early, late) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
         try await early.execute(script: "ALTER SEQUENCE brocot.move_requests_id_seq CACHE 100")
-        var reading = QueueReading(Self.configuration)
+        var observer = QueueObserver(Self.configuration)
         func insert(_ item: String, _ connection: Connection) async throws {
             try await connection.execute(
                 "INSERT INTO brocot.move_requests (list, items, placement) VALUES ('a', ARRAY[\(item)], 'last')")
@@ -217,21 +217,21 @@ struct QueueReadingTests {
         try await insert("1", early)
         try await insert("101", late)
         try await fixture.drain()
-        for _ in 0..<4 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<4 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
         try await insert("2", early)
-        #expect(try await reading.look(on: fixture.connection).isPending)
+        #expect(try await observer.look(on: fixture.connection).isPending)
     }
 
     @Test("A look remembers the lists that have old requests") func remembersLists() async throws {
         let fixture = try await QueueFixture()
-        var reading = QueueReading(Self.configuration)
+        var observer = QueueObserver(Self.configuration)
         let ids = try await fixture.enqueue([place("1"), place("2", in: "b", from: "c"), place("3")])
-        for _ in 0..<3 { #expect(try await reading.look(on: fixture.connection).isPending) }
-        #expect(reading.progress.floor == ids[2])
-        let floors = reading.progress.remaining.map { ("\($0.key.list)", $0.value) }.sorted { $0.0 < $1.0 }
+        for _ in 0..<3 { #expect(try await observer.look(on: fixture.connection).isPending) }
+        #expect(observer.progress.floor == ids[2])
+        let floors = observer.progress.remaining.map { ("\($0.key.list)", $0.value) }.sorted { $0.0 < $1.0 }
         #expect(floors.map(\.0) == ["a", "b", "c"])
         #expect(floors.map(\.1) == [ids[0] - 1, ids[1] - 1, ids[1] - 1])
-        #expect(try await reading.look(on: fixture.connection).isPending, "old requests are pending")
+        #expect(try await observer.look(on: fixture.connection).isPending, "old requests are pending")
     }
 
     @Test("A request with a low id that is committed late is decided in its order when it becomes visible")
@@ -259,22 +259,22 @@ struct QueueReadingTests {
         .database(on: .own(settings: ["max_prepared_transactions": "2"])))
     func latePreparedCommit() async throws {
         let fixture = try await QueueFixture()
-        var reading = QueueReading(Self.configuration)
+        var observer = QueueObserver(Self.configuration)
         let late = try await TestDatabase.current.connect()
         try await late.execute(script: "BEGIN; SELECT brocot.move('a', 'late', last => true)")
-        for _ in 0..<3 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<3 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
         try await late.execute(script: "PREPARE TRANSACTION 'late'")
         try await fixture.enqueue([place("early", in: "b")])
         try await fixture.drain()
-        for _ in 0..<5 { #expect(try await reading.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<5 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
         try await late.execute(script: "COMMIT PREPARED 'late'")
-        #expect(try await reading.look(on: fixture.connection).isPending)
+        #expect(try await observer.look(on: fixture.connection).isPending)
     }
 
     @Test("A long transaction is passed over, and its request is decided in its order after the commit")
     func longTransaction() async throws {
         let fixture = try await QueueFixture()
-        var (worker, reading) = (QueueWorker(Self.configuration), QueueReading(Self.configuration))
+        var (worker, observer) = (QueueWorker(Self.configuration), QueueObserver(Self.configuration))
         let late = try await TestDatabase.current.connect()
         try await late.execute(
             script: "BEGIN; SAVEPOINT s; SELECT brocot.move('a', 'late', last => true); RELEASE SAVEPOINT s")
@@ -283,17 +283,17 @@ struct QueueReadingTests {
             try await work(&worker, fixture.connection)
         }
         for _ in 0...ReadProgress.looksOfLongWriters {
-            #expect(try await reading.look(on: fixture.connection).isPending == false)
+            #expect(try await observer.look(on: fixture.connection).isPending == false)
         }
-        for progress in [worker.reading.progress, reading.progress] {
+        for progress in [worker.observer.progress, observer.progress] {
             #expect(progress.open.count == 1)
             #expect(progress.floor >= 12)
         }
         try await fixture.enqueue([place("other", in: "c")])
         try await late.execute(script: "COMMIT")
         try await fixture.connection.execute(script: "SELECT brocot.move('a', 'last', after => 'late')")
-        #expect(try await reading.look(on: fixture.connection).isPending)
-        #expect(reading.progress.open == [])
+        #expect(try await observer.look(on: fixture.connection).isPending)
+        #expect(observer.progress.open == [])
         try await work(&worker, fixture.connection)
         #expect(try await fixture.lists()["a"] == (0..<8).map { "early \($0)" } + ["late", "last"])
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
@@ -309,7 +309,7 @@ struct QueueReadingTests {
             try await fixture.enqueue([place("other", in: "b")])
             try await work(&worker, fixture.connection)
         }
-        #expect(worker.reading.progress.open.count == 1)
+        #expect(worker.observer.progress.open.count == 1)
         try await late.execute(script: "COMMIT")
         guard case .decided = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
             Issue.record("the worker found nothing")
@@ -331,7 +331,7 @@ struct QueueReadingTests {
             INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE
             VALUES (1, 'a', '{chosen}', 'first')
             """)
-        let isNecessary = worker.beginFinalReading()
+        let isNecessary = worker.beginFinalRound()
         #expect(isNecessary)
         try await work(&worker, fixture.connection)
         #expect(try await fixture.lists()["a"]?.first == "chosen")

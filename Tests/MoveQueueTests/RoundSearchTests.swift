@@ -28,7 +28,7 @@ import Testing
     @Test("A search goes on behind the last list that was found, if as many lists were found as it asked for")
     func goesOn() {
         var search = RoundSearch(QueueConfiguration())
-        let step = search.note(report(found: asked, decided: 1), lists: asked, withPartners: false)
+        let step = search.note(report(found: asked, decided: 1), of: .init(count: asked, withPartners: false))
         #expect(step == .nextLists)
         let (_, batch) = search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists())
         guard case .next(.behind(let list), _, _, _) = batch.scope else {
@@ -58,11 +58,12 @@ import Testing
             var search = RoundSearch(QueueConfiguration())
             var first = report(found: asked, decided: 10)
             first.undecided.count = left
-            #expect(search.note(first, lists: asked, withPartners: true) == .nextLists)
-            let end = search.note(report(found: 1, decided: 6), lists: asked, withPartners: true)
+            #expect(search.note(first, of: .init(count: asked, withPartners: true)) == .nextLists)
+            let end = search.note(report(found: 1, decided: 6), of: .init(count: asked, withPartners: true))
             #expect(end == .nextRound(decided: left == 0 ? 16 : 0))
             #expect(
-                search.note(report(found: 1, decided: 5), lists: asked, withPartners: true) == .nextRound(decided: 5))
+                search.note(report(found: 1, decided: 5), of: .init(count: asked, withPartners: true))
+                    == .nextRound(decided: 5))
         }
     }
 
@@ -70,41 +71,43 @@ import Testing
     func nothingToDo() {
         var search = RoundSearch(QueueConfiguration())
         #expect(
-            search.note(report(found: 0), lists: asked, withPartners: true) == .nothingToDo(areRequestsWaiting: false))
-        #expect(search.note(waiting(found: asked), lists: asked, withPartners: true) == .nextLists)
+            search.note(report(found: 0), of: .init(count: asked, withPartners: true))
+                == .nothingToDo(areRequestsWaiting: false))
+        #expect(search.note(waiting(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         #expect(
-            search.note(report(found: 0), lists: asked, withPartners: true) == .nothingToDo(areRequestsWaiting: true))
+            search.note(report(found: 0), of: .init(count: asked, withPartners: true))
+                == .nothingToDo(areRequestsWaiting: true))
     }
 
     @Test("A round that found work, or began in the middle, is followed by another one")
     func notWholeOrNotEmpty() {
         var search = RoundSearch(QueueConfiguration())
-        #expect(search.note(report(found: asked), lists: asked, withPartners: true) == .nextLists)
-        #expect(search.note(report(found: 0), lists: asked, withPartners: true) == .nextRound(decided: 0))
+        #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
+        #expect(search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0))
         search.go(to: ListIdentifier("m"))
-        #expect(search.note(report(found: 0), lists: asked, withPartners: true) == .nextRound(decided: 0))
+        #expect(search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0))
     }
 
     @Test("Lists with changes of list are searched again with their partners, and so are the first lists after a pause")
     func partners() {
         var search = RoundSearch(QueueConfiguration())
-        #expect(search.note(report(found: asked), lists: asked, withPartners: true) == .nextLists)
-        guard case .next(_, withPartners: false) = next(&search) else {
+        #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
+        guard case .next(let second) = next(&search), !second.withPartners else {
             Issue.record("partners are searched although no change of list was seen")
             return
         }
         var changes = report(found: asked)
         changes.undecided.hasChangesOfList = true
-        #expect(search.note(changes, lists: asked, withPartners: false) == .sameLists)
-        guard case .next(_, withPartners: true) = next(&search) else {
+        #expect(search.note(changes, of: .init(count: asked, withPartners: false)) == .sameLists)
+        guard case .next(let again) = next(&search), again.withPartners else {
             Issue.record("partners are not searched")
             return
         }
         search = RoundSearch(QueueConfiguration())
-        #expect(search.note(report(found: asked), lists: asked, withPartners: true) == .nextLists)
-        _ = search.note(report(found: 0), lists: asked, withPartners: false)
-        _ = search.note(report(found: 0), lists: asked, withPartners: false)
-        guard case .next(_, withPartners: true) = next(&search) else {
+        #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
+        _ = search.note(report(found: 0), of: .init(count: asked, withPartners: false))
+        _ = search.note(report(found: 0), of: .init(count: asked, withPartners: false))
+        guard case .next(let again) = next(&search), again.withPartners else {
             Issue.record("partners are not searched after a pause")
             return
         }

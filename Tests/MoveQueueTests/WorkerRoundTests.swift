@@ -34,30 +34,30 @@ import Testing
     @Test("A worker's turn begins with a batch of the next lists")
     func beginsWithLists() throws {
         var round = WorkerRound(QueueConfiguration())
-        let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        let batch = try #require(round.beginTurn(isLookDue: false, at: now).batch)
         #expect(batch.scope.isNext(from: nil))
         #expect(batch.postponed.isEmpty)
     }
 
-    @Test("A worker's turn begins with a reading of the queue if a reading is due")
-    func beginsWithReading() {
+    @Test("A worker's turn begins with a look at the queue if a look is due")
+    func beginsWithLook() {
         var round = WorkerRound(QueueConfiguration())
-        guard case .read = round.beginTurn(isReadingDue: true, at: now) else {
-            Issue.record("no reading")
+        guard case .look = round.beginTurn(isLookDue: true, at: now) else {
+            Issue.record("no look")
             return
         }
-        #expect(round.noteReading().batch?.scope.isNext(from: nil) == true)
+        #expect(round.noteLook().batch?.scope.isNext(from: nil) == true)
     }
 
-    @Test("A worker that was just woken delays a due reading, but not twice")
-    func readingAfterWakingUp() {
+    @Test("A worker that was just woken delays a due look, but not twice")
+    func lookAfterWakingUp() {
         var round = WorkerRound(QueueConfiguration())
         for turn in 1...4 {
-            var action = round.beginTurn(isReadingDue: true, at: now)
-            let reads = if case .read = action { true } else { false }
-            // Turn 1 was not woken, so it reads. Turn 2 was woken and found nothing, so turn 3 reads.
-            #expect(reads == (turn != 2), "turn \(turn)")
-            if reads { action = round.noteReading() }
+            var action = round.beginTurn(isLookDue: true, at: now)
+            let looks = if case .look = action { true } else { false }
+            // Turn 1 was not woken, so it looks. Turn 2 was woken and found nothing, so turn 3 looks.
+            #expect(looks == (turn != 2), "turn \(turn)")
+            if looks { action = round.noteLook() }
             #expect(round.note(BatchReport(), at: now).end?.isIdle == true)
         }
     }
@@ -66,7 +66,7 @@ import Testing
     func beginsElsewhere() throws {
         var round = WorkerRound(QueueConfiguration())
         round.go(to: ListIdentifier("m"))
-        let first = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        let first = try #require(round.beginTurn(isLookDue: false, at: now).batch)
         #expect(first.scope.isNext(from: "m"))
         let second = try #require(round.note(BatchReport(), at: now).batch, "the lists before it are still to come")
         #expect(second.scope.isNext(from: nil))
@@ -78,12 +78,12 @@ import Testing
     @Test("A worker's turn continues after the last found list, and at the beginning after the very last list")
     func continuesAfterLastList() throws {
         var round = WorkerRound(QueueConfiguration())
-        let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
+        let asked = try #require(round.beginTurn(isLookDue: false, at: now).batch?.scope.lists)
         #expect(round.note(decided(lists("z", "y"), found: asked), at: now).end?.isDecided == true)
-        let second = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        let second = try #require(round.beginTurn(isLookDue: false, at: now).batch)
         #expect(second.scope.isNext(from: "y"))
         #expect(round.note(decided(lists("b", "a")), at: now).end?.isDecided == true)
-        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: nil) == true)
+        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isNext(from: nil) == true)
     }
 
     @Test(
@@ -91,11 +91,11 @@ import Testing
     )
     func listsWithoutLocks() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         var report = decided(lists("z", "y"))
         report.claim.beyondLimit = 200
         #expect(round.note(report, at: now).end?.isDecided == true)
-        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: "y") == true)
+        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isNext(from: "y") == true)
     }
 
     /// What a batch reports that found few requests which don't wait for others.
@@ -112,22 +112,22 @@ import Testing
     func oldestRequests() throws {
         var round = WorkerRound(QueueConfiguration())
         for list in ["z", "y", "x"] {
-            let batch = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+            let batch = try #require(round.beginTurn(isLookDue: false, at: now).batch)
             #expect(batch.scope.isWithPartners == (list == "z"))
             #expect(round.note(entangled(lists(list)), at: now).end?.isDecided == true)
-            let oldest = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+            let oldest = try #require(round.beginTurn(isLookDue: false, at: now).batch)
             #expect(oldest.scope.isOldest)
             #expect(round.note(entangled(lists("a")), at: now).end?.isDecided == true)
         }
-        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isNext(from: "x") == true)
+        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isNext(from: "x") == true)
     }
 
     @Test("If a batch of the oldest requests decides nothing, the round goes on in the same turn")
     func oldestRequestsInVain() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(entangled(lists("z")), at: now)
-        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.scope.isOldest == true)
+        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isOldest == true)
         #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
     }
 
@@ -143,7 +143,7 @@ import Testing
             var awaited: [ContinuousClock.Instant] = []
             for turn in 0..<400 {
                 let time = later + .milliseconds(100 * turn)
-                let batch = try #require(round.beginTurn(isReadingDue: false, at: time).batch)
+                let batch = try #require(round.beginTurn(isLookDue: false, at: time).batch)
                 if batch.scope.awaited != nil { awaited.append(time) }
                 let tried = batch.scope.awaited.map { [$0] } ?? batch.scope.named ?? []
                 _ = round.note(unavailable(tried), at: time)
@@ -162,7 +162,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration(), postponed: postponed)
         func sizeOfNextRetry(at time: ContinuousClock.Instant) throws -> Int {
             for _ in 1...10 {
-                let batch = try #require(round.beginTurn(isReadingDue: false, at: time).batch)
+                let batch = try #require(round.beginTurn(isLookDue: false, at: time).batch)
                 if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
                 _ = round.note(BatchReport(), at: time)
             }
@@ -184,7 +184,7 @@ import Testing
     @Test("A worker's turn reads the same lists again if a transaction ended that was passed over")
     func lostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         var report = BatchReport()
         report.hasLostProgress = true
         #expect(try #require(round.note(report, at: now).batch).scope.isNext(from: nil))
@@ -193,9 +193,9 @@ import Testing
     @Test("A worker's turn reads the same lists again, with their partners, if the lists have changes of list")
     func partners() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(decided(lists("a")), at: now)
-        let plain = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        let plain = try #require(round.beginTurn(isLookDue: false, at: now).batch)
         #expect(!plain.scope.isWithPartners)
         var report = decided(lists("a"))
         (report.undecided.hasChangesOfList, report.undecided.count) = (true, 1)
@@ -210,17 +210,17 @@ import Testing
     )
     func undecided() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         #expect(round.note(unavailable(lists("a")), at: now).end?.isUndecided == true)
-        let next = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        let next = try #require(round.beginTurn(isLookDue: false, at: now).batch)
         #expect(next.postponed == lists("a"))
         guard case .postponed(let due) = round.note(BatchReport(), at: now).end else {
             Issue.record("the round is not postponed")
             return
         }
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(BatchReport(), at: now)
-        #expect(try #require(round.beginTurn(isReadingDue: false, at: due).batch).scope.named == lists("a"))
+        #expect(try #require(round.beginTurn(isLookDue: false, at: due).batch).scope.named == lists("a"))
     }
 
     @Test(
@@ -229,7 +229,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         var asked: [Int] = []
         for turn in 0..<12 {
-            let scope = try #require(round.beginTurn(isReadingDue: false, at: now).batch).scope
+            let scope = try #require(round.beginTurn(isLookDue: false, at: now).batch).scope
             let count = try #require(scope.lists)
             asked.append(count)
             #expect(scope.readingAhead ?? 0 > asked.dropLast().reduce(0, +))
@@ -241,7 +241,7 @@ import Testing
     @Test("A worker's turn says so if all pending requests wait for a person")
     func waiting() {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         var report = BatchReport()
         (report.claim.found, report.claim.lastFound) = (1, ListIdentifier("a"))
         report.claim.waiting = lists("a")
@@ -253,11 +253,11 @@ import Testing
     @Test("A worker's turn decides a list alone if the last batch had no room for the list, and then continues")
     func crowdedOut() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         var report = decided(lists("a", "b"))
         report.undecided.crowdedOut = ListIdentifier("b")
         _ = round.note(report, at: now)
-        let alone = try #require(round.beginTurn(isReadingDue: true, at: now).afterReading(&round).batch)
+        let alone = try #require(round.beginTurn(isLookDue: true, at: now).afterLook(&round).batch)
         #expect(alone.scope.named == lists("b"))
         let next = try #require(round.note(BatchReport(), at: now).batch, "nothing of it was decided")
         #expect(next.scope.isNext(from: nil))
@@ -269,15 +269,15 @@ import Testing
     func retries() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(failed(bad, among: lists("a")), at: now)
         var sizes: [Int] = []
         for _ in 1...3 {
-            let retry = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            let retry = try #require(round.beginTurn(isLookDue: false, at: later).batch)
             #expect(retry.scope.named == [bad])
             sizes.append(retry.configuration.requestsPerBatch)
             round.noteFailure(of: [bad], at: now)
-            let other = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            let other = try #require(round.beginTurn(isLookDue: false, at: later).batch)
             #expect(other.scope.isNext(from: nil))
             #expect(other.postponed == [bad])
             _ = round.note(decided(lists("a")), at: now)
@@ -295,9 +295,9 @@ import Testing
                 postponed.noteUnavailable(lists("a", "b"), at: now)
             }
             var round = WorkerRound(QueueConfiguration(), postponed: postponed)
-            _ = round.beginTurn(isReadingDue: false, at: now)
+            _ = round.beginTurn(isLookDue: false, at: now)
             _ = round.note(BatchReport(), at: now)
-            let retry = try #require(round.beginTurn(isReadingDue: false, at: now + .seconds(10)).batch)
+            let retry = try #require(round.beginTurn(isLookDue: false, at: now + .seconds(10)).batch)
             #expect(retry.scope.areSuspects == failed)
         }
     }
@@ -306,13 +306,13 @@ import Testing
     func forgets() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(failed(bad, among: lists("a")), at: now)
-        _ = round.beginTurn(isReadingDue: false, at: later)
+        _ = round.beginTurn(isLookDue: false, at: later)
         #expect(round.note(decided([bad]), at: later).end?.isDecided == true)
-        _ = round.beginTurn(isReadingDue: false, at: later)
+        _ = round.beginTurn(isLookDue: false, at: later)
         _ = round.note(decided(lists("a")), at: later)
-        #expect(round.beginTurn(isReadingDue: false, at: later).batch?.scope.isNext(from: nil) == true)
+        #expect(round.beginTurn(isLookDue: false, at: later).batch?.scope.isNext(from: nil) == true)
     }
 
     @Test("A list for which there was no time even alone is retried in batches of half the size, after a pause")
@@ -322,17 +322,17 @@ import Testing
         var suspected = BatchReport()
         (suspected.claim.found, suspected.claim.lastFound, suspected.claim.locked) = (1, slow, [slow])
         suspected.decisions.suspected = [slow]
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(suspected, at: now)
         var sizes: [Int] = []
         for attempt in 1...4 {
             let later = now + .seconds(1_000 * attempt)
-            let retry = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            let retry = try #require(round.beginTurn(isLookDue: false, at: later).batch)
             #expect(retry.scope.named == [slow])
             sizes.append(retry.configuration.requestsPerList)
             _ = round.note(suspected, at: later)
             #expect(try #require(round.postponed.nextDue) > later)
-            _ = round.beginTurn(isReadingDue: false, at: later)
+            _ = round.beginTurn(isLookDue: false, at: later)
             _ = round.note(BatchReport(), at: later)
         }
         #expect(sizes == [1_000, 500, 250, 125])
@@ -343,12 +343,12 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         let (slow, later) = (ListIdentifier("slow"), now + .seconds(1_000))
         for _ in 1...3 {
-            _ = round.beginTurn(isReadingDue: false, at: now)
+            _ = round.beginTurn(isLookDue: false, at: now)
             round.noteFailure(of: [slow], isCostly: true, at: now)
         }
         var sizes: [Int] = []
         for _ in 1...6 {
-            let batch = try #require(round.beginTurn(isReadingDue: false, at: later).batch)
+            let batch = try #require(round.beginTurn(isLookDue: false, at: later).batch)
             if batch.scope.named == [slow] { sizes.append(batch.configuration.requestsPerList) }
             _ = round.note(decided(batch.scope.named ?? lists("a")), at: later)
         }
@@ -359,28 +359,28 @@ import Testing
     func retryWithLostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(failed(bad, among: lists("a")), at: now)
-        _ = round.beginTurn(isReadingDue: false, at: later)
+        _ = round.beginTurn(isLookDue: false, at: later)
         var report = BatchReport()
         report.hasLostProgress = true
         #expect(round.note(report, at: later).end?.isUndecided == true)
-        #expect(try #require(round.beginTurn(isReadingDue: false, at: later).batch).postponed == [bad])
+        #expect(try #require(round.beginTurn(isLookDue: false, at: later).batch).postponed == [bad])
     }
 
     // MARK: Failures
 
     @Test("A worker begins a new turn after a failure in any state", arguments: [true, false])
-    func failures(whileReading: Bool) throws {
+    func failures(whileLooking: Bool) throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isReadingDue: whileReading, at: now)
+        _ = round.beginTurn(isLookDue: whileLooking, at: now)
         round.noteFailure(of: [], at: now)
-        #expect(round.beginTurn(isReadingDue: false, at: now).batch?.postponed == [])
+        #expect(round.beginTurn(isLookDue: false, at: now).batch?.postponed == [])
         round.noteFailure(of: lists("a", "b"), at: now)
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(BatchReport(), at: now)
         // Of two lists, either may be to blame: they are tried one by one.
-        let retry = try #require(round.beginTurn(isReadingDue: false, at: now).batch)
+        let retry = try #require(round.beginTurn(isLookDue: false, at: now).batch)
         #expect(retry.scope.named?.count == 1)
     }
 
@@ -402,7 +402,7 @@ import Testing
     /// A round that has decided this many requests, all that were pending.
     private func round(afterDeciding requests: Int, maxDelay: Duration = .milliseconds(20)) -> WorkerRound {
         var round = patientRound(maxDelay)
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(decided(requests), at: now)
         return round
     }
@@ -412,7 +412,7 @@ import Testing
         var round = round(afterDeciding: 100)
         #expect(round.isGathering)
         var (pauses, time, id): ([Duration], ContinuousClock.Instant, Int64) = ([], now, 1_000)
-        while round.beginTurn(isReadingDue: false, at: time).readsLastID, pauses.count < 10 {
+        while round.beginTurn(isLookDue: false, at: time).readsLastID, pauses.count < 10 {
             guard let pause = round.note(lastID: id, at: time).end?.pause else { break }
             pauses.append(pause)
             // Each pause takes a little longer than requested.
@@ -425,9 +425,9 @@ import Testing
     @Test("A worker stops waiting when no request arrives during a pause")
     func stopsWaitingWithoutRequests() {
         var round = round(afterDeciding: 100)
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause == .milliseconds(5))
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         #expect(round.note(lastID: 7, at: now + .milliseconds(1)).batch?.scope.isNext(from: nil) == true)
         #expect(!round.isGathering)
     }
@@ -435,9 +435,9 @@ import Testing
     @Test("A worker stops waiting when a batch is full")
     func stopsWaitingAtFullBatch() {
         var round = round(afterDeciding: 100)
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause != nil)
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         let full = Int64(7 + QueueConfiguration().requestsPerBatch)
         #expect(round.note(lastID: full, at: now + .milliseconds(1)).batch != nil)
     }
@@ -453,7 +453,7 @@ import Testing
     @Test("A worker does not wait if its batch left requests pending")
     func leftRequests() {
         var round = patientRound()
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         var report = decided(100)
         report.undecided.count = 1
         _ = round.note(report, at: now)
@@ -463,12 +463,12 @@ import Testing
     @Test("A worker waits after several batches that decided enough requests together")
     func waitsAfterSeveralBatches() throws {
         var round = patientRound()
-        let asked = try #require(round.beginTurn(isReadingDue: false, at: now).batch?.scope.lists)
+        let asked = try #require(round.beginTurn(isLookDue: false, at: now).batch?.scope.lists)
         var report = decided(10)
         report.claim.found = asked
         _ = round.note(report, at: now)
         #expect(!round.isGathering)
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(decided(6), at: now)
         #expect(round.isGathering)
     }
@@ -477,21 +477,21 @@ import Testing
     func retriesWhileWaiting() throws {
         var round = patientRound()
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isReadingDue: false, at: now)
+        _ = round.beginTurn(isLookDue: false, at: now)
         var report = failed(bad, among: lists("a"))
         report.decisions.applied = 100
         _ = round.note(report, at: now)
         #expect(round.isGathering)
-        #expect(try #require(round.beginTurn(isReadingDue: false, at: later).batch).scope.named == [bad])
+        #expect(try #require(round.beginTurn(isLookDue: false, at: later).batch).scope.named == [bad])
         _ = round.note(BatchReport(), at: later)
-        #expect(round.beginTurn(isReadingDue: false, at: later).readsLastID)
+        #expect(round.beginTurn(isLookDue: false, at: later).readsLastID)
     }
 
     @Test("An event that no action asked for stops the program")
     func unexpectedEvents() async {
         await #expect(processExitsWith: .failure) {
             var round = WorkerRound(QueueConfiguration())
-            _ = round.noteReading()
+            _ = round.noteLook()
         }
         await #expect(processExitsWith: .failure) {
             var round = WorkerRound(QueueConfiguration())
@@ -499,7 +499,7 @@ import Testing
         }
         await #expect(processExitsWith: .failure) {
             var round = WorkerRound(QueueConfiguration())
-            _ = round.beginTurn(isReadingDue: true, at: .now)
+            _ = round.beginTurn(isLookDue: true, at: .now)
             _ = round.note(BatchReport(), at: .now)
         }
         await #expect(processExitsWith: .failure) {
@@ -511,12 +511,12 @@ import Testing
 
 extension WorkerRound.Action {
     fileprivate var readsLastID: Bool { if case .readLastID = self { true } else { false } }
-    fileprivate var batch: WorkerRound.Batch? { if case .decide(let batch) = self { batch } else { nil } }
+    fileprivate var batch: BatchTask? { if case .decide(let task) = self { task } else { nil } }
     fileprivate var end: WorkerRound.TurnResult? { if case .end(let progress) = self { progress } else { nil } }
 
-    /// The action after this one, if this one is a reading.
-    fileprivate func afterReading(_ round: inout WorkerRound) -> WorkerRound.Action {
-        if case .read = self { round.noteReading() } else { self }
+    /// The action after this one, if this one is a look.
+    fileprivate func afterLook(_ round: inout WorkerRound) -> WorkerRound.Action {
+        if case .look = self { round.noteLook() } else { self }
     }
 }
 
@@ -562,7 +562,7 @@ extension QueueTransaction.Scope {
         switch self {
         case .lists, .suspects, .oldest, .waitingFor: false
         case .next(.beginning, _, _, _): list == nil
-        case .next(.at(let place), _, _, _), .next(.behind(let place), _, _, _): place.list == list
+        case .next(.at(let next), _, _, _), .next(.behind(let next), _, _, _): next.list == list
         }
     }
 }

@@ -30,7 +30,7 @@ struct RowLockTests {
         let change = RowChange(key: "a", storedList: "b", list: "b", rank: Rank(numerator: 7, denominator: 1))
         async let written: Void = writer.run { connection in
             try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
-                try OrderedTableRepository(Self.cards).write([change], on: connection)
+                try OrderedTableRepository(Self.cards).write([change], waitsForRows: true, on: connection)
             }
         }
         try await eventually("the writer waits for the application's row lock", within: .seconds(20)) {

@@ -8,7 +8,7 @@ struct CommandLock: Sendable {
 
     private static let tryLock = advisoryLock.tryLockForSession
     private static let unlock = advisoryLock.unlockOfSession
-    private static let holders = LockHolders.names(where: advisoryLock.matches("holder"))
+    private static let holders = LockHolderStatements.names(where: advisoryLock.matches("holder"))
 
     /// The settings of statements that run outside of transactions. Transactions have settings of their own.
     private static let settings =

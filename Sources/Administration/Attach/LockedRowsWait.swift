@@ -45,7 +45,9 @@ struct LockedRowsWait {
         try await connection.run { [names] connection throws(PostgresError) in
             try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                 var holders: [String] = []
-                for row in try connection.query(LockHolders.ofRows(of: names)) { holders.append(try row.decode(0)) }
+                for row in try connection.query(LockHolderStatements.ofRows(of: names)) {
+                    holders.append(try row.decode(0))
+                }
                 return holders
             }
         }

@@ -16,10 +16,10 @@ extension Doctor {
         }
     }
 
-    /// Finds a session that keeps the retention lock, which any role of the database can take.
+    /// Finds a session that keeps the lock for pruning the log, which any role of the database can take.
     func retention(_ connection: Connection) async -> CheckResult {
         await attempt("retention", connection) { connection throws(PostgresError) in
-            guard let row = try connection.query(DoctorStatements.retentionLockHolder).first else {
+            guard let row = try connection.query(DoctorStatements.pruningLockHolder).first else {
                 return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
             }
             guard let process = try row.decode(0, as: Int32?.self) else {

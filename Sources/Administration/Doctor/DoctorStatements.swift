@@ -185,13 +185,13 @@ enum DoctorStatements {
         """
     }
 
-    /// The session that has the retention lock. NULL as its process means that a prepared transaction has the lock. A daemon has this
+    /// The session that has the lock for pruning the log. NULL as its process means that a prepared transaction has the lock. A daemon has this
     /// lock only for moments. PostgreSQL does not show how long a session has had a lock.
-    static let retentionLockHolder: SQL = """
+    static let pruningLockHolder: SQL = """
         SELECT holder.pid, session.usename::text
         FROM pg_catalog.pg_locks AS holder
         LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
-        WHERE \(AdvisoryLock.ofLogRetention.matches("holder"))
+        WHERE \(AdvisoryLock.ofLogPruning.matches("holder"))
             AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
                 OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
         """

@@ -13,7 +13,7 @@ struct BatchAttempt {
     /// How far the transaction has come.
     private enum Stage {
         /// It waits for the lock of its only list.
-        case waiting
+        case lockingOnlyList
         case claiming, applying, finishing
     }
 
@@ -47,7 +47,7 @@ struct BatchAttempt {
             }
         } catch {
             let error = QueueError(error)
-            if stage == .waiting, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
+            if stage == .lockingOnlyList, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
                 return BatchReport(lockedByOthers: [onlyList])
             }
             throw error
@@ -58,7 +58,7 @@ struct BatchAttempt {
     private mutating func decide(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         var report = BatchReport()
         if case .waitingFor(let list) = scope {
-            stage = .waiting
+            stage = .lockingOnlyList
             try queue.lock(list, on: connection)
             stage = .claiming
         }
@@ -117,7 +117,7 @@ struct BatchAttempt {
     ///
     /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
-        (stage == .applying || stage == .finishing) && !error.mayPassWithSmallerBatch
+        (stage == .applying || stage == .finishing) && !error.isOfServerOrConnection
     }
 
     /// The failure, with the lists that may contain the cause.
@@ -126,7 +126,7 @@ struct BatchAttempt {
         // A single list is named in any case, so that it can be postponed. If the connection broke, a user's trigger may have ended
         // the session.
         guard stage == .applying,
-            !error.mayPassWithSmallerBatch || error.isConnectionLost || lockedLists.count == 1
+            !error.isOfServerOrConnection || error.isConnectionLost || lockedLists.count == 1
         else { return BatchFailure(error) }
         return BatchFailure(error, lists: lockedLists)
     }

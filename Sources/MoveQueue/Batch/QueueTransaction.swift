@@ -9,7 +9,7 @@ package struct QueueTransaction: Sendable {
     package enum Scope: Sendable {
         /// The next lists with requests. `readingAhead` requests are read in one scan to find them. With `withPartners`, the
         /// other lists of their changes of list are claimed too; without these lists, such changes have to wait.
-        case next(from: Place, lists: Int, readingAhead: Int, withPartners: Bool)
+        case next(from: RoundPosition, lists: Int, readingAhead: Int, withPartners: Bool)
         case lists([ListIdentifier])
         /// Lists of which one or more failed before. Their requests are applied in parts, without trying them together first.
         case suspects([ListIdentifier])

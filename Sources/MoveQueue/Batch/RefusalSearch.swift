@@ -87,10 +87,10 @@ struct RefusalSearch {
             }
         } catch {
             let error = QueueError(error)
-            guard !error.mayPassWithSmallerBatch else { throw error }
+            guard !error.isOfServerOrConnection else { throw error }
             return nil
         }
-        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.mayPassWithSmallerBatch {
+        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isOfServerOrConnection {
             throw error
         }
         return TriedRequests(application.decisions.admissible(requests), trial)
@@ -148,7 +148,7 @@ struct RefusalSearch {
         } catch {
             application.decisions = before
             let error = QueueError(error)
-            guard !error.mayPassWithSmallerBatch else { throw error }
+            guard !error.isOfServerOrConnection else { throw error }
             return error
         }
     }

@@ -49,7 +49,7 @@ package struct PostponedLists: Sendable {
 
     package var isEmpty: Bool { entries.isEmpty }
     package var count: Int { entries.count }
-    package var isFull: Bool { entries.count >= Self.capacity }
+    private var isFull: Bool { entries.count >= Self.capacity }
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
 
     /// Whether the list is postponed because another session has it.

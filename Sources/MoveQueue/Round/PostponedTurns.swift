@@ -19,7 +19,7 @@ struct PostponedTurns: Sendable {
     private static let smallestSearch = 16
     private static let longestSearchOfSuspects = Duration.milliseconds(500)
 
-    private(set) var postponed: PostponedLists
+    var postponed: PostponedLists
     /// The number of requests of a usual batch.
     private let fullBatch: Int
     /// The most requests that are tried together, because a search had no time for all its requests. It doubles after
@@ -37,7 +37,7 @@ struct PostponedTurns: Sendable {
     /// The next turn for postponed lists; nil if none of them is due. `configuration` is the one of a usual batch.
     mutating func next(
         _ configuration: QueueConfiguration, at now: ContinuousClock.Instant
-    ) -> (Retry, WorkerRound.Batch)? {
+    ) -> (Retry, BatchTask)? {
         if let list = listToWaitFor(configuration, at: now) {
             nextWait = now + Self.pauseBetweenWaits
             var limited = configuration
@@ -101,26 +101,16 @@ struct PostponedTurns: Sendable {
     /// Records the failures of a batch. `retry` is what it was for; nil if it was a usual batch.
     mutating func noteFailures(of report: BatchReport, _ retry: Retry?, at now: ContinuousClock.Instant) {
         for failure in report.decisions.failures {
-            noteFailure(of: [failure.list], isCostly: failure.error.isCostly, at: now)
+            postponed.noteFailure(of: [failure.list], isCostly: failure.error.isCostly, at: now)
         }
         if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions,
             report.decisions.failures.isEmpty, report.decisions.suspected.contains(lists[0])
         {
             // There was no time for any request of the list, although it was tried alone. A smaller batch may succeed.
-            noteFailure(of: lists, isCostly: true, at: now)
+            postponed.noteFailure(of: lists, isCostly: true, at: now)
         } else {
             postponed.noteSuspicion(of: report.decisions.suspected, at: now)
         }
-    }
-
-    /// Records that a batch with these lists failed, and nothing was decided.
-    mutating func noteFailure(of lists: [ListIdentifier], isCostly: Bool, at now: ContinuousClock.Instant) {
-        postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
-    }
-
-    /// Records that other sessions have these lists.
-    mutating func noteUnavailable(_ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant) {
-        postponed.noteUnavailable(lists, at: now)
     }
 
     /// Records which lists a retry worked on, and which ones other sessions have.

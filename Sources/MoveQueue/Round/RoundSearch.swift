@@ -2,14 +2,22 @@ import Ordering
 
 /// A worker's search for lists with pending requests: from the last list down to the first, round after round. Pure.
 ///
-/// ``nextBatch(_:leavingOut:)`` returns the next batch, and ``note(_:lists:withPartners:)`` takes its results.
+/// ``nextBatch(_:leavingOut:)`` returns the next batch, and ``note(_:of:)`` takes its results.
 struct RoundSearch: Sendable {
     /// What a batch is for.
     enum Target {
-        /// The next lists of the round. With `withPartners`, the other lists of their changes of list are claimed too.
-        case next(lists: Int, withPartners: Bool)
+        /// The next lists of the round.
+        case next(NextLists)
         /// The oldest requests: see ``Entanglement``.
         case oldest
+    }
+
+    /// The lists that a batch of the round asks for.
+    struct NextLists {
+        /// The number of these lists.
+        let count: Int
+        /// Whether the other lists of their changes of list are claimed too.
+        let withPartners: Bool
     }
 
     /// What follows a batch of the next lists.
@@ -33,7 +41,7 @@ struct RoundSearch: Sendable {
         var includeWaitingWork = false
     }
 
-    private var place = Place.beginning
+    private var position = RoundPosition.beginning
     /// The findings of this round; nil if it began at a list in the middle.
     private var findings: Findings? = Findings()
     /// The number of requests that were decided since the round began; nil if some were left.
@@ -52,7 +60,7 @@ struct RoundSearch: Sendable {
 
     /// Continues the round at this list.
     mutating func go(to list: ListIdentifier) {
-        place = .at(list)
+        position = .at(list)
         findings = nil
     }
 
@@ -61,23 +69,23 @@ struct RoundSearch: Sendable {
     /// The next batch, and what it is for.
     mutating func nextBatch(
         _ configuration: QueueConfiguration, leavingOut postponed: PostponedLists
-    ) -> (Target, WorkerRound.Batch) {
+    ) -> (Target, BatchTask) {
         if entanglement.beginOldest() {
             let scope = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
             return (
                 .oldest,
-                WorkerRound.Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+                BatchTask(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
             )
         }
         let lists = depth.lists(of: configuration)
         let withPartners = seesChangesOfList && !entanglement.isPresent
         let scope = QueueTransaction.Scope.next(
-            from: place, lists: lists,
+            from: position, lists: lists,
             readingAhead: (depth.isLow(configuration) && !seesWaitingLists ? lists : 1) + postponed.count,
             withPartners: withPartners)
         return (
-            .next(lists: lists, withPartners: withPartners),
-            WorkerRound.Batch(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+            .next(NextLists(count: lists, withPartners: withPartners)),
+            BatchTask(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
         )
     }
 
@@ -87,18 +95,17 @@ struct RoundSearch: Sendable {
     ///
     /// - Parameters:
     ///   - report: The results. The progress of reading was not lost.
-    ///   - lists: The number of lists that the batch asked for.
-    ///   - withPartners: Whether it claimed the other lists of changes of list too.
+    ///   - target: The lists that the batch asked for.
     /// - Returns: What follows.
-    mutating func note(_ report: BatchReport, lists: Int, withPartners: Bool) -> Step {
+    mutating func note(_ report: BatchReport, of target: NextLists) -> Step {
         depth.note(report)
-        entanglement.noteBatch(isEntangled: withPartners ? isEntangled(report) : entanglement.isPresent)
+        entanglement.noteBatch(isEntangled: target.withPartners ? isEntangled(report) : entanglement.isPresent)
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
         seesWaitingLists = report.foundWaitingWork
-        if seesChangesOfList, !withPartners, !entanglement.isPresent { return .sameLists }
+        if seesChangesOfList, !target.withPartners, !entanglement.isPresent { return .sameLists }
         noteFindings(report)
-        guard report.claim.beyondLimit == 0, report.claim.found < lists else {
-            place = report.claim.lastFound.map(Place.behind) ?? .beginning
+        guard report.claim.beyondLimit == 0, report.claim.found < target.count else {
+            position = report.claim.lastFound.map(RoundPosition.behind) ?? .beginning
             return .nextLists
         }
         return endRound(report)
@@ -121,7 +128,7 @@ struct RoundSearch: Sendable {
 
     private mutating func endRound(_ report: BatchReport) -> Step {
         let (found, decided) = (findings, decidedOfAll ?? 0)
-        (place, findings, decidedOfAll) = (.beginning, Findings(), 0)
+        (position, findings, decidedOfAll) = (.beginning, Findings(), 0)
         entanglement.endRound()
         guard let found, !found.includeWork, !report.hasDecisions else { return .nextRound(decided: decided) }
         seesChangesOfList = true

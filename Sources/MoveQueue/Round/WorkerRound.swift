@@ -9,31 +9,23 @@ import Ordering
 /// It chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
 /// round (``RoundSearch``).
 ///
-/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isReadingDue:at:)`` returns the first action of
+/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isLookDue:at:)`` returns the first action of
 /// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
     package enum Action: Sendable {
-        /// Find out how far the queue was read. The next event is ``noteReading()``.
-        case read
+        /// Look at the queue, to find out how far it was read. The next event is ``noteLook()``.
+        case look
         /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
         case readLastID
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
-        case decide(Batch)
+        case decide(BatchTask)
         /// The turn is over.
         case end(TurnResult)
     }
 
-    /// The task of one transaction.
-    package struct Batch: Sendable {
-        let scope: QueueTransaction.Scope
-        /// Lists to leave out.
-        let postponed: [ListIdentifier]
-        let configuration: QueueConfiguration
-    }
-
     private enum State {
         case betweenTurns
-        case reading
+        case looking
         case gathering
         case retrying(PostponedTurns.Retry)
         case servingCrowdedOut
@@ -84,22 +76,22 @@ package struct WorkerRound: Sendable {
     /// Continues the round at this list.
     package mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
-    /// Begins a turn. `isReadingDue` says whether it is time to find out how far the queue was read.
-    package mutating func beginTurn(isReadingDue: Bool, at now: ContinuousClock.Instant) -> Action {
+    /// Begins a turn. `isLookDue` says whether it is time to look at the queue.
+    package mutating func beginTurn(isLookDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isRoundTurn.toggle()
-        if !isRoundTurn, let (retry, batch) = postponedTurns.next(configuration, at: now) {
+        if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
-            return .decide(batch)
+            return .decide(task)
         }
-        let mayRead = waking.beginTurn()
-        guard isReadingDue, mayRead else { return serveCrowdedOut() }
-        state = .reading
-        return .read
+        let mayLook = waking.beginTurn()
+        guard isLookDue, mayLook else { return serveCrowdedOut() }
+        state = .looking
+        return .look
     }
 
-    /// The queue was read.
-    package mutating func noteReading() -> Action {
-        guard case .reading = state else { preconditionFailure("A reading was reported that no turn asked for.") }
+    /// The worker has looked at the queue.
+    package mutating func noteLook() -> Action {
+        guard case .looking = state else { preconditionFailure("A look was reported that no turn asked for.") }
         return serveCrowdedOut()
     }
 
@@ -114,12 +106,12 @@ package struct WorkerRound: Sendable {
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut, .searching(.oldest):
-            postponedTurns.noteUnavailable(report.unavailable, at: now)
+            postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
             if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
-        case .searching(.next(let lists, let withPartners)):
-            return noteSearch(report, lists: lists, withPartners: withPartners, at: now)
-        case .betweenTurns, .reading, .gathering:
+        case .searching(.next(let target)):
+            return noteSearch(report, target, at: now)
+        case .betweenTurns, .looking, .gathering:
             preconditionFailure("A batch was reported that no turn asked for.")
         }
     }
@@ -137,7 +129,7 @@ package struct WorkerRound: Sendable {
     package mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
-        postponedTurns.noteFailure(of: lists, isCostly: isCostly, at: now)
+        postponedTurns.postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
         state = .betweenTurns
     }
 
@@ -151,7 +143,7 @@ package struct WorkerRound: Sendable {
         guard let list = crowdedOut else { return advance() }
         crowdedOut = nil
         state = .servingCrowdedOut
-        return .decide(Batch(scope: .lists([list]), postponed: [], configuration: configuration))
+        return .decide(BatchTask(scope: .lists([list]), postponed: [], configuration: configuration))
     }
 
     // MARK: The next lists of the round
@@ -161,20 +153,20 @@ package struct WorkerRound: Sendable {
             state = .gathering
             return .readLastID
         }
-        let (target, batch) = search.nextBatch(configuration, leavingOut: postponed)
+        let (target, task) = search.nextBatch(configuration, leavingOut: postponed)
         state = .searching(target)
-        return .decide(batch)
+        return .decide(task)
     }
 
     private mutating func noteSearch(
-        _ report: BatchReport, lists: Int, withPartners: Bool, at now: ContinuousClock.Instant
+        _ report: BatchReport, _ target: RoundSearch.NextLists, at now: ContinuousClock.Instant
     ) -> Action {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
         crowdedOut = report.undecided.crowdedOut ?? crowdedOut
-        postponedTurns.noteUnavailable(report.claim.lockedByOthers, at: now)
-        let step = search.note(report, lists: lists, withPartners: withPartners)
-        if step != .sameLists { postponedTurns.noteUnavailable(report.unavailableAmongLocked, at: now) }
+        postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
+        let step = search.note(report, of: target)
+        if step != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
         if case .nextRound(let decided) = step { gather(after: decided) }
         guard let result = finishSearch(report, step) else { return advance() }
         return end(result)

@@ -3,21 +3,21 @@ import SternBrocot
 /// The application of one move.
 extension MoveBatch {
     /// The result of trying to apply a move.
-    enum Application {
+    enum Attempt {
         case decided(MoveResult)
         /// Nothing was changed: these needs must be read first.
         case needs([ListNeed])
 
         /// The move was applied, and no neighbour got a new rank.
-        static let applied = Application.decided(MoveResult(outcome: .applied(rebalancedRows: 0)))
+        static let applied = Attempt.decided(MoveResult(outcome: .applied(rebalancedRows: 0)))
 
-        static func rejected(_ rejection: Rejection) -> Application {
+        static func rejected(_ rejection: Rejection) -> Attempt {
             .decided(MoveResult(outcome: .rejected(rejection)))
         }
     }
 
     /// Applies a move to the known rows, if they suffice.
-    mutating func apply(_ index: BatchMove.Index) -> Application {
+    mutating func apply(_ index: BatchMove.Index) -> Attempt {
         let move = moves[index]
         switch move.move.action {
         case .remove: return remove(move)
@@ -26,7 +26,7 @@ extension MoveBatch {
         }
     }
 
-    private mutating func arrive(_ move: BatchMove) -> Application {
+    private mutating func arrive(_ move: BatchMove) -> Attempt {
         let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         let arriving = found.filter { lists[move.list].neighbourhood.items[$0].current == .unplaced }
@@ -39,7 +39,7 @@ extension MoveBatch {
         return put(arriving, of: move, placement, sources: [])
     }
 
-    private mutating func remove(_ move: BatchMove) -> Application {
+    private mutating func remove(_ move: BatchMove) -> Attempt {
         let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         let ownsRows = lists[move.list].ownsRows
@@ -55,7 +55,7 @@ extension MoveBatch {
         return .applied
     }
 
-    private mutating func place(_ move: BatchMove, _ placement: Placement) -> Application {
+    private mutating func place(_ move: BatchMove, _ placement: Placement) -> Attempt {
         let (targets, targetNeeds) = knownItems(move.move.items, in: move.list)
         let (sources, sourceNeeds) = move.source.map { knownItems(move.move.items, in: $0) } ?? ([], [])
         let (anchors, anchorNeeds) = knownItems(
@@ -72,7 +72,7 @@ extension MoveBatch {
     /// list that they leave.
     private mutating func put(
         _ targets: [KnownItem.Index], of move: BatchMove, _ placement: Placement, sources: [KnownItem.Index]
-    ) -> Application {
+    ) -> Attempt {
         let before = lists[move.list].neighbourhood.takeOut(targets)
         switch room(for: targets.count, from: before, placement, in: lists[move.list]) {
         case .unchanged(let result):
@@ -153,7 +153,7 @@ extension MoveBatch {
         /// The ranks to write, and where in the order.
         case window(RankWindow, index: Int)
         /// The items stay where they were, with this result of the move.
-        case unchanged(Application)
+        case unchanged(Attempt)
     }
 
     /// The gap for items that were taken out, and the new ranks of these items and their neighbours. `before` is where the

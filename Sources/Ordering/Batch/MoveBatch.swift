@@ -4,7 +4,7 @@ import SternBrocot
 ///
 /// A batch does no I/O. ``advance()`` applies as many moves as it can and returns the rows that must be read.
 /// ``learn(_:for:)`` adds rows that were read. The caller repeats this until nothing more must be read. Then each move has
-/// an outcome, and ``changes(in:)`` returns the net effect on each row. A list that waits for rows delays only the moves
+/// an outcome, and ``changes(in:)`` returns the net effect on each row. A list that lacks rows delays only the moves
 /// that use this list.
 package struct MoveBatch: Sendable {
     private(set) var moves: [BatchMove]
@@ -87,22 +87,22 @@ package struct MoveBatch: Sendable {
         if !runs.isEmpty { return runs }
         var needs: [ListNeed] = []
         var asked: Set<ListNeed> = []
-        var waitingLists: Set<BatchList.Index> = []
-        var waiting: [BatchMove.Index] = []
+        var listsLackingRows: Set<BatchList.Index> = []
+        var undecided: [BatchMove.Index] = []
         for index in pending {
             let (list, source) = (moves[index].list, moves[index].source)
-            let isBehind = waitingLists.contains(list) || (source.map(waitingLists.contains) ?? false)
+            let isBehind = listsLackingRows.contains(list) || (source.map(listsLackingRows.contains) ?? false)
             switch isBehind ? .needs([]) : apply(index) {
             case .decided(let result):
                 moves[index].result = result
             case .needs(let missing):
                 for need in missing where asked.insert(need).inserted { needs.append(need) }
-                waitingLists.formUnion([list, source ?? list])
-                waiting.append(index)
+                listsLackingRows.formUnion([list, source ?? list])
+                undecided.append(index)
             }
         }
-        pending = waiting
-        for list in waitingLists { lists[list].neighbourhood.lengthenRuns() }
+        pending = undecided
+        for list in listsLackingRows { lists[list].neighbourhood.lengthenRuns() }
         // The rows that later moves will need in any case are read at the same time.
         for need in needsOfPendingMoves() where asked.insert(need).inserted { needs.append(need) }
         return needs

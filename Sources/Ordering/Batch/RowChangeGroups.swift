@@ -15,14 +15,14 @@ struct RowChangeGroups {
 
     /// - Parameter changes: Updates of stored rows, without deletions.
     init(_ changes: [RowChange]) {
-        var waiting = changes
-        while !waiting.isEmpty {
+        var remaining = changes
+        while !remaining.isEmpty {
             var occupied: Set<Location> = []
-            for change in waiting where change.changesList {
+            for change in remaining where change.changesList {
                 if let list = change.storedList { occupied.insert(Location(list, change)) }
             }
             var (ready, blocked): ([RowChange], [RowChange]) = ([], [])
-            for change in waiting {
+            for change in remaining {
                 let isBlocked =
                     change.changesList && change.list.map { occupied.contains(Location($0, change)) } == true
                 if isBlocked { blocked.append(change) } else { ready.append(change) }
@@ -30,7 +30,7 @@ struct RowChangeGroups {
             // No order works for rows that exchange their lists in a circle. They stay in one group. If the database refuses this
             // group, their requests can be applied one by one.
             groups.append(ready.isEmpty ? blocked : ready)
-            waiting = ready.isEmpty ? [] : blocked
+            remaining = ready.isEmpty ? [] : blocked
         }
     }
 }

@@ -35,11 +35,6 @@ package struct Coverage: Sendable {
     }
 
     private func firstInterval(endingAtOrAfter rank: Rank) -> Int {
-        var (low, high) = (0, intervals.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if intervals[middle].reachesUp(to: rank) { high = middle } else { low = middle + 1 }
-        }
-        return low
+        intervals.indices.partitionPoint { intervals[$0].reachesUp(to: rank) }
     }
 }

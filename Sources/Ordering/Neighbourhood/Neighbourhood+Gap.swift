@@ -128,12 +128,7 @@ extension Neighbourhood {
     /// The index directly after a visible item. `number` counts the known visible items, from 1.
     private func indexAfterVisible(_ number: Int) -> Int {
         guard hidden.count > 0 else { return number }
-        var (low, high) = (number, order.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if middle - hidden.countBefore(order.ranks[middle]) < number { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return (number..<order.count).partitionPoint { $0 - hidden.countBefore(order.ranks[$0]) >= number }
     }
 
     // MARK: Gaps in intervals

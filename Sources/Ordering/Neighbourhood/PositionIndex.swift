@@ -82,11 +82,6 @@ struct PositionIndex: Sendable {
     }
 
     private func firstEntry(from position: Int) -> Int {
-        var (low, high) = (0, entries.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].storedPosition < position { low = middle + 1 } else { high = middle }
-        }
-        return low
+        entries.indices.partitionPoint { entries[$0].storedPosition >= position }
     }
 }

@@ -14,10 +14,7 @@ struct RankOrder: Sendable {
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
     /// The number of items before `rank` or with this rank.
-    func countThrough(_ rank: Rank) -> Int {
-        let before = countBefore(rank)
-        return before < count && ranks[before] == rank ? before + 1 : before
-    }
+    func countThrough(_ rank: Rank) -> Int { ranks.countThrough(rank) }
 
     /// Whether items with these presences, which were taken out, were in the gap before `index` in this order.
     func wereInOrder(_ presences: [Presence], inGapBefore index: Int) -> Bool {

@@ -10,10 +10,7 @@ struct SortedRanks: Sendable {
     func countBefore(_ rank: Rank) -> Int { ranks.countBefore(rank) }
 
     /// The number of ranks up to `rank`, this rank included, if no rank occurs twice.
-    func countThrough(_ rank: Rank) -> Int {
-        let before = countBefore(rank)
-        return before < count && ranks[before] == rank ? before + 1 : before
-    }
+    func countThrough(_ rank: Rank) -> Int { ranks.countThrough(rank) }
 
     mutating func insert(_ rank: Rank) { ranks.insert(rank, at: countBefore(rank)) }
 
@@ -22,18 +19,5 @@ struct SortedRanks: Sendable {
         let index = countBefore(rank)
         precondition(index < ranks.count && ranks[index] == rank, "\(rank) was inserted before")
         ranks.remove(at: index)
-    }
-}
-
-extension ContiguousArray<Rank> {
-    /// The number of ranks below `rank`, in an array of ranks in ascending order.
-    func countBefore(_ rank: Rank) -> Int {
-        if let last, last < rank { return count }
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < rank { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }

@@ -44,12 +44,7 @@ struct Reach<Neighbours: GapNeighbours> {
         case .unknown: return nil
         case .rank: return size
         case .end:
-            var (known, end) = (0, size + 1)
-            while end - known > 1 {
-                let middle = (known + end) / 2
-                if neighbour(middle) == .end { end = middle } else { known = middle }
-            }
-            return known
+            return (1..<size + 1).partitionPoint { neighbour($0) == .end } - 1
         }
     }
 

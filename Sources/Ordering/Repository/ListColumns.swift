@@ -94,8 +94,8 @@ struct ListColumns {
     }
 
     /// The name of a list column in ``names(_:of:)``; nil if the column is not a list column.
-    func name(ofColumn column: String, prefix: String = "list") -> SQL? {
-        columns.firstIndex { ExactText($0.name) == ExactText(column) }.map { name($0, prefix) }
+    func name(ofColumn column: String) -> SQL? {
+        columns.firstIndex { ExactText($0.name) == ExactText(column) }.map { name($0) }
     }
 
     /// The condition that a row is in this list.

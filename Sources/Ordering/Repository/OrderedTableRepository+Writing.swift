@@ -38,7 +38,7 @@ extension OrderedTableRepository {
     /// Writes the net effects of a batch. With `waitsForRows`, the rows of a user's table are locked first, which waits for
     /// sessions that have locked them.
     func write(
-        _ changes: [RowChange], waitsForRows: Bool = true, on connection: isolated Connection
+        _ changes: [RowChange], waitsForRows: Bool, on connection: isolated Connection
     ) throws(OrderingError) {
         let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         guard !changes.isEmpty else { return }

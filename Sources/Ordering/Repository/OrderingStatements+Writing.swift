@@ -38,17 +38,17 @@ extension OrderingStatements {
 
     /// Runs a statement, and counts the rows that got the requested list and rank. A trigger may have returned NULL or another
     /// row.
-    private func countAsAsked(_ statement: SQL, _ isAsAsked: SQL) -> SQL {
+    private func countAsRequested(_ statement: SQL, _ isAsRequested: SQL) -> SQL {
         """
         WITH written AS (
             \(statement)
-            RETURNING \(isAsAsked) AS is_as_asked
+            RETURNING \(isAsRequested) AS is_as_requested
         )
-        SELECT count(*) FILTER (WHERE written.is_as_asked) FROM written
+        SELECT count(*) FILTER (WHERE written.is_as_requested) FROM written
         """
     }
 
-    private func isAsAsked(list: String) -> SQL {
+    private func isAsRequested(list: String) -> SQL {
         """
         \(listColumns.equal("stored", "moved", named: list))
             AND (stored.\(num), stored.\(den)) IS NOT DISTINCT FROM (moved.num, moved.den)
@@ -56,7 +56,7 @@ extension OrderingStatements {
     }
 
     func delete(_ changes: some Collection<RowChange>) -> SQL {
-        countAsAsked(
+        countAsRequested(
             """
             DELETE FROM \(table) AS stored
             USING \(relation(of: changes.compactMap(\.storedList), changes.map(\.key))) AS gone (\(listColumns.names())item)
@@ -66,7 +66,7 @@ extension OrderingStatements {
     }
 
     func updateRanks(_ changes: some Collection<RowChange>) -> SQL {
-        countAsAsked(
+        countAsRequested(
             """
             UPDATE \(table) AS stored
             SET \(num) = moved.num, \(den) = moved.den, \(rank) = \(sortKey(of: "moved"))
@@ -76,12 +76,12 @@ extension OrderingStatements {
             )) AS moved (\(listColumns.names())item, num, den)
             \(location(of: "moved"))
             WHERE \(isFound(by: "moved"))
-            """, isAsAsked(list: "list"))
+            """, isAsRequested(list: "list"))
     }
 
     /// Removes the ranks of rows, so that other rows can get these ranks.
     func clearRanks(_ changes: some Collection<RowChange>) -> SQL {
-        countAsAsked(
+        countAsRequested(
             """
             UPDATE \(table) AS stored
             SET \(num) = NULL, \(den) = NULL, \(rank) = NULL
@@ -95,7 +95,7 @@ extension OrderingStatements {
     /// Writes lists and ranks in one statement. Between two statements, a row could have the list and rank of a row that still has to
     /// leave.
     func updateListsAndRanks(_ changes: some Collection<RowChange>) -> SQL {
-        countAsAsked(
+        countAsRequested(
             """
             UPDATE \(table) AS stored
             SET \(listColumns.assignments(from: "moved", "new_list"))\(num) = moved.num, \(den) = moved.den,
@@ -108,26 +108,26 @@ extension OrderingStatements {
             ) AS moved (\(listColumns.names())item, \(listColumns.names("new_list"))num, den)
             \(location(of: "moved"))
             WHERE \(isFound(by: "moved"))
-            """, isAsAsked(list: "new_list"))
+            """, isAsRequested(list: "new_list"))
     }
 
     /// The written rows are compared with the requested rows in a hashed subplan. The comparison is in the aggregate's FILTER,
     /// because elsewhere the planner would make a join of it.
     func insert(_ changes: some Collection<RowChange>) -> SQL {
         """
-        WITH asked AS MATERIALIZED (
+        WITH requested AS MATERIALIZED (
             SELECT * FROM \(relation(
                 of: changes.compactMap(\.list), changes.map(\.key),
                 "\(changes.compactMap { $0.rank?.numerator })", "\(changes.compactMap { $0.rank?.denominator })"
-            )) AS asked (\(listColumns.names())item, num, den)
+            )) AS requested (\(listColumns.names())item, num, den)
         ), written AS (
             INSERT INTO \(table) (\(listColumns.columns())\(itemColumn), \(num), \(den), \(rank))
-            SELECT asked.*, \(sortKey(of: "asked")) FROM asked
+            SELECT requested.*, \(sortKey(of: "requested")) FROM requested
             RETURNING \(listColumns.columns(named: "list"))\(itemColumn) AS item, \(num) AS num, \(den) AS den
         )
         SELECT count(*) FILTER (
             WHERE (\(listColumns.names(of: "written"))written.item, written.num, written.den) \(Operators.equal) ANY (
-                SELECT \(listColumns.names(of: "asked"))asked.item, asked.num, asked.den FROM asked))
+                SELECT \(listColumns.names(of: "requested"))requested.item, requested.num, requested.den FROM requested))
         FROM written
         """
     }

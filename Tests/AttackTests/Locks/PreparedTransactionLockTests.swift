@@ -31,8 +31,8 @@ struct PreparedTransactionLockTests {
     @Test("A prepared transaction with the lock for log pruning is found, also by brocot doctor")
     func retention() async throws {
         let connection = try await prepare("hashtextextended('brocot.move_log retention', 0)")
-        let holder = try #require(try await RetentionLock.find(on: connection))
-        #expect(RetentionLockHeld(holder: holder).description.contains("prepared transaction 'a 'forgotten' one'"))
+        let holder = try #require(try await LogPruningLock.find(on: connection))
+        #expect(LogPruningLockHeld(holder: holder).description.contains("prepared transaction 'a 'forgotten' one'"))
         let doctor = Doctor(
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
             oldTransaction: .seconds(900),

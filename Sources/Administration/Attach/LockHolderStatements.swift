@@ -2,7 +2,7 @@ import LibPQ
 import Ordering
 
 /// The statements that name the sessions that have a lock, for people.
-enum LockHolders {
+enum LockHolderStatements {
     /// One text for each session, such as `Process 4711 (user app, psql)`. A prepared transaction belongs to no session.
     ///
     /// - Parameter condition: Whether a row of `pg_locks` shows the lock. The row is named `holder`.

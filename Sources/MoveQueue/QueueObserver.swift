@@ -1,8 +1,8 @@
 import LibPQ
 import Ordering
 
-/// Reads the state of the queue at intervals, and remembers how far the queue was read.
-package struct QueueReading: Sendable {
+/// Looks at the queue at intervals, and remembers how far the queue was read.
+package struct QueueObserver: Sendable {
     /// How many times as often a worker looks while the floor rises.
     private static let looksWhileAdvancing = 5
     /// A reading from the beginning is followed by a pause that is at least this many times as long.
@@ -40,7 +40,7 @@ package struct QueueReading: Sendable {
         package let isQuiet: Bool
     }
 
-    /// Reads the state of the queue, and raises the floor if it may rise.
+    /// Looks at the queue, and raises the floor if it may rise.
     ///
     /// - Throws: An error of the server or the connection.
     package mutating func look(on connection: Connection) async throws(PostgresError) -> Look {

@@ -5,7 +5,7 @@ import Testing
 @testable import Daemon
 
 @Suite("Reports of lists that one transaction keeps locked", .timeLimit(.minutes(30)))
-struct UnavailableListsTests {
+struct ListLockWatchTests {
     private let list = ListIdentifier(orderedTable: "items", list: "a")
     private let start = ContinuousClock.now
 
@@ -13,26 +13,29 @@ struct UnavailableListsTests {
     private func reports(
         for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> LockHolder?
     ) -> [Int] {
-        var unavailable = UnavailableLists()
+        var watch = ListLockWatch()
         var reports: [Int] = []
         for second in 0..<seconds {
             let now = start + .seconds(second)
-            if missing(second) { unavailable.note([list], at: now) }
-            guard unavailable.due(at: now) == [list] else { continue }
+            if missing(second) { watch.note([list], at: now) }
+            guard watch.due(at: now) == [list] else { continue }
             let holders = holder(second).map { [list: $0] } ?? [:]
-            if !unavailable.note(holders: holders, at: now).isEmpty { reports.append(second) }
+            if !watch.note(holders: holders, at: now).isEmpty { reports.append(second) }
         }
         return reports
     }
 
+    private func holder(in transaction: String) -> LockHolder {
+        LockHolder(owner: .session(7), transaction: transaction, applicationName: "psql")
+    }
+
     @Test("A list that one transaction keeps locked is reported after it was seen for 30 s, and then every 5 minutes")
     func sameTransaction() {
-        #expect(
-            reports(for: 400) { _ in .init(owner: .session(7), transaction: "3/9", application: "psql") } == [40, 340])
+        #expect(reports(for: 400) { _ in holder(in: "3/9") } == [40, 340])
     }
 
     @Test("A list is not reported if different transactions lock it one after the other") func otherTransactions() {
-        #expect(reports(for: 400) { .init(owner: .session(7), transaction: "3/\($0)", application: "psql") }.isEmpty)
+        #expect(reports(for: 400) { holder(in: "3/\($0)") }.isEmpty)
     }
 
     @Test("A list is not reported if no session has the lock at the time of the look") func nobody() {
@@ -40,14 +43,11 @@ struct UnavailableListsTests {
     }
 
     @Test("A list is not reported if it is free at most looks, and locked for a moment at others") func aMoment() {
-        #expect(
-            reports(for: 400) { second in
-                second % 50 == 0 ? .init(owner: .session(7), transaction: "3/\(second)", application: "brocot") : nil
-            }.isEmpty)
+        #expect(reports(for: 400) { second in second % 50 == 0 ? holder(in: "3/\(second)") : nil }.isEmpty)
     }
 
     @Test("A list is not reported if it became free in the meantime") func available() {
-        let holder = LockHolder(owner: .session(7), transaction: "3/9", application: "psql")
+        let holder = holder(in: "3/9")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
     }
 }

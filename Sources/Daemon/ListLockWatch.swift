@@ -1,10 +1,10 @@
 import MoveQueue
 import Ordering
 
-/// Lists whose locks another session has each time this worker tries them. Pure.
+/// Watches the lists whose locks another session has each time this worker tries them. Pure.
 ///
 /// Another worker releases a list after each batch. So only a session that keeps the lock in the same transaction is reported.
-struct UnavailableLists {
+struct ListLockWatch {
     /// How long one transaction may have a list's lock before it is reported.
     static let patience = Duration.seconds(30)
     /// How often the holders of the locks are read while there are such lists.

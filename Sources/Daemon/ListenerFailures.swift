@@ -1,0 +1,18 @@
+import LibPQ
+import Logging
+
+/// What a listener knows of failures. It is kept when the connection is replaced.
+struct ListenerFailures {
+    var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    var lostConnections: FailureLog
+    var refusals: FailureLog
+    var samples: FailureLog
+    var tests: FailureLog
+    /// Whether the log already says that notifications don't arrive.
+    var isSilenceLogged = false
+
+    init(_ logger: Logger) {
+        (lostConnections, refusals) = (FailureLog(logger), FailureLog(logger))
+        (samples, tests) = (FailureLog(logger), FailureLog(logger))
+    }
+}

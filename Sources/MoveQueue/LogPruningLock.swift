@@ -1,0 +1,22 @@
+import LibPQ
+import Ordering
+
+/// Who has the lock for deleting old rows of the log.
+package enum LogPruningLock {
+    /// The transaction that has the lock; nil if the lock is free.
+    ///
+    /// - Throws: An error of the server or the connection.
+    package static func find(on connection: Connection) async throws(PostgresError) -> LockHolder? {
+        let rows = try await connection.run { connection throws(PostgresError) in
+            try connection.transaction { connection throws(PostgresError) in try connection.query(statement) }
+        }
+        guard let row = rows.first else { return nil }
+        return try LockHolder(row, from: 0)
+    }
+
+    private static let statement: SQL = """
+        SELECT \(LockHolder.columns)
+        FROM pg_catalog.pg_locks AS holder
+        WHERE \(AdvisoryLock.ofLogPruning.matches("holder"))
+        """
+}

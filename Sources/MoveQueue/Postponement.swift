@@ -1,0 +1,26 @@
+import LibPQ
+import Ordering
+
+/// Leaves lists out of a search by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
+struct Postponement {
+    private let lists: [ListIdentifier]
+
+    init(_ lists: [ListIdentifier]) { self.lists = lists }
+
+    /// A relation with the lists, followed by a comma; empty if no list is left out.
+    var relation: SQL {
+        guard !lists.isEmpty else { return "" }
+        return """
+            postponed AS MATERIALIZED (
+                SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
+            ),
+            """
+    }
+
+    /// The condition that the list of a row is left out.
+    func includes(_ row: SQL) -> SQL {
+        lists.isEmpty
+            ? "false"
+            : "((\(row).ordered_table, \(row).list) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
+    }
+}

@@ -1,0 +1,9 @@
+import Ordering
+
+/// The task of one transaction: which lists it claims, and its limits.
+package struct BatchTask: Sendable {
+    let scope: QueueTransaction.Scope
+    /// Lists to leave out.
+    let postponed: [ListIdentifier]
+    let configuration: QueueConfiguration
+}

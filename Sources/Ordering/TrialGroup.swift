@@ -1,0 +1,54 @@
+import LibPQ
+
+/// Lists of one table whose writes are tried together.
+struct TrialGroup {
+    let lists: [ListIdentifier]
+    private let writes: [OrderedTableRepository.Write]
+    private let repository: OrderedTableRepository
+
+    /// The groups of connected lists whose rows change.
+    static func groups(of changes: [TableChanges], _ connected: ConnectedLists) -> [TrialGroup] {
+        var groups: [Int: TrialGroup] = [:]
+        for ofTable in changes {
+            let repository = OrderedTableRepository(ofTable.table)
+            let byGroup = Dictionary(grouping: ofTable.changes) { change in
+                (change.storedList ?? change.list)
+                    .flatMap { connected.numbers[ListIdentifier($0, of: ofTable.table.name)] } ?? 0
+            }
+            for (number, changes) in byGroup {
+                groups[number] = TrialGroup(
+                    lists: connected.groups[number], writes: repository.writes(changes), repository: repository)
+            }
+        }
+        return groups.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    func statements(settings: SQL, areSettingsKept: SQL) -> [SQL] {
+        [settings] + [repository.announcement].compactMap(\.self) + writes.map(\.statement)
+            + ["SET CONSTRAINTS ALL IMMEDIATE", areSettingsKept]
+    }
+
+    enum Verdict {
+        case writable, settingsChanged
+        case failed(OrderingError)
+    }
+
+    /// Whether the writes did what they had to do. `outcome` contains the rows of ``statements(settings:areSettingsKept:)``, or the
+    /// error of one of them.
+    func verdict(on outcome: Result<[Rows], PostgresError>) -> Verdict {
+        let rows: [Rows]
+        switch outcome {
+        case .success(let all): rows = all
+        case .failure(let error): return .failed(.database(error))
+        }
+        guard let last = rows.last else { return .writable }
+        do throws(OrderingError) {
+            for (write, rows) in zip(writes, rows.dropFirst(repository.announcement == nil ? 1 : 2)) {
+                try repository.expect(write.rows, try repository.written(rows))
+            }
+        } catch {
+            return .failed(error)
+        }
+        return (try? last.single().decode(0, as: Bool.self)) == true ? .writable : .settingsChanged
+    }
+}
