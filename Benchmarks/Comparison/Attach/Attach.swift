@@ -36,7 +36,9 @@ struct Attach: AsyncParsableCommand {
                 case .table: try await attachTable(on: server)
                 case .adoption: try await adopt(on: server)
                 case .moves: try await compareMoves(on: server)
-                case .triggers: try await compareTriggers(on: server)
+                case .triggers:
+                    try await compareTriggers(references: false, on: server)
+                    try await compareTriggers(references: true, on: server)
                 case .log: try await compareLog(on: server)
                 }
             }
@@ -111,8 +113,11 @@ struct Attach: AsyncParsableCommand {
     // MARK: Triggers
 
     /// Two tables that differ in the triggers only, in turns.
-    private func compareTriggers(on server: BenchmarkServer) async throws {
-        try await server.psql(file: "attach-triggers.sql")
+    ///
+    /// - Parameter references: Whether the tables have a foreign key, whose own trigger runs for each row.
+    private func compareTriggers(references: Bool, on server: BenchmarkServer) async throws {
+        print(references ? "Tables with a foreign key:" : "Tables without a foreign key:")
+        try await server.psql(file: "attach-triggers.sql", ["references": references ? 1 : 0])
         for table in ["public.tasks", "public.peers"] {
             try await server.brocot("attach", table, "--item", "id", "--list", "project_id")
         }
@@ -137,6 +142,8 @@ struct Attach: AsyncParsableCommand {
                 "\(name): \(rounded(with * 1_000)) ms with triggers, \(rounded(without * 1_000)) ms without,",
                 "ratio \(rounded(with / without))")
         }
+        for table in ["public.tasks", "public.peers"] { try await server.brocot("detach", table) }
+        try await server.psql(statement: "DROP TABLE tasks, peers")
     }
 
     private static func statements(on table: String, _ round: Int) -> [(String, String)] {

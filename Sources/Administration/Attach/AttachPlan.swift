@@ -109,7 +109,7 @@ package struct AttachPlan: Sendable {
     }
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        let missing = objects.triggers.filter { !table.triggers.contains($0.key) }.sorted { $0.key < $1.key }
+        let missing = objects.triggers.filter { table.triggers[$0.key] != true }.sorted { $0.key < $1.key }
         guard !missing.isEmpty else { return [] }
         return [
             AttachStep(

@@ -43,16 +43,19 @@ extension CatalogStatements {
         """
     }
 
-    /// The triggers that call the functions of these names in schema `brocot`, unless they are switched off, or do not have the present
-    /// condition. The triggers of earlier versions let all statements within a move pass.
+    /// The columns of ``triggers(of:calling:)``.
+    enum TriggerColumn: Int { case name, isCurrent }
+
+    /// The triggers that call the functions of these names in schema `brocot`. A trigger is current if it is enabled and has the
+    /// present condition. The triggers of earlier versions let all statements within a move pass.
     static func triggers(of relation: Int64, calling functions: [String]) -> SQL {
         """
-        SELECT trigger.tgname::text
+        SELECT trigger.tgname::text,
+            trigger.tgenabled IN ('O', 'A') AND strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing_depth') > 0
         FROM pg_trigger AS trigger
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
-        WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgenabled IN ('O', 'A')
+        WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal
             AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(functions)::text[]::name[])
-            AND strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing_depth') > 0
         """
     }
 

@@ -19,7 +19,7 @@ package struct DetachPlan: Sendable {
         }
         // The index comes first: with it, but without the triggers, a row that changes its list could not take its rank along.
         var steps = Self.indexes(names, table)
-        let triggers = table.triggers.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
+        let triggers = table.triggers.keys.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
         if !triggers.isEmpty {
             steps.append(AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
         }

@@ -68,8 +68,8 @@ package struct TableDescription: Hashable, Sendable {
     /// The table first, then its partitions, from the top down.
     package let relations: [Relation]
     package let constraint: ConstraintState
-    /// The names of Brocot's triggers that exist, are enabled, and call the right function.
-    package let triggers: Set<String>
+    /// The triggers that call the order's functions, by name, and whether each is enabled and of the present version.
+    package let triggers: [String: Bool]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     package let laterTriggers: [String]
     /// The bodies of the triggers' functions, by name.

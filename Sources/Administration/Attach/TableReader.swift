@@ -33,9 +33,7 @@ package enum TableReader {
             partitionKey: partitionKey,
             relations: try relations(of: oid, names, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
-            triggers: try texts(
-                CatalogStatements.triggers(of: oid, calling: names.functions),
-                on: connection),
+            triggers: try triggers(names, of: oid, on: connection),
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.keepTrigger), on: connection
             ).sorted(),
@@ -60,6 +58,17 @@ package enum TableReader {
         var texts: Set<String> = []
         for row in try connection.query(statement) { texts.insert(try row.decode(0)) }
         return texts
+    }
+
+    private static func triggers(
+        _ names: OrderNames, of relation: Int64, on connection: isolated Connection
+    ) throws(PostgresError) -> [String: Bool] {
+        typealias Column = CatalogStatements.TriggerColumn
+        var triggers: [String: Bool] = [:]
+        for row in try connection.query(CatalogStatements.triggers(of: relation, calling: names.functions)) {
+            triggers[try row.decode(Column.name)] = try row.decode(Column.isCurrent)
+        }
+        return triggers
     }
 
     private static func columns(

@@ -62,6 +62,24 @@ import Testing
         #expect(try await fixture.texts(orders) == ["\"2 4 6\"", "\"1 3 5\""])
     }
 
+    @Test(
+        "brocot detach drops triggers that are switched off, and those of earlier versions",
+        arguments: [
+            "ALTER TABLE tasks DISABLE TRIGGER USER",
+            """
+            CREATE OR REPLACE TRIGGER zzz_brocot_rank_arrive AFTER INSERT ON tasks REFERENCING NEW TABLE AS arriving
+            FOR EACH STATEMENT EXECUTE FUNCTION brocot."arrive_public.tasks"()
+            """,
+        ])
+    func otherTriggers(change: String) async throws {
+        let fixture = try await AttachFixture(Self.tasks)
+        let before = try await fixture.catalog()
+        try await fixture.attach()
+        try await fixture.connection.execute(script: change)
+        try await fixture.detach()
+        #expect(try await fixture.catalog() == before)
+    }
+
     @Test("brocot detach drops the indexes of partitions that an interrupted brocot attach left")
     func detachOfPartitions() async throws {
         let fixture = try await AttachFixture(
