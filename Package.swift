@@ -156,7 +156,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ClientTests", dependencies: ["TestPostgres", subprocess],
-            exclude: ["Django", "Python", "Ruby", "requirements.txt"], swiftSettings: strict),
+            exclude: ["Django", "Node", "Python", "Ruby", "requirements.txt"], swiftSettings: strict),
         .testTarget(
             name: "SQLFunctionTests",
             dependencies: [

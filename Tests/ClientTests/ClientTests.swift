@@ -19,34 +19,41 @@ struct ClientTests {
     }
 
     @Test(
-        "psycopg and SQLAlchemy insert, read, page and move rows of an attached table",
+        "psycopg, asyncpg and SQLAlchemy insert, read, page and move rows of an attached table",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
-    func psycopgAndSQLAlchemy() async throws {
-        try await runTests(of: "Python", count: 13)
+    func driversOfPython() async throws {
+        try await runTests(of: "Python", count: 26)
     }
 
     /// Whether Ruby has what the guide needs.
-    private static let hasRuby: Bool = {
-        let probe = Process()
-        probe.executableURL = URL(filePath: "/usr/bin/env")
-        probe.arguments = ["ruby", "-e", "require 'acts_as_list'; require 'active_record'; require 'pg'"]
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
-    }()
+    private static let hasRuby = runs("ruby", "-e", "require 'acts_as_list'; require 'active_record'; require 'pg'")
 
     @Test(
         "A Rails application migrates from acts_as_list with the code of the guide",
         .enabled(if: hasRuby, "acts_as_list or Ruby's driver is missing: make dependencies installs them"))
     func actsAsList() async throws {
-        let script = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "Ruby/from_acts_as_list.rb").path
+        try await runScript("Ruby/from_acts_as_list.rb", with: "ruby", count: 13)
+    }
+
+    /// Whether Node.js has the driver.
+    private static let hasNodePostgres = runs("node", "-e", "require('pg')")
+
+    @Test(
+        "node-postgres inserts, reads, pages and moves rows of attached tables, also with the code of the recipe",
+        .enabled(if: hasNodePostgres, "Node.js or its driver pg is missing: make dependencies installs them"))
+    func nodePostgres() async throws {
+        try await runScript("Node/node_postgres.js", with: "node", count: 21)
+    }
+
+    /// Runs a script that prints how many checks passed, and expects this many.
+    private func runScript(_ script: String, with program: String, count: Int) async throws {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: script).path
         let result = try await Subprocess.run(
-            .name("ruby"), arguments: [script], environment: Self.environment, output: .string(limit: 1 << 20),
+            .name(program), arguments: [path], environment: Self.environment, output: .string(limit: 1 << 20),
             error: .string(limit: 1 << 20))
-        #expect(result.terminationStatus.isSuccess, "\(result.standardError)")
-        #expect(result.standardOutput.contains("10 passed"), "\(result.standardOutput + result.standardError)")
+        let printed = result.standardOutput + result.standardError
+        #expect(result.terminationStatus.isSuccess, "\(printed)")
+        #expect(result.standardOutput.split(separator: "\n").contains("\(count) passed"), "\(printed)")
     }
 
     /// Runs the tests of a folder with pytest, and expects this many.
@@ -64,10 +71,26 @@ struct ClientTests {
         #expect(run.reduce(0, +) == count, "\(printed)")
     }
 
+    /// Whether a command can be run and succeeds.
+    private static func runs(_ command: String...) -> Bool {
+        let probe = Process()
+        probe.executableURL = URL(filePath: "/usr/bin/env")
+        probe.arguments = command
+        probe.environment = ProcessInfo.processInfo.environment.merging(["NODE_PATH": nodePath]) { $1 }
+        probe.standardError = FileHandle.nullDevice
+        guard (try? probe.run()) != nil else { return false }
+        probe.waitUntilExit()
+        return probe.terminationStatus == 0
+    }
+
+    /// Where `.ci/dependencies` puts the driver of Node.js.
+    private static let nodePath = URL(filePath: #filePath)
+        .appending(path: "../../../.build/clients/node/usr/share/nodejs").standardized.path
+
     private static var environment: Environment {
         .inherit.updating([
             "DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": BrocotProgram.path,
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "NODE_PATH": nodePath, "PYTHONDONTWRITEBYTECODE": "1",
         ])
     }
 }

@@ -1,24 +1,20 @@
 """The recipe for a client that shows the move at once, run from its page."""
 
 import json
-import pathlib
-import re
 import shutil
 import subprocess
 import uuid
 
 import pytest
 
-from conftest import drain
+from conftest import drain, recipe
 
-PAGE = pathlib.Path(__file__).parents[3] / "docs" / "recipes.md"
 PROJECT = uuid.UUID("00000000-0000-0000-0000-000000000007")
 
 
 def block(language):
     """The code of one language in the recipe."""
-    section = PAGE.read_text().split("## A client that shows the move at once")[1]
-    return re.search(rf"```{language}\n(.*?)```", section, re.DOTALL).group(1)
+    return recipe("A client that shows the move at once", language)
 
 
 def ask(connection, statement, key):

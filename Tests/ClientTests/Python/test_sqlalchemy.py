@@ -1,14 +1,16 @@
 """SQLAlchemy's ORM."""
 
+import asyncio
 import os
 import uuid
 
 import pytest
 from sqlalchemy import BigInteger, Numeric, Text, Uuid, create_engine, select, text
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from conftest import drain
+from conftest import drain, recipe
 
 PROJECT = uuid.uuid4()
 
@@ -83,3 +85,51 @@ def test_a_row_that_changes_its_list_is_last_there(session):
     drain()
     assert titles(session) == "b"
     assert session.scalars(select(Task.title).where(Task.project_id == other).order_by(Task.rank)).all() == ["a", "c"]
+
+
+RECIPE_IMPORTS = """
+from decimal import Decimal
+from sqlalchemy import BigInteger, FetchedValue, Numeric, select, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+class Base(DeclarativeBase): pass
+"""
+
+
+def run_recipe(**replacements):
+    """What the recipe defines, with other parameters if they are given."""
+    code, names = recipe("SQLAlchemy", "python"), {}
+    for parameter, replacement in replacements.items():
+        assert f":{parameter}," in code
+        code = code.replace(f":{parameter},", f"{replacement},")
+    exec(RECIPE_IMPORTS + code, names)
+    return names
+
+
+def test_the_recipe_with_psycopg(tasks_of_recipes):
+    names = run_recipe()
+    engine = create_engine(os.environ["DATABASE_URL"].replace("postgresql://", "postgresql+psycopg://"))
+    with Session(engine) as session:
+        names["move"](session, session.get(names["Task"], 43), after=40)
+        session.commit()
+        drain()
+        assert [task.id for task in session.scalars(names["in_order"])] == [40, 43, 41, 42]
+    engine.dispose()
+
+
+def test_the_recipe_with_asyncpg_and_its_casts(tasks_of_recipes):
+    names = run_recipe(project="CAST(:project AS bigint)", task="CAST(:task AS bigint)")
+    move, Task = names["move"], names["Task"]
+
+    async def scenario():
+        engine = create_async_engine(os.environ["DATABASE_URL"].replace("postgresql://", "postgresql+asyncpg://"))
+        async with AsyncSession(engine) as session:
+            task = await session.get(Task, 43)
+            await session.run_sync(move, task, after=40)
+            await session.run_sync(move, await session.get(Task, 42), at=0)
+            await session.commit()
+            await asyncio.to_thread(drain)
+            order = [task.id for task in await session.scalars(names["in_order"])]
+        await engine.dispose()
+        return order
+
+    assert asyncio.run(scenario()) == [42, 40, 43, 41]

@@ -102,4 +102,21 @@ check(
   TodoList.find(1).todo_items.where("rank < ?", item("Pack books").rank).count, 2)
 execute("ALTER TABLE todo_items DROP COLUMN position")
 
+# Several rows with one statement, as docs/recipes.md says.
+TodoItem.reset_column_information
+def row(title, list)
+  { title: title, todo_list_id: list, created_at: Time.now, updated_at: Time.now }
+end
+
+inserted = TodoItem.insert_all(
+  [row("Number the boxes", 1), row("Dig", 2), row("Ask friends", 1), row("Mow", 2), row("Measure doors", 1)])
+drain.call
+check("the ids that insert_all returns", inserted.length, 5)
+check("insert_all", [shown(1, :rank), shown(2, :rank)], %w[HCPNAM PBDM])
+TodoItem.upsert_all(
+  [row("Ask parents", 1).merge(id: item("Ask friends").id), row("Say goodbye", 1).merge(id: TodoItem.maximum(:id) + 1)])
+drain.call
+check("upsert_all", TodoList.find(1).todo_items.order(:rank).pluck(:title).last(4),
+  ["Number the boxes", "Ask parents", "Measure doors", "Say goodbye"])
+
 puts "#{$passed} passed"
