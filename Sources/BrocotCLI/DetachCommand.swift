@@ -40,7 +40,7 @@ struct DetachCommand: AsyncParsableCommand {
             throw CommandFailure.notAnOrderedTable(names.orderedTable)
         }
         guard !dryRun else { return Stream.output.print(PlanText.script(plan.steps)) }
-        if let table = try await attacher.find(names, listColumns: []) {
+        if let table = plan.table {
             try attacher.requireOwners(of: table, names, for: plan.steps)
         }
         try await attacher.exclusively { () async throws(AttachError) in

@@ -29,8 +29,13 @@ package struct OrderNames: Hashable, Sendable {
     /// The unique index on list and rank of the table itself, or of one of its partitions.
     package func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
 
+    /// The name that an index of an earlier version gets while the present one is built.
+    package func formerIndex(on relation: String) -> String {
+        Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)_former")
+    }
+
     /// The beginning of the names of all these indexes.
-    static let indexPrefix = "brocot_"
+    package static let indexPrefix = "brocot_"
 
     // Triggers fire in the order of their names. These names come after those of the user's triggers.
     package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }

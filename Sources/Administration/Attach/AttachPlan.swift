@@ -117,44 +117,4 @@ package struct AttachPlan: Sendable {
                 by: .tableOwner)
         ]
     }
-
-    /// The index of a partitioned table consists of the indexes of its partitions, which are attached from the leaves up.
-    private static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        let names = objects.definition.names
-        func index(of relation: TableDescription.Relation) -> String {
-            "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
-        }
-        var steps: [AttachStep] = []
-        for relation in table.relations {
-            if relation.index == .invalid, !relation.isPartitioned {
-                steps.append(
-                    AttachStep(
-                        "drop the unfinished index of \(relation.name)",
-                        ["DROP INDEX CONCURRENTLY \(index(of: relation))"], lock: .shareUpdateExclusive,
-                        by: .tableOwner, execution: .alone))
-            }
-            if relation.index == .missing || relation.index == .invalid && !relation.isPartitioned {
-                steps.append(
-                    AttachStep(
-                        "index lists and ranks of \(relation.name)", [objects.index(on: relation)],
-                        missing: ["index \(names.index(on: relation.name))"],
-                        lock: relation.isPartitioned ? .share : .shareUpdateExclusive, by: .tableOwner,
-                        execution: relation.isPartitioned ? .together : .alone))
-            }
-        }
-        for relation in table.relations.sorted(by: { $0.level > $1.level }) {
-            guard let parent = table.relations.first(where: { $0.name == relation.parent }),
-                relation.index != .valid(isAttached: true)
-            else { continue }
-            steps.append(
-                AttachStep(
-                    "attach the index of partition \(relation.name)",
-                    ["ALTER INDEX \(index(of: parent)) ATTACH PARTITION \(index(of: relation))"],
-                    missing: relation.index == .valid(isAttached: false)
-                        ? ["index \(names.index(on: relation.name)) as a part of the table's index"] : [],
-                    lock: .accessExclusive,
-                    by: .tableOwner))
-        }
-        return steps
-    }
 }

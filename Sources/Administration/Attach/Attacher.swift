@@ -52,7 +52,7 @@ package struct Attacher: Sendable {
                     }
                     // The order may have been named as the registry does it: schema.table.rank_column.
                     let names = registered.definition.names
-                    let table = try TableReader.describe(
+                    let table = try TableReader.describeAttached(
                         names, listColumns: registered.definition.listColumns, on: connection)
                     return DetachPlan(names, on: table, dropsColumns: droppingColumns)
                 }

@@ -3,39 +3,6 @@ import Ordering
 
 /// The statements that look for the objects that attach creates.
 extension CatalogStatements {
-    /// The columns of ``index(_:on:in:columns:ofTable:)``.
-    enum IndexColumn: Int { case isBrocots, isValid, isAttached }
-
-    /// Whether the index with this name is the one that attach creates, whether it is valid, and whether it belongs to a parent's index.
-    /// The server names the index of a partition that was added later; that index belongs to the table's index.
-    static func index(
-        _ index: String, on relation: String, in schema: String, columns: [String], ofTable names: OrderNames
-    ) -> SQL {
-        """
-        SELECT found.indisunique AND found.indimmediate AND found.indpred IS NULL AND found.indexprs IS NULL
-                -- The column is there since PostgreSQL 15. Such an index would refuse a second row without a rank.
-                AND to_jsonb(found) ->> 'indnullsnotdistinct' IS DISTINCT FROM 'true'
-                AND found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
-                AND ARRAY(
-                    SELECT stored.attname::text
-                    FROM unnest(found.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
-                    JOIN pg_attribute AS stored ON stored.attrelid = found.indrelid AND stored.attnum = key.attnum
-                    ORDER BY key.number
-                ) = \(columns),
-            found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid)
-        FROM pg_class AS named
-        JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
-        JOIN pg_index AS found ON found.indexrelid = named.oid
-        WHERE (namespace.nspname, named.relname) = (\(schema)::text::name, \(index)::text::name)
-            OR found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
-                AND named.oid IN (
-                    SELECT part.relid FROM pg_partition_tree(to_regclass(format(
-                        '%I.%I', \(names.schema)::text, \(names.index(on: names.table))::text))) AS part)
-        ORDER BY 3 DESC
-        LIMIT 1
-        """
-    }
-
     static func constraint(_ name: String, of relation: Int64) -> SQL {
         """
         SELECT found.convalidated FROM pg_constraint AS found
@@ -56,6 +23,22 @@ extension CatalogStatements {
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal
             AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(functions)::text[]::name[])
+        """
+    }
+
+    /// The schema and name of the table whose triggers call the order's functions, preferably the one that has the order's names. It
+    /// has other names if it was renamed.
+    static func tableWithTriggers(of names: OrderNames) -> SQL {
+        """
+        SELECT namespace.nspname::text, relation.relname::text
+        FROM pg_trigger AS trigger
+        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
+        JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        WHERE function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(names.functions)::text[]::name[])
+            AND trigger.tgparentid = 0
+        ORDER BY (namespace.nspname, relation.relname) = (\(names.schema)::text::name, \(names.table)::text::name) DESC, relation.oid
+        LIMIT 1
         """
     }
 

@@ -4,6 +4,8 @@ import Ordering
 /// The steps that undo `brocot attach`.
 package struct DetachPlan: Sendable {
     package let steps: [AttachStep]
+    /// The table, also if it was renamed; nil if it doesn't exist any more.
+    package let table: TableDescription?
 
     /// - Parameters:
     ///   - names: The names of the order's objects.
@@ -11,12 +13,12 @@ package struct DetachPlan: Sendable {
     ///   - dropsColumns: Whether the three rank columns are dropped too.
     package init(_ names: OrderNames, on table: TableDescription?, dropsColumns: Bool) {
         // A view that has the name of a dropped table is left alone.
-        let table = table.flatMap { $0.isTable ? $0 : nil }
-        let quoted = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
-        guard let table else {
+        self.table = table.flatMap { $0.isTable ? $0 : nil }
+        guard let table = self.table, let relation = table.relations.first else {
             steps = [Self.unregister(names)]
             return
         }
+        let quoted = "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name))"
         // The index comes first: with it, but without the triggers, a row that changes its list could not take its rank along.
         var steps = Self.indexes(names, table)
         let triggers = table.triggers.keys.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
@@ -43,14 +45,15 @@ package struct DetachPlan: Sendable {
     /// The index of a partitioned table takes the indexes of its partitions along. After an interrupted attach, partitions may have
     /// indexes that don't belong to it yet.
     private static func indexes(_ names: OrderNames, _ table: TableDescription) -> [AttachStep] {
-        table.relations.filter { $0.index == .invalid || $0.index == .valid(isAttached: false) }.map { relation in
+        table.relations.flatMap { relation in
+            var indexes = relation.surplusIndexes
+            switch relation.index {
+            case .invalid, .valid(isAttached: false), .former(isAttached: false):
+                indexes.append(names.index(on: relation.name))
+            case .missing, .other, .valid(isAttached: true), .former(isAttached: true): break
+            }
             let purpose = relation.level == 0 ? "drop the index" : "drop the index of partition \(relation.name)"
-            let index = "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
-            return relation.isPartitioned
-                ? AttachStep(purpose, ["DROP INDEX \(index)"], lock: .accessExclusive, by: .tableOwner)
-                : AttachStep(
-                    purpose, ["DROP INDEX CONCURRENTLY \(index)"], lock: .shareUpdateExclusive, by: .tableOwner,
-                    execution: .alone)
+            return indexes.map { AttachStep.dropIndex($0, of: relation, purpose) }
         }
     }
 

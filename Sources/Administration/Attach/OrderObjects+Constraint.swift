@@ -24,12 +24,20 @@ extension OrderObjects {
             """
     }
 
+    /// A condition that is always true, as the server prints it.
+    ///
+    /// The columns of a unique index with a condition are no key. Otherwise a change of the rank would wait for each transaction that has
+    /// inserted a row with a foreign key to this one, and would make such INSERTs wait (`RelationGetIndexAttrBitmap` in
+    /// PostgreSQL). The planner removes a constant condition, and uses the index for all statements.
+    static let indexPredicate = "('brocot'::text <> ''::text)"
+
     func index(on relation: TableDescription.Relation) -> String {
         let columns = definition.listColumns.map(quoteIdentifier) + [rankColumns[0]]
         let how = relation.isPartitioned ? ("", "ONLY ") : ("CONCURRENTLY ", "")
         return """
             CREATE UNIQUE INDEX \(how.0)\(quoteIdentifier(names.index(on: relation.name))) ON \(how.1)\
-            \(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name)) (\(columns.joined(separator: ", ")))
+            \(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name)) (\(columns.joined(separator: ", "))) \
+            WHERE \(Self.indexPredicate)
             """
     }
 }

@@ -13,11 +13,14 @@ package enum TableReader {
     }
 
     /// The description of a table; nil if there is no such table. The connection must be in a transaction.
+    ///
+    /// - Parameter place: The table's present schema and name, if it was renamed.
     package static func describe(
-        _ names: OrderNames, listColumns: [String], on connection: isolated Connection
+        _ names: OrderNames, at place: OrderNames? = nil, listColumns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription? {
         typealias Column = CatalogStatements.RelationColumn
-        guard let relation = try connection.query(CatalogStatements.relation(names)).first else { return nil }
+        let place = place ?? names
+        guard let relation = try connection.query(CatalogStatements.relation(place)).first else { return nil }
         let oid = try relation.decode(Column.oid, as: Int64.self)
         var uniqueKeys: [Set<String>] = []
         for row in try connection.query(CatalogStatements.uniqueKeys(of: oid)) {
@@ -31,7 +34,7 @@ package enum TableReader {
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
             kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
             partitionKey: partitionKey,
-            relations: try relations(of: oid, names, columns: listColumns + [names.rank], on: connection),
+            relations: try relations(of: oid, place, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try triggers(names, of: oid, on: connection),
             laterTriggers: try texts(
@@ -44,6 +47,18 @@ package enum TableReader {
             actsAsSchemaOwner: try relation.decode(Column.actsAsSchemaOwner),
             hidesRows: try relation.decode(Column.hidesRows),
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
+    }
+
+    /// The description of the table that has the triggers of an order, also if it was renamed; otherwise of the table that has the order's
+    /// names.
+    static func describeAttached(
+        _ names: OrderNames, listColumns: [String], on connection: isolated Connection
+    ) throws(PostgresError) -> TableDescription? {
+        var place: OrderNames?
+        if let row = try connection.query(CatalogStatements.tableWithTriggers(of: names)).first {
+            place = OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
+        }
+        return try describe(names, at: place, listColumns: listColumns, on: connection)
     }
 
     private static func kind(of relation: Row) throws(PostgresError) -> TableDescription.Kind {
@@ -98,16 +113,20 @@ package enum TableReader {
         var relations: [TableDescription.Relation] = []
         for row in try connection.query(CatalogStatements.relations(of: relation)) {
             let (schema, name): (String, String) = (try row.decode(Column.schema), try row.decode(Column.name))
-            let found = try connection.query(
-                CatalogStatements.index(
-                    names.index(on: name), on: name, in: schema, columns: columns, ofTable: names)
-            ).first
             let isPartitioned = try row.decode(Column.isPartitioned, as: Bool.self)
+            let index = try state(
+                ofIndex: try connection.query(
+                    CatalogStatements.index(
+                        names.index(on: name), on: name, in: schema, columns: columns, ofTable: names)
+                ).first, isPartitioned: isPartitioned)
+            let indexes = try texts(
+                CatalogStatements.indexesOfRank(on: name, in: schema, of: names), on: connection)
             relations.append(
                 TableDescription.Relation(
                     schema: schema, name: name, parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
                     level: Int(try row.decode(Column.level, as: Int32.self)),
-                    index: try state(ofIndex: found, isPartitioned: isPartitioned)))
+                    index: index,
+                    surplusIndexes: indexes.filter { index == .other || $0 != names.index(on: name) }.sorted()))
         }
         return relations
     }
@@ -120,7 +139,8 @@ package enum TableReader {
         guard let row else { return .missing }
         guard try row.decode(Column.isBrocots, as: Bool.self) else { return .other }
         guard try row.decode(Column.isValid, as: Bool.self) || isPartitioned else { return .invalid }
-        return .valid(isAttached: try row.decode(Column.isAttached))
+        let isAttached: Bool = try row.decode(Column.isAttached)
+        return try row.decode(Column.isCurrent) ? .valid(isAttached: isAttached) : .former(isAttached: isAttached)
     }
 
     private static func constraint(

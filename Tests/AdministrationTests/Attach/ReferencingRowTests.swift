@@ -1,0 +1,61 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+/// Comments refer to tasks by a foreign key. An INSERT of a comment locks its task with FOR KEY SHARE.
+@Suite("Rows that refer to rows of an attached table", .database, .timeLimit(.minutes(30))) struct ReferencingRowTests {
+    private static let comments = "CREATE TABLE comments (task_id bigint REFERENCES tasks, body text)"
+    private static let comment = "INSERT INTO comments VALUES (1, 'seen')"
+    private static let move = "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')"
+    /// Far longer than a statement that waits for nobody.
+    private static let patience = "SET lock_timeout = '10s'"
+
+    private func attachedTasks() async throws -> AttachFixture {
+        let fixture = try await AttachFixture(AttachFixture.tasks + Self.comments)
+        try await fixture.attach()
+        return fixture
+    }
+
+    private func session() async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: Self.patience)
+        return connection
+    }
+
+    @Test("A move does not wait for a transaction that has inserted a referencing row, and the reverse")
+    func waitsForNobody() async throws {
+        _ = try await attachedTasks()
+        for (first, second) in [(Self.comment, Self.move), (Self.move, Self.comment)] {
+            let (open, other) = (try await session(), try await session())
+            try await open.execute(script: "BEGIN; \(first)")
+            try await other.execute(script: second)
+            try await open.execute(script: "COMMIT")
+        }
+    }
+
+    @Test("A referencing row can be inserted in a REPEATABLE READ transaction that began before a move")
+    func repeatableRead() async throws {
+        let fixture = try await attachedTasks()
+        let open = try await session()
+        try await open.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM comments")
+        try await fixture.connection.execute(script: Self.move)
+        try await open.execute(script: "\(Self.comment); COMMIT")
+    }
+
+    @Test("brocot attach places rows that open transactions refer to") func attaches() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks + Self.comments)
+        // The index can't be built while the transaction is open, but rows can be placed.
+        let plan = try await fixture.prepare(AttachFixture.definition())
+        let open = try await session()
+        try await open.execute(script: "BEGIN; \(Self.comment)")
+        let table = try await fixture.attacher.describe(plan.definition.names, listColumns: plan.definition.listColumns)
+        try await fixture.connection.execute(script: Self.patience)
+        try await Filling(plan.definition, on: table, connection: fixture.connection, logger: AttachFixture.logger)
+            .run(orderedBy: nil) { _, _ in }
+        #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE rank IS NULL") == ["1"])
+        try await open.execute(script: "COMMIT")
+    }
+}
