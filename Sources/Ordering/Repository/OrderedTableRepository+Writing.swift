@@ -18,7 +18,7 @@ extension OrderedTableRepository {
         where !changes.isEmpty {
             var missing = Set(changes.indices)
             for row in try connection.rows(statements.tryLock(changes, lock)) {
-                missing.remove(try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 })
+                missing.remove(try indexOfArgument(of: row))
             }
             for index in missing {
                 let involved = [changes[index].storedList, changes[index].list].compactMap(\.self)
