@@ -1,15 +1,6 @@
 import LibPQ
 import Ordering
 
-extension Row {
-    /// Reads a column of a statement by the name that an enum beside the statement gives it.
-    func decode<Column: RawRepresentable<Int>, Value: PostgresDecodable>(
-        _ column: Column, as _: Value.Type = Value.self
-    ) throws(PostgresError) -> Value {
-        try decode(column.rawValue)
-    }
-}
-
 /// Every statement on the queue and its log.
 enum QueueStatements {
     /// The server's `deadlock_timeout` in milliseconds.
@@ -41,15 +32,15 @@ enum QueueStatements {
     }
 
     /// The lists with requests below the floor.
-    static func remembered(_ progress: ReadProgress) -> SQL {
+    static func remembered(_ progress: ReadProgress) -> CommonTableExpression {
         let lists = progress.remaining.keys
-        return """
-            remembered AS (
-                SELECT * FROM unnest(
-                    \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
-                ) AS remembered (ordered_table, list, floor)
-            )
+        return CommonTableExpression(
+            "remembered",
             """
+            SELECT * FROM unnest(
+                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
+            ) AS remembered (ordered_table, list, floor)
+            """)
     }
 
     /// A query for LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
