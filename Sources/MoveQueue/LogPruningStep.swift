@@ -30,13 +30,9 @@ package struct LogPruningStep: Equatable, Sendable {
         after id: Int64, olderThan age: Duration, limit: Int, _ configuration: QueueConfiguration,
         on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
-        let settings = configuration.settingsOfPruning
-        let statement = statement(after: id, olderThan: age.components.seconds, limit: limit)
-        let row = try await connection.run { connection throws(PostgresError) in
-            try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                try connection.query(statement)
-            }[0]
-        }
+        let row = try await connection.queryInTransaction(
+            statement(after: id, olderThan: age.components.seconds, limit: limit),
+            settings: configuration.settingsOfPruning)[0]
         guard try row.decode(Column.hasLock) else { return nil }
         let read = try row.decode(Column.read, as: Int.self)
         return LogPruningStep(
