@@ -26,9 +26,8 @@ extension QueueStatements {
     /// Whether a request is pending, the values for ``ReadProgress/observe(_:)``, and whether INSERTs notify. The locks are read
     /// after the last id, because they must be at least as new as that id.
     ///
-    /// An idle daemon repeats this query, so it is a single statement outside of a transaction. It can't set the `search_path`
-    /// first, so its operators and types are qualified. It can't switch row-level security off either: if a policy may hide
-    /// requests, it reports that some are pending, and the workers that read them get the error.
+    /// The statement runs in a transaction of its own, with ``QueueConfiguration/settings``: if a policy may hide requests, the server
+    /// refuses it. With other settings, it would report that some are pending, and the workers that read them would get the error.
     static func look(_ progress: ReadProgress) -> SQL {
         .with(
             [remembered(progress)],
