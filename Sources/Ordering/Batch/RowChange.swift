@@ -10,7 +10,7 @@ package struct RowChange: Equatable, Sendable {
     /// The rank of the row after the change; nil means no rank.
     package let rank: Rank?
     /// The rank with which the row is stored; nil means no rank.
-    package var storedRank: Rank?
+    var storedRank: Rank?
 
     /// Whether the row leaves its list, or enters another one.
     var changesList: Bool { list.map(ExactText.init) != storedList.map(ExactText.init) }
