@@ -42,9 +42,9 @@ struct ListenerSession {
     /// Listens until the daemon stops.
     ///
     /// - Throws: The error because of which the connection must be replaced.
-    mutating func run(until isStopping: StopFlag, _ failures: inout ListenerFailures) async throws {
+    mutating func run(until stopFlag: StopFlag, _ failures: inout ListenerFailures) async throws {
         let health = listener.health
-        while !isStopping.isSet, !Task.isCancelled {
+        while !stopFlag.isSet, !Task.isCancelled {
             health.noteTurn()
             do {
                 let hasLooked = try await turn(&failures)
@@ -69,7 +69,7 @@ struct ListenerSession {
                 try await wait(pause)
             }
         }
-        try await SleepFlag.leave(on: connection)
+        try await SleepFlag.clearAtEnd(on: connection)
         await connection.close()
     }
 

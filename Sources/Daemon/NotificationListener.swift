@@ -34,12 +34,12 @@ final class NotificationListener: Sendable {
         self.logger = logger
     }
 
-    func run(until isStopping: StopFlag) async {
+    func run(until stopFlag: StopFlag) async {
         var parameters = configuration.connection
         parameters["application_name"] = configuration.listenerName
         var failures = ListenerFailures(logger)
         defer { health.noteEnd() }
-        while !isStopping.isSet, !Task.isCancelled {
+        while !stopFlag.isSet, !Task.isCancelled {
             do {
                 health.noteTurn()
                 let connection = try await Connection.connect(parameters, logger: logger)
@@ -50,15 +50,15 @@ final class NotificationListener: Sendable {
                 health.noteConnection(reasonNotReady: reasonNotReady)
                 let delivery = try await testDelivery(on: connection, &failures)
                 var session = ListenerSession(self, on: connection, delivery, reasonNotReady: reasonNotReady)
-                try await session.run(until: isStopping, &failures)
+                try await session.run(until: stopFlag, &failures)
                 return
             } catch {
-                guard !isStopping.isSet, !Task.isCancelled else { return }
+                guard !stopFlag.isSet, !Task.isCancelled else { return }
                 health.noteLostConnection("\(error)")
                 metrics.noteLostConnectionOfListener()
                 failures.lostConnections.note("the listener lost its connection; trying again", error)
                 idleWorkers.wakeOne()
-                await isStopping.wait(atMost: failures.backoff.pause())
+                await stopFlag.wait(atMost: failures.backoff.pause())
             }
         }
     }

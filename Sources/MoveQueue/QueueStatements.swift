@@ -49,16 +49,16 @@ enum QueueStatements {
     /// The query is written so that only the index on that column serves it. With a comparison for equality and an order by id
     /// alone, the primary key would serve too. It has the same cost while the queue is empty, and plans may be made at that time.
     static func earliest(
-        _ columns: SQL, by role: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
+        _ columns: SQL, by column: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
     ) -> SQL {
         """
         SELECT \(columns)
         FROM brocot.move_requests AS request
         WHERE request.ordered_table OPERATOR(pg_catalog.=) \(lists).ordered_table
-            AND (request.\(role), request.id) OPERATOR(pg_catalog.>) (\(lists).list, \(lists).floor)
-            AND request.\(role) OPERATOR(pg_catalog.<=) \(lists).list
+            AND (request.\(column), request.id) OPERATOR(pg_catalog.>) (\(lists).list, \(lists).floor)
+            AND request.\(column) OPERATOR(pg_catalog.<=) \(lists).list
             AND \(condition)
-        ORDER BY request.\(role), request.id LIMIT \(limit)::bigint
+        ORDER BY request.\(column), request.id LIMIT \(limit)::bigint
         """
     }
 }

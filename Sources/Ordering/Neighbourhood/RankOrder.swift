@@ -7,7 +7,7 @@ import SternBrocot
 struct RankOrder: Sendable {
     /// The place between two neighbours of the order, or between an end of the order and the neighbour there.
     ///
-    /// It has a type of its own, because a position is another number: it counts unknown items too, and no hidden items.
+    /// A gap is not a number, so that it can't be taken for a position: a position counts unknown items too, and no hidden ones.
     struct Gap: Hashable, Sendable {
         /// The number of known items before the gap, visible or hidden.
         let itemsBefore: Int

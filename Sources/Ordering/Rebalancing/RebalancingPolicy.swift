@@ -12,7 +12,7 @@ package struct RebalancingPolicy: Sendable {
     /// How the ranks of a window are distributed.
     package let layout: RankLayout
     /// The bits of room that a window must leave for each doubling of its size beyond ``freeWindow``, for ranks of 62 bits.
-    /// They keep smaller windows within it cheap.
+    /// With this room, later inserts into the window need to rewrite only a few of its rows.
     package let reservedBits: Double
     /// A window of this many rows is used with any room. Larger windows are used only if nothing smaller fits.
     package let largestWindow: Int

@@ -49,11 +49,11 @@ extension OrderedTableRepository {
         for write in writes(changes) {
             try expect(write.rows, try written(try connection.rows(write.statement)))
         }
-        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
+        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.endOfWriting) }
     }
 
     /// The statement that tells the order's triggers that Brocot is writing; nil if the table has no such triggers.
-    var announcement: SQL? { table.isBuiltIn ? nil : OrderingStatements.writing(table.name) }
+    var announcement: SQL? { table.isBuiltIn ? nil : OrderingStatements.beginningOfWriting(in: table.name) }
 
     /// The statements that write the net effects of a batch: deletions, then updates, then insertions.
     func writes(_ changes: [RowChange]) -> [Write] {

@@ -16,7 +16,7 @@ extension OrderingStatements {
     /// What ``rows(_:)`` returns in the column `side`.
     enum Side: Int32 {
         case below = -1
-        /// It is the row with the key.
+        /// The row with the key itself.
         case named = 0
         case above = 1
     }
