@@ -12,6 +12,11 @@ package struct RowChange: Equatable, Sendable {
     /// The rank with which the row is stored; nil means no rank.
     var storedRank: Rank?
 
+    var isInsertion: Bool { storedList == nil }
+    var isDeletion: Bool { list == nil }
+    /// Whether a stored row gets another list or rank.
+    var isUpdate: Bool { !isInsertion && !isDeletion }
+
     /// Whether the row leaves its list, or enters another one.
     var changesList: Bool { list.map(ExactText.init) != storedList.map(ExactText.init) }
 }
