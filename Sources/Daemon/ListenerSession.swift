@@ -48,12 +48,12 @@ struct ListenerSession {
             health.noteTurn()
             do {
                 let hasLooked = try await turn(&failures)
-                failures.lostConnections.noteWork("the listener is connected again")
+                failures.lostConnections.noteSuccess("the listener is connected again")
                 guard hasLooked else { continue }
                 failures.backoff.reset()
                 if refusals.noteSuccess(at: .now) {
                     health.note(reasonNotReady: reasonNotReady)
-                    failures.refusals.noteWork("the query for new requests works again")
+                    failures.refusals.noteSuccess("the query for new requests works again")
                 }
             } catch let error as PostgresError where error.isRefusal {
                 // A reason such as "there is no schema" says more than the server's error.
@@ -78,7 +78,7 @@ struct ListenerSession {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
-        if listener.idleWorkers.takeDecision() { schedule.noteWork() }
+        if listener.idleWorkers.takeDecision() { schedule.noteDecision() }
         let areAllWaiting = listener.idleWorkers.areAllWaiting
         listener.metrics.note(isAsleep: areAllWaiting)
         switch schedule.next(areAllWaiting: areAllWaiting, at: .now) {

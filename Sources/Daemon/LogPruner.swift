@@ -53,7 +53,7 @@ struct LogPruner: Sendable {
                 let pruned = try await prune(olderThan: age, &progress, on: connection)
                 try await checkLock(&progress, on: connection)
                 await connection.close()
-                failures.noteWork("the log can be pruned again")
+                failures.noteSuccess("the log can be pruned again")
                 if pruned > 0 {
                     logger.info("pruned the log", metadata: ["requests": .stringConvertible(pruned)])
                 } else {

@@ -85,11 +85,11 @@ final class NotificationListener: Sendable {
                 on: SleepFlag.channel, from: configuration.connection)
         } catch {
             guard await !connection.isLost, error.code != .cancelled else { throw error }
-            failures.tests.note(
+            failures.deliveryTests.note(
                 "could not test whether notifications arrive; the daemon reads the queue regularly", error)
             return .unknown
         }
-        failures.tests.noteWork("could test again whether notifications arrive")
+        failures.deliveryTests.noteSuccess("could test again whether notifications arrive")
         guard !isDelivered else { return .proven }
         try await SleepFlag.unlisten(on: connection)
         guard !failures.isSilenceLogged else { return .refuted }

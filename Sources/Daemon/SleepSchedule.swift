@@ -34,7 +34,7 @@ struct SleepSchedule {
     private var nextLook: ContinuousClock.Instant?
     private var quietLooks = 0
     /// Whether a request was decided since the daemon was last idle.
-    private var hasWorked = false
+    private var hasDecided = false
 
     init(longestLookInterval: Duration? = usualLookInterval) {
         self.longestLookInterval = longestLookInterval
@@ -60,8 +60,8 @@ struct SleepSchedule {
     }
 
     /// Records that requests were decided. More requests may follow soon.
-    mutating func noteWork() {
-        hasWorked = true
+    mutating func noteDecision() {
+        hasDecided = true
     }
 
     /// Records that a notification arrived.
@@ -78,8 +78,8 @@ struct SleepSchedule {
             return .fallAsleep
         }
         // If a worker found only requests that wait for a person, the next look need not follow soon.
-        if wasBusy, hasWorked { lookSoon(at: now) }
-        hasWorked = false
+        if wasBusy, hasDecided { lookSoon(at: now) }
+        hasDecided = false
         let mayRest = quietLooks >= Self.looksBeforeRest && lookInterval >= Self.usualLookInterval
         if longestLookInterval == nil, mayRest { return .rest }
         guard let due = nextLook, now < due else {

@@ -16,7 +16,7 @@ package struct PostponedLists: Sendable {
 
     private struct Entry {
         /// How often the list was postponed since it was last worked on.
-        var times = 0
+        var postponements = 0
         /// How often batches with this list alone failed, less those that succeeded since.
         var failures = 0
         var due: ContinuousClock.Instant
@@ -69,13 +69,13 @@ package struct PostponedLists: Sendable {
     mutating func noteUnavailable(
         _ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant
     ) {
-        let times = lists.map { self.times(of: $0) }.min() ?? 0
-        let pause = Self.pause(after: times, Self.firstPause.unavailable, Self.longestPause.unavailable)
+        let postponements = lists.map { self.postponements(of: $0) }.min() ?? 0
+        let pause = Self.pause(after: postponements, Self.firstPause.unavailable, Self.longestPause.unavailable)
         let due = now + pause * Double.random(in: 0.5...1)
         for list in lists {
             var entry = entries[list] ?? Entry(due: due, reason: .unavailable)
             (entry.due, entry.reason) = (due, .unavailable)
-            entry.times += 1
+            entry.postponements += 1
             set(list, entry)
         }
     }
@@ -88,9 +88,9 @@ package struct PostponedLists: Sendable {
         guard lists.count == 1 else { return noteSuspicion(of: lists, isCostly: isCostly, at: now) }
         let reason = Reason.failing(groupSize: isCostly ? 1 : Self.largestFailingGroup)
         var entry = entries[lists[0]] ?? Entry(due: now, reason: reason)
-        let pause = Self.pause(after: entry.times, Self.firstPause.failed, Self.longestPause.failed)
+        let pause = Self.pause(after: entry.postponements, Self.firstPause.failed, Self.longestPause.failed)
         (entry.due, entry.reason) = (now + pause * Double.random(in: 0.5...1), reason)
-        entry.times += 1
+        entry.postponements += 1
         entry.failures += 1
         set(lists[0], entry)
     }
@@ -121,8 +121,8 @@ package struct PostponedLists: Sendable {
         if entries.isEmpty { earliest = nil }
     }
 
-    /// How often in a row this list failed or was unavailable.
-    func times(of list: ListIdentifier) -> Int { entries[list]?.times ?? 0 }
+    /// How often the list was postponed since it was last worked on.
+    func postponements(of list: ListIdentifier) -> Int { entries[list]?.postponements ?? 0 }
 
     /// How often the size of this list's next batch is halved. Only failures make the batch smaller. If a lock made it smaller, the
     /// batch would end earlier, and other lists that exchange items with this list would have to wait.
@@ -133,7 +133,8 @@ package struct PostponedLists: Sendable {
     func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
         guard let earliest, earliest <= now else { return nil }
         let starving = entries.lazy.filter { _, entry in
-            entry.isUnavailable && entry.failures == 0 && entry.times >= Self.attemptsWithoutWaiting && entry.due <= now
+            entry.isUnavailable && entry.failures == 0 && entry.postponements >= Self.attemptsWithoutWaiting
+                && entry.due <= now
         }
         return starving.min { $0.value.due < $1.value.due }?.key
     }
@@ -145,7 +146,7 @@ package struct PostponedLists: Sendable {
     mutating func next(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let earliest, earliest <= now else { return [] }
         let due = entries.filter { $0.value.due <= now }
-        guard let first = due.values.min(by: { ($0.times, $0.due) < ($1.times, $1.due) }) else {
+        guard let first = due.values.min(by: { ($0.postponements, $0.due) < ($1.postponements, $1.due) }) else {
             self.earliest = nextDue
             return []
         }
@@ -156,7 +157,9 @@ package struct PostponedLists: Sendable {
             let soonest = all.count <= Self.largestGroup ? Array(all) : all.sorted { $0.value.due < $1.value.due }
             return soonest.prefix(Self.largestGroup).map(\.key)
         case .failing(let groupSize):
-            let alike = due.lazy.filter { $0.value.reason == first.reason && $0.value.times == first.times }
+            let alike = due.lazy.filter {
+                $0.value.reason == first.reason && $0.value.postponements == first.postponements
+            }
             return alike.prefix(groupSize).map(\.key)
         }
     }
@@ -167,7 +170,7 @@ package struct PostponedLists: Sendable {
         earliest = min(earliest ?? entry.due, entry.due)
     }
 
-    private static func pause(after times: Int, _ first: Duration, _ longest: Duration) -> Duration {
-        min(first * (1 << min(times, mostDoublings)), longest)
+    private static func pause(after postponements: Int, _ first: Duration, _ longest: Duration) -> Duration {
+        min(first * (1 << min(postponements, mostDoublings)), longest)
     }
 }
