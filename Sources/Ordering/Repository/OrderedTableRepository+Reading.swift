@@ -45,11 +45,12 @@ extension OrderedTableRepository {
         }
         var presences = needs.map { _ in (Presence.absent, isVisible: true) }
         var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
-        typealias Column = OrderingStatements.SideColumn
-        let firstRowColumn = Column.allCases.count
+        let firstRowColumn = OrderingStatements.SideColumn.allCases.count
         for row in try connection.rows(statements.rows(wanted)) {
             let index = try indexOfArgument(of: row)
-            let side = try decodingRows { () throws(PostgresError) in try row.decode(Column.side, as: Int32.self) }
+            let side = try decodingRows { () throws(PostgresError) in
+                try row.decode(OrderingStatements.SideColumn.side, as: Int32.self)
+            }
             guard let stored = try storedRow(row, from: firstRowColumn, list: needs[index].list) else {
                 presences[index] = (.unplaced, try isVisible(row, from: firstRowColumn))
                 continue
