@@ -25,17 +25,17 @@ package struct Daemon: Service {
     package func run() async throws {
         let interruption = ListenerInterruption()
         let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
-        let isStopping = StopFlag()
+        let stopFlag = StopFlag()
         let ends = await withTaskCancellationOrGracefulShutdownHandler {
             await withTaskGroup(of: Worker.End?.self) { group in
                 if !configuration.drains {
-                    addListener(to: &group, idleWorkers, interruption, isStopping)
-                    addLogPruner(to: &group, isStopping)
+                    addListener(to: &group, idleWorkers, interruption, stopFlag)
+                    addLogPruner(to: &group, stopFlag)
                 }
                 for number in 1...configuration.workers {
                     let worker = Worker(
                         number: number, configuration: configuration, idleWorkers: idleWorkers,
-                        isStopping: isStopping,
+                        stopFlag: stopFlag,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
                         logger: logger(ofWorker: number), isPatient: number == 1)
                     group.addTask { await worker.run() }
@@ -43,7 +43,7 @@ package struct Daemon: Service {
                 return await group.reduce(into: []) { ends, end in ends.append(end) }
             }
         } onCancelOrGracefulShutdown: {
-            isStopping.set()
+            stopFlag.set()
             idleWorkers.close()
             interruption.wakeUp()
         }
@@ -61,21 +61,21 @@ package struct Daemon: Service {
 
     private func addListener(
         to group: inout TaskGroup<Worker.End?>, _ idleWorkers: IdleWorkers, _ interruption: ListenerInterruption,
-        _ isStopping: StopFlag
+        _ stopFlag: StopFlag
     ) {
         let listener = NotificationListener(
             configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: metrics, logger: logger)
         group.addTask {
-            await listener.run(until: isStopping)
+            await listener.run(until: stopFlag)
             return nil
         }
     }
 
-    private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ isStopping: StopFlag) {
+    private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ stopFlag: StopFlag) {
         guard let age = configuration.logRetention else { return }
         let pruner = LogPruner(
-            configuration: configuration, isStopping: isStopping, statistics: statistics, logger: logger)
+            configuration: configuration, stopFlag: stopFlag, statistics: statistics, logger: logger)
         group.addTask {
             await pruner.run(keeping: age)
             return nil

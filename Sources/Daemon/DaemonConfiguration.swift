@@ -28,7 +28,8 @@ package struct DaemonConfiguration: Sendable {
     /// it is notified. Without that proof, it is at most ``SleepSchedule/usualLookInterval``.
     package var longestLookInterval: Duration? = SleepSchedule.usualLookInterval
 
-    /// The same, with what is known of the delivery of notifications. If they may not arrive, at most the usual interval is safe.
+    /// The longest time between two looks, with what is known of the delivery of notifications. If they may not arrive, only the usual
+    /// interval is safe.
     func longestLookInterval(with delivery: NotificationListener.Delivery) -> Duration? {
         let usual = SleepSchedule.usualLookInterval
         return delivery == .proven ? longestLookInterval : min(longestLookInterval ?? usual, usual)
@@ -44,7 +45,7 @@ package struct DaemonConfiguration: Sendable {
     package var checkReadiness: ReadinessCheck = { connection in
         await connection.parameterStatus("in_hot_standby") == "on" ? "the server is a standby" : nil
     }
-    /// Called again on that connection, once in a few seconds, while a probe asks for the readiness. It must be cheap.
+    /// Called again on the listener's connection, once in a few seconds, while probes ask for the readiness. The check must be cheap.
     package var recheckReadiness: ReadinessCheck?
 
     /// The `application_name` of the listener's session, which exists as long as the daemon runs. `brocot status` and `brocot

@@ -66,9 +66,9 @@ struct DaemonMetrics: Sendable {
     }
 }
 
-extension DaemonMetrics {
-    /// A sentence of help for each metric.
-    static let help = [
+extension Daemon {
+    /// A sentence of help for each of the daemon's metrics, by name.
+    package static let metricsHelp = [
         "brocot_requests_total": "Move requests decided by this process, by outcome.",
         "brocot_batches_total": "Transactions that decided requests.",
         "brocot_batch_duration_seconds":
@@ -87,9 +87,4 @@ extension DaemonMetrics {
             "Age of the oldest pending request, 0 if there is none. Sampled every 15 s.",
         "brocot_held_lists": "Lists that wait for a person. Sampled every 15 s.",
     ]
-}
-
-extension Daemon {
-    /// A sentence of help for each of the daemon's metrics, by name.
-    package static var metricsHelp: [String: String] { DaemonMetrics.help }
 }

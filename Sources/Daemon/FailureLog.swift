@@ -52,7 +52,7 @@ struct FailureLog {
     }
 
     /// Records a success, and logs it if this ends an outage that was logged.
-    mutating func noteWork(_ message: Logger.Message, at now: ContinuousClock.Instant = .now) {
+    mutating func noteSuccess(_ message: Logger.Message, at now: ContinuousClock.Instant = .now) {
         guard let end = end(at: now) else { return }
         logger.notice(
             message,

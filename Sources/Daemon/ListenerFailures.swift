@@ -7,12 +7,12 @@ struct ListenerFailures {
     var lostConnections: FailureLog
     var refusals: FailureLog
     var samples: FailureLog
-    var tests: FailureLog
+    var deliveryTests: FailureLog
     /// Whether the log already says that notifications don't arrive.
     var isSilenceLogged = false
 
     init(_ logger: Logger) {
         (lostConnections, refusals) = (FailureLog(logger), FailureLog(logger))
-        (samples, tests) = (FailureLog(logger), FailureLog(logger))
+        (samples, deliveryTests) = (FailureLog(logger), FailureLog(logger))
     }
 }

@@ -42,18 +42,18 @@ struct ListenerSession {
     /// Listens until the daemon stops.
     ///
     /// - Throws: The error because of which the connection must be replaced.
-    mutating func run(until isStopping: StopFlag, _ failures: inout ListenerFailures) async throws {
+    mutating func run(until stopFlag: StopFlag, _ failures: inout ListenerFailures) async throws {
         let health = listener.health
-        while !isStopping.isSet, !Task.isCancelled {
+        while !stopFlag.isSet, !Task.isCancelled {
             health.noteTurn()
             do {
                 let hasLooked = try await turn(&failures)
-                failures.lostConnections.noteWork("the listener is connected again")
+                failures.lostConnections.noteSuccess("the listener is connected again")
                 guard hasLooked else { continue }
                 failures.backoff.reset()
                 if refusals.noteSuccess(at: .now) {
                     health.note(reasonNotReady: reasonNotReady)
-                    failures.refusals.noteWork("the query for new requests works again")
+                    failures.refusals.noteSuccess("the query for new requests works again")
                 }
             } catch let error as PostgresError where error.isRefusal {
                 // A reason such as "there is no schema" says more than the server's error.
@@ -69,7 +69,7 @@ struct ListenerSession {
                 try await wait(pause)
             }
         }
-        try await SleepFlag.leave(on: connection)
+        try await SleepFlag.clearAtEnd(on: connection)
         await connection.close()
     }
 
@@ -78,7 +78,7 @@ struct ListenerSession {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
-        if listener.idleWorkers.takeDecision() { schedule.noteWork() }
+        if listener.idleWorkers.takeDecision() { schedule.noteDecision() }
         let areAllWaiting = listener.idleWorkers.areAllWaiting
         listener.metrics.note(isAsleep: areAllWaiting)
         switch schedule.next(areAllWaiting: areAllWaiting, at: .now) {

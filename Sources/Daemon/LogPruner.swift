@@ -5,7 +5,7 @@ import MoveQueue
 /// Deletes old decided requests from the log, repeatedly and in small steps.
 struct LogPruner: Sendable {
     let configuration: DaemonConfiguration
-    let isStopping: StopFlag
+    let stopFlag: StopFlag
     let statistics: DaemonStatistics
     let logger: Logger
 
@@ -21,7 +21,7 @@ struct LogPruner: Sendable {
 
     /// After this many steps without a deletion, that is after 20,000 rows of the log, a sweep pauses until the next
     /// run.
-    private static let vainSteps = 10
+    private static let mostStepsWithoutDeletion = 10
 
     /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins where the last one found only
     /// younger rows. Old rows with higher ids (ids that began again, rows of a held list, a wrong clock) are found by a sweep,
@@ -39,12 +39,12 @@ struct LogPruner: Sendable {
         var progress = Progress()
         var failures = FailureLog(logger)
         var latest: (batches: Int, time: ContinuousClock.Instant)?
-        while !isStopping.isSet, !Task.isCancelled {
+        while !stopFlag.isSet, !Task.isCancelled {
             var interval = Self.interval
             let decided = statistics.totals.batches
             // A serverless database may sleep. It is hardly ever woken only to delete old rows.
             if configuration.restsLong, let latest, decided == latest.batches, .now - latest.time < Self.longestRest {
-                await isStopping.wait(atMost: Self.interval)
+                await stopFlag.wait(atMost: Self.interval)
                 continue
             }
             latest = (decided, .now)
@@ -53,17 +53,17 @@ struct LogPruner: Sendable {
                 let pruned = try await prune(olderThan: age, &progress, on: connection)
                 try await checkLock(&progress, on: connection)
                 await connection.close()
-                failures.noteWork("the log can be pruned again")
+                failures.noteSuccess("the log can be pruned again")
                 if pruned > 0 {
                     logger.info("pruned the log", metadata: ["requests": .stringConvertible(pruned)])
                 } else {
                     interval = Self.idleInterval
                 }
             } catch {
-                guard !isStopping.isSet, !Task.isCancelled else { return }
+                guard !stopFlag.isSet, !Task.isCancelled else { return }
                 failures.note("the log was not pruned; trying again", error)
             }
-            await isStopping.wait(atMost: interval)
+            await stopFlag.wait(atMost: interval)
         }
     }
 
@@ -77,15 +77,17 @@ struct LogPruner: Sendable {
             guard step.deleted > 0, step.isFull, let last = step.lastID else { break }
             progress.front = last
         }
-        var vainSteps = 0
-        while vainSteps < Self.vainSteps, let step = try await pruneStep(after: progress.sweep, age, on: connection) {
+        var stepsWithoutDeletion = 0
+        while stepsWithoutDeletion < Self.mostStepsWithoutDeletion,
+            let step = try await pruneStep(after: progress.sweep, age, on: connection)
+        {
             pruned += step.deleted
             guard step.isFull, let last = step.lastID else {
                 progress.sweep = .min
                 break
             }
             progress.sweep = last
-            if step.deleted == 0 { vainSteps += 1 }
+            if step.deleted == 0 { stepsWithoutDeletion += 1 }
         }
         return pruned
     }
@@ -102,7 +104,7 @@ struct LogPruner: Sendable {
     private func pruneStep(
         after id: Int64, _ age: Duration, on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
-        guard !isStopping.isSet, !Task.isCancelled,
+        guard !stopFlag.isSet, !Task.isCancelled,
             let step = try await LogPruningStep.run(
                 after: id, olderThan: age, limit: Self.rowsPerStep, configuration.queue, on: connection)
         else { return nil }

@@ -34,12 +34,12 @@ final class NotificationListener: Sendable {
         self.logger = logger
     }
 
-    func run(until isStopping: StopFlag) async {
+    func run(until stopFlag: StopFlag) async {
         var parameters = configuration.connection
         parameters["application_name"] = configuration.listenerName
         var failures = ListenerFailures(logger)
         defer { health.noteEnd() }
-        while !isStopping.isSet, !Task.isCancelled {
+        while !stopFlag.isSet, !Task.isCancelled {
             do {
                 health.noteTurn()
                 let connection = try await Connection.connect(parameters, logger: logger)
@@ -50,15 +50,15 @@ final class NotificationListener: Sendable {
                 health.noteConnection(reasonNotReady: reasonNotReady)
                 let delivery = try await testDelivery(on: connection, &failures)
                 var session = ListenerSession(self, on: connection, delivery, reasonNotReady: reasonNotReady)
-                try await session.run(until: isStopping, &failures)
+                try await session.run(until: stopFlag, &failures)
                 return
             } catch {
-                guard !isStopping.isSet, !Task.isCancelled else { return }
+                guard !stopFlag.isSet, !Task.isCancelled else { return }
                 health.noteLostConnection("\(error)")
                 metrics.noteLostConnectionOfListener()
                 failures.lostConnections.note("the listener lost its connection; trying again", error)
                 idleWorkers.wakeOne()
-                await isStopping.wait(atMost: failures.backoff.pause())
+                await stopFlag.wait(atMost: failures.backoff.pause())
             }
         }
     }
@@ -85,11 +85,11 @@ final class NotificationListener: Sendable {
                 on: SleepFlag.channel, from: configuration.connection)
         } catch {
             guard await !connection.isLost, error.code != .cancelled else { throw error }
-            failures.tests.note(
+            failures.deliveryTests.note(
                 "could not test whether notifications arrive; the daemon reads the queue regularly", error)
             return .unknown
         }
-        failures.tests.noteWork("could test again whether notifications arrive")
+        failures.deliveryTests.noteSuccess("could test again whether notifications arrive")
         guard !isDelivered else { return .proven }
         try await SleepFlag.unlisten(on: connection)
         guard !failures.isSilenceLogged else { return .refuted }

@@ -27,7 +27,7 @@ struct QueueSampler {
                 try await connection.run { [configuration] connection throws(PostgresError) in
                     try QueueSample.take(configuration, on: connection)
                 })
-            failures.noteWork("the queue is sampled for metrics again")
+            failures.noteSuccess("the queue is sampled for metrics again")
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }
             failures.note("the queue can't be sampled for metrics", error)

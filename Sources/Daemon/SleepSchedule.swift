@@ -19,7 +19,7 @@ struct SleepSchedule {
     /// Together with the queries for metrics and for pruning the log, an idle daemon sends less than one query a second.
     static let usualLookInterval = Duration.milliseconds(1_500)
     /// How often a working daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
-    static let confirmation = Duration.seconds(300)
+    static let confirmationInterval = Duration.seconds(300)
     /// After this many consecutive looks at a quiet queue, every INSERT notifies. A transaction may have read the flag
     /// before it was set. Then the first look sees this transaction open, or the second look sees its request. After
     /// two quiet looks there is no such transaction.
@@ -34,7 +34,7 @@ struct SleepSchedule {
     private var nextLook: ContinuousClock.Instant?
     private var quietLooks = 0
     /// Whether a request was decided since the daemon was last idle.
-    private var hasWorked = false
+    private var hasDecided = false
 
     init(longestLookInterval: Duration? = usualLookInterval) {
         self.longestLookInterval = longestLookInterval
@@ -60,8 +60,8 @@ struct SleepSchedule {
     }
 
     /// Records that requests were decided. More requests may follow soon.
-    mutating func noteWork() {
-        hasWorked = true
+    mutating func noteDecision() {
+        hasDecided = true
     }
 
     /// Records that a notification arrived.
@@ -78,8 +78,8 @@ struct SleepSchedule {
             return .fallAsleep
         }
         // If a worker found only requests that wait for a person, the next look need not follow soon.
-        if wasBusy, hasWorked { lookSoon(at: now) }
-        hasWorked = false
+        if wasBusy, hasDecided { lookSoon(at: now) }
+        hasDecided = false
         let mayRest = quietLooks >= Self.looksBeforeRest && lookInterval >= Self.usualLookInterval
         if longestLookInterval == nil, mayRest { return .rest }
         guard let due = nextLook, now < due else {
@@ -104,7 +104,9 @@ struct SleepSchedule {
         let since = busySince ?? now
         busySince = since
         if reliesOnNotifications { return .wait(Self.usualLookInterval) }
-        if let written, !written.isAsleep, now - written.at < Self.confirmation { return .wait(Self.usualLookInterval) }
+        if let written, !written.isAsleep, now - written.at < Self.confirmationInterval {
+            return .wait(Self.usualLookInterval)
+        }
         guard now - since >= Self.longestNap else { return .wait(Self.longestNap - (now - since)) }
         written = (false, now)
         return .wakeUp

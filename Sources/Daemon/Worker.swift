@@ -7,7 +7,7 @@ struct Worker: Sendable {
     let number: Int
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
-    let isStopping: StopFlag
+    let stopFlag: StopFlag
     let statistics: DaemonStatistics
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
@@ -21,7 +21,7 @@ struct Worker: Sendable {
     }
 
     /// The pause before a new connection if a list may have ended the last one.
-    private static let pauseBesideSuspects = Duration.milliseconds(50)
+    private static let pauseWithSuspectedLists = Duration.milliseconds(50)
 
     /// Runs until the worker ends by itself. Returns nil if the daemon stops.
     func run() async -> End? {
@@ -45,12 +45,12 @@ struct Worker: Sendable {
                 let suspects = (error as? BatchFailure)?.lists ?? []
                 failures.noteLostConnection(error, suspects: suspects)
                 // Lists that may have ended the session are left out now, so that the next batch need not wait.
-                await isStopping.wait(
-                    atMost: suspects.isEmpty ? failures.backoff.pause() : Self.pauseBesideSuspects)
+                await stopFlag.wait(
+                    atMost: suspects.isEmpty ? failures.backoff.pause() : Self.pauseWithSuspectedLists)
             }
         }
         return nil
     }
 
-    var mustGoOn: Bool { !isStopping.isSet && !Task.isCancelled }
+    var mustGoOn: Bool { !stopFlag.isSet && !Task.isCancelled }
 }

@@ -48,7 +48,7 @@ struct WorkerFailures {
     }
 
     private mutating func noteFailure() {
-        lostConnections.noteWork("connected again")
+        lostConnections.noteSuccess("connected again")
         latestFailure = .now
     }
 
@@ -70,7 +70,7 @@ struct WorkerFailures {
 
     /// Records that the server said which sessions keep lists locked.
     mutating func noteLockHolders() {
-        lockHolders.noteWork("the sessions that keep lists locked can be read again")
+        lockHolders.noteSuccess("the sessions that keep lists locked can be read again")
     }
 
     /// Whether none of these lists can be worked on before a person does something.
@@ -79,13 +79,13 @@ struct WorkerFailures {
     /// A decided batch does not end an outage, because it may contain other lists than the failed batches. An outage ends if
     /// nothing is pending, or if no batch has failed for a while.
     mutating func noteBatch(_ result: WorkerRound.TurnResult) {
-        lostConnections.noteWork("connected again")
+        lostConnections.noteSuccess("connected again")
         if case .decided(let report) = result {
             needingPerson.subtract(Set(report.claim.locked).subtracting(report.decisions.failures.map(\.list)))
         }
         switch result {
         case .decided where .now - latestFailure < Self.calm, .undecided, .postponed, .gathering: break
-        case .decided, .idle, .waiting: failures.noteWork("batches are decided again")
+        case .decided, .idle, .waiting: failures.noteSuccess("batches are decided again")
         }
     }
 }

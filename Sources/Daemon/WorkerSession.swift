@@ -4,7 +4,7 @@ import Ordering
 
 /// A worker's work on one connection.
 ///
-/// Except for postponed lists, what it knows of the queue is lost with the connection, because after a COMMIT without an answer
+/// What the session knows of the queue is lost with the connection, except for the postponed lists: after a COMMIT without an answer,
 /// nothing is certain.
 struct WorkerSession {
     let worker: Worker
@@ -45,7 +45,7 @@ struct WorkerSession {
             } catch let failure as BatchFailure {
                 guard !Task.isCancelled else { return nil }
                 guard let pause = try await pause(after: failure, &failures) else { continue }
-                await worker.isStopping.wait(atMost: pause)
+                await worker.stopFlag.wait(atMost: pause)
                 beginsElsewhere = true
             }
         }

@@ -67,6 +67,21 @@ package struct Row: Sendable {
         }
     }
 
+    /// Reads a column that an enumeration beside the statement names. The cases are in the order of the columns.
+    ///
+    /// - Parameters:
+    ///   - column: The column.
+    ///   - first: The number of the column of the first case, counted from 0.
+    ///   - type: The type of the value.
+    /// - Returns: The value.
+    /// - Throws: `decoding`, with the column's name and type.
+    @inlinable
+    package func decode<Column: RawRepresentable<Int>, Value: PostgresDecodable>(
+        _ column: Column, from first: Int = 0, as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        try decode(first + column.rawValue, as: type)
+    }
+
     /// Reads a column by its exact name in the result.
     ///
     /// - Throws: `decoding`, with the column's name and type.

@@ -8,11 +8,8 @@ extension LockHolder {
     package static func find(
         _ lists: [ListIdentifier], on connection: Connection
     ) async throws(PostgresError) -> [ListIdentifier: LockHolder] {
-        let rows = try await connection.run { connection throws(PostgresError) in
-            try connection.transaction { connection throws(PostgresError) in try connection.query(statement(lists)) }
-        }
         var holders: [ListIdentifier: LockHolder] = [:]
-        for row in rows {
+        for row in try await connection.queryInTransaction(statement(lists)) {
             let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
             holders[list] = try LockHolder(row, from: 2)
         }

@@ -33,14 +33,18 @@ package struct LockHolder: Hashable, Sendable {
                 AND own.virtualtransaction = holder.virtualtransaction LIMIT 1)
         """
 
-    /// Reads the columns of ``columns``.
-    init(_ row: Row, from column: Int) throws(PostgresError) {
-        if let process = try row.decode(column, as: Int32?.self) {
+    private enum Column: Int {
+        case process, transaction, applicationName, preparedTransaction
+    }
+
+    /// Reads ``columns``. `first` is the number of the first of them in the row, counted from 0.
+    init(_ row: Row, from first: Int) throws(PostgresError) {
+        if let process = try row.decode(Column.process, from: first, as: Int32?.self) {
             owner = .session(process)
         } else {
-            owner = .prepared(try row.decode(column + 3))
+            owner = .prepared(try row.decode(Column.preparedTransaction, from: first))
         }
-        transaction = try row.decode(column + 1)
-        applicationName = try row.decode(column + 2, as: String?.self) ?? ""
+        transaction = try row.decode(Column.transaction, from: first)
+        applicationName = try row.decode(Column.applicationName, from: first, as: String?.self) ?? ""
     }
 }

@@ -7,10 +7,7 @@ package enum LogPruningLock {
     ///
     /// - Throws: An error of the server or the connection.
     package static func find(on connection: Connection) async throws(PostgresError) -> LockHolder? {
-        let rows = try await connection.run { connection throws(PostgresError) in
-            try connection.transaction { connection throws(PostgresError) in try connection.query(statement) }
-        }
-        guard let row = rows.first else { return nil }
+        guard let row = try await connection.queryInTransaction(statement).first else { return nil }
         return try LockHolder(row, from: 0)
     }
 

@@ -30,20 +30,21 @@ package struct LogPruningStep: Equatable, Sendable {
         after id: Int64, olderThan age: Duration, limit: Int, _ configuration: QueueConfiguration,
         on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
-        let settings = configuration.settingsOfPruning
-        let statement = statement(after: id, olderThan: age.components.seconds, limit: limit)
-        let row = try await connection.run { connection throws(PostgresError) in
-            try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                try connection.query(statement)
-            }[0]
-        }
-        guard try row.decode(0, as: Bool.self) else { return nil }
-        let read = try row.decode(1, as: Int.self)
+        let row = try await connection.queryInTransaction(
+            statement(after: id, olderThan: age.components.seconds, limit: limit),
+            settings: configuration.settingsOfPruning)[0]
+        guard try row.decode(Column.hasLock) else { return nil }
+        let read = try row.decode(Column.read, as: Int.self)
         return LogPruningStep(
-            read: read, deleted: try row.decode(2), lastID: try row.decode(3, as: Int64?.self), isFull: read == limit)
+            read: read, deleted: try row.decode(Column.deleted), lastID: try row.decode(Column.lastID),
+            isFull: read == limit)
     }
 
-    // Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last id read.
+    private enum Column: Int {
+        case hasLock, read, deleted, lastID
+    }
+
+    /// Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last id read.
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH turn AS MATERIALIZED (

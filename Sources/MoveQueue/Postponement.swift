@@ -7,17 +7,19 @@ struct Postponement {
 
     init(_ lists: [ListIdentifier]) { self.lists = lists }
 
-    /// A relation with the lists, followed by a comma; empty if no list is left out.
-    var relation: SQL {
-        guard !lists.isEmpty else { return "" }
-        return """
-            postponed AS MATERIALIZED (
+    /// The lists, for ``includes(_:)``; none if no list is left out.
+    var expressions: [CommonTableExpression] {
+        guard !lists.isEmpty else { return [] }
+        return [
+            CommonTableExpression(
+                "postponed", as: .materialized,
+                """
                 SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
-            ),
-            """
+                """)
+        ]
     }
 
-    /// The condition that the list of a row is left out.
+    /// The condition that the list of a row is left out. The statement must have the ``expressions``.
     func includes(_ row: SQL) -> SQL {
         lists.isEmpty
             ? "false"

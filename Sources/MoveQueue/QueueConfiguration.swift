@@ -13,7 +13,7 @@ package struct QueueConfiguration: Sendable {
     var locksPerBatch = 256
     /// The most bytes of names and keys that are read at once, in decompressed form, and counted as at least 100 bytes for each
     /// item. A single request may have more.
-    package var bytesPerBatch = 4 << 20
+    var bytesPerBatch = 4 << 20
     /// The longest time that a worker waits for more requests before the next batch, while they keep arriving. With 0, it never
     /// waits.
     package var maxDelay = Duration.zero
@@ -45,7 +45,7 @@ package struct QueueConfiguration: Sendable {
     /// How often a worker checks how far the queue was read. While the floor rises, it checks five times as often.
     package var lookInterval = Duration.seconds(1)
     /// How often the queue is read from its beginning, because an id that was chosen by hand may be below the floor.
-    package var fullReadInterval = Duration.seconds(60)
+    var fullReadInterval = Duration.seconds(60)
 
     package init() {}
 
@@ -79,12 +79,13 @@ package struct QueueConfiguration: Sendable {
         milliseconds(min(statementTimeout, longestStatement ?? statementTimeout))
     }
 
-    /// The longest wait of a transaction for the lock of its only list. It may be longer than others, since the transaction has no lock yet.
+    /// The longest wait of a transaction for the lock of its only list. This wait may be longer than others, because the transaction has
+    /// no lock yet.
     var lockTimeoutOfWaiting: String { milliseconds(max(.milliseconds(1), min(idleTimeout / 6, .seconds(1)))) }
 
     var lockTimeoutSetting: String { milliseconds(max(.milliseconds(1), lockTimeout)) }
 
-    /// It is short, because all lists of a batch wait while a user's trigger or foreign key waits for a lock.
+    /// The time-out is short, because all lists of a batch wait while a user's trigger or foreign key waits for a lock.
     private var lockTimeout: Duration { min(idleTimeout / 6, .milliseconds(250), deadlockTimeout / 2) }
 
     /// The same configuration with the server's `deadlock_timeout`.

@@ -7,6 +7,8 @@ package struct QueueObserver: Sendable {
     private static let looksWhileAdvancing = 5
     /// A reading from the beginning is followed by a pause that is at least this many times as long.
     private static let pausePerDurationOfFullRead = 100
+    /// The most requests that are read at once to raise the floor.
+    private static let mostRequestsRead = 2_000
 
     private(set) var progress = ReadProgress()
     private let configuration: QueueConfiguration
@@ -64,12 +66,9 @@ package struct QueueObserver: Sendable {
     }
 
     private func readState(on connection: Connection) async throws(PostgresError) -> QueueState {
-        let settings = configuration.settings
-        return try await connection.run { [progress] connection throws(PostgresError) in
-            try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                try QueueState(connection.query(QueueStatements.look(progress)).single())
-            }
-        }
+        let rows = try await connection.queryInTransaction(
+            QueueStatements.look(progress), settings: configuration.settings)
+        return try QueueState(rows.single())
     }
 
     /// Raises the floor to the id that the previous look allowed, if the present look finds no request. The present
@@ -106,19 +105,13 @@ package struct QueueObserver: Sendable {
         nextFullRead = .now + configuration.fullReadInterval
     }
 
-    /// The most requests that are read at once to raise the floor.
-    private static let mostRequestsRead = 2_000
-
     /// Reads the queue from the floor on, and raises the floor.
     private mutating func readOn(
         _ raise: ReadProgress.FloorRaise, on connection: Connection
     ) async throws(PostgresError) {
-        let settings = configuration.settings
-        let rows = try await connection.run { [progress] connection throws(PostgresError) in
-            try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                try connection.query(QueueStatements.readOn(to: raise.id, limit: Self.mostRequestsRead, progress))
-            }
-        }
+        let rows = try await connection.queryInTransaction(
+            QueueStatements.readOn(to: raise.id, limit: Self.mostRequestsRead, progress),
+            settings: configuration.settings)
         typealias Column = QueueStatements.ReadOnColumn
         var firstPending: [ListIdentifier: Int64] = [:]
         for row in rows {

@@ -8,7 +8,7 @@ extension QueueStatements {
         "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
     }
 
-    /// The columns of the statements that claim lists: see ``tryLocks(partners:locks:_:_:)``. ``ListClaim`` reads them.
+    /// The columns of the statements that claim lists: see ``tryLocks(of:partners:locks:_:_:)``. ``ListClaim`` reads them.
     enum ClaimColumn: Int {
         case orderedTable, list, number, isWaiting, isLocked, readyLists
     }
@@ -33,37 +33,41 @@ extension QueueStatements {
                 (\(earliest(columns, by: "from_list", of: "remembered", limit: oldestRequestsPerRememberedList)))
             ) AS early
             """
-        return """
-            WITH \(remembered(progress)), \(postponement.relation)oldest AS MATERIALIZED (
-                (SELECT \(columns)
-                FROM brocot.move_requests AS request
-                WHERE request.id > \(progress.floor)
-                ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
-                \(progress.remaining.isEmpty ? "" : ofRemembered)
-            ), ready AS MATERIALIZED (
-                SELECT side.ordered_table, side.list, row_number() OVER (ORDER BY min(side.id)) AS number
-                FROM (
-                    SELECT oldest.ordered_table, oldest.list, oldest.id FROM oldest
-                    UNION ALL
-                    SELECT oldest.ordered_table, oldest.from_list, oldest.id FROM oldest WHERE oldest.from_list IS NOT NULL
-                ) AS side (ordered_table, list, id)
-                WHERE NOT \(postponement.includes("side"))
-                GROUP BY side.ordered_table, side.list
-                ORDER BY min(side.id) LIMIT \(lists)::bigint
-            )
-            \(tryLocks(partners: 0, locks: locks, postponement, progress))
+        let oldest = CommonTableExpression(
+            "oldest", as: .materialized,
             """
+            (SELECT \(columns)
+            FROM brocot.move_requests AS request
+            WHERE request.id > \(progress.floor)
+            ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
+            \(progress.remaining.isEmpty ? "" : ofRemembered)
+            """)
+        let ready = CommonTableExpression(
+            "ready", as: .materialized,
+            """
+            SELECT side.ordered_table, side.list, row_number() OVER (ORDER BY min(side.id)) AS number
+            FROM (
+                SELECT oldest.ordered_table, oldest.list, oldest.id FROM oldest
+                UNION ALL
+                SELECT oldest.ordered_table, oldest.from_list, oldest.id FROM oldest WHERE oldest.from_list IS NOT NULL
+            ) AS side (ordered_table, list, id)
+            WHERE NOT \(postponement.includes("side"))
+            GROUP BY side.ordered_table, side.list
+            ORDER BY min(side.id) LIMIT \(lists)::bigint
+            """)
+        return tryLocks(
+            of: [remembered(progress)] + postponement.expressions + [oldest, ready], partners: 0, locks: locks,
+            postponement, progress)
     }
 
     /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out. `partners` and
     /// `locks` are those of ``ClaimLimits``.
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
-        """
-        WITH \(remembered(progress)), ready (ordered_table, list, number) AS (
-            SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY
-        )
-        \(tryLocks(partners: partners, locks: locks, Postponement([]), progress))
-        """
+        let ready = CommonTableExpression(
+            "ready (ordered_table, list, number)",
+            "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY")
+        return tryLocks(
+            of: [remembered(progress), ready], partners: partners, locks: locks, Postponement([]), progress)
     }
 
     /// Tries to take the locks of the lists in `ready`, and of the other lists of their changes of list.
@@ -71,45 +75,67 @@ extension QueueStatements {
     /// At most `locks` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
     /// lock function might be called for rows that LIMIT removes.
     ///
-    /// The result has a row for each chosen list: its number, or 0 if it was added because of a change of list; whether it waits;
-    /// whether its lock was taken; and the number of all lists in `ready`.
+    /// - Parameters:
+    ///   - expressions: `remembered`, those of `postponement`, and `ready`, with all that it reads.
+    ///   - partners: See ``ClaimLimits/partners``.
+    ///   - locks: See ``ClaimLimits/locks``.
+    ///   - postponement: The lists that are left out.
+    ///   - progress: How far the queue was read.
+    /// - Returns: The statement. Its result has a row for each chosen list: its number, or 0 if it was added because of a change of
+    ///   list; whether it waits; whether its lock was taken; and the number of all lists in `ready`.
     static func tryLocks(
-        partners: Int, locks: Int, _ postponement: Postponement, _ progress: ReadProgress
+        of expressions: [CommonTableExpression], partners: Int, locks: Int, _ postponement: Postponement,
+        _ progress: ReadProgress
     ) -> SQL {
-        """
-        \(partners > 0 ? withPartners(partners, progress) : ", candidate AS (SELECT *, number AS ready_number FROM ready)")
-        , chosen AS MATERIALIZED (
+        let chosen = CommonTableExpression(
+            "chosen", as: .materialized,
+            """
             SELECT candidate.ordered_table, candidate.list, candidate.ready_number
             FROM candidate
             WHERE NOT \(postponement.includes("candidate"))
             ORDER BY candidate.number
             LIMIT \(locks)::bigint
-        ), keyed AS MATERIALIZED (
-            SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
-                EXISTS (
-                    SELECT FROM brocot.held_lists AS held
-                    WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list)
-                OR EXISTS (
-                    SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.name = chosen.ordered_table AND \(allListsWait(of: "registered"))) AS is_waiting
-            FROM chosen
-            ORDER BY key
-        )
-        SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_waiting,
-            CASE WHEN keyed.is_waiting THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,
-            (SELECT count(*) FROM ready)
-        FROM keyed
-        """
+            """)
+        return .with(
+            expressions + candidates(partners: partners, progress) + [chosen, keyed],
+            """
+            SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_waiting,
+                CASE WHEN keyed.is_waiting THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,
+                (SELECT count(*) FROM ready)
+            FROM keyed
+            """)
     }
 
-    /// The lists, and the other lists of their earliest changes of list, each list once.
-    private static func withPartners(_ partners: Int, _ progress: ReadProgress) -> SQL {
+    /// The chosen lists with the keys of their locks, in the order of these keys, and whether each list waits.
+    private static let keyed = CommonTableExpression(
+        "keyed", as: .materialized,
         """
-        , floored AS MATERIALIZED (
+        SELECT chosen.*, brocot.list_lock_key(chosen.ordered_table, chosen.list) AS key,
+            EXISTS (
+                SELECT FROM brocot.held_lists AS held
+                WHERE held.ordered_table = chosen.ordered_table AND held.list = chosen.list)
+            OR EXISTS (
+                SELECT FROM brocot.ordered_tables AS registered
+                WHERE registered.name = chosen.ordered_table AND \(allListsWait(of: "registered"))) AS is_waiting
+        FROM chosen
+        ORDER BY key
+        """)
+
+    /// `candidate`: the lists of `ready`, and the other lists of their earliest changes of list, each list once.
+    private static func candidates(partners: Int, _ progress: ReadProgress) -> [CommonTableExpression] {
+        guard partners > 0 else {
+            return [CommonTableExpression("candidate", "SELECT *, number AS ready_number FROM ready")]
+        }
+        let floored = CommonTableExpression(
+            "floored", as: .materialized,
+            """
             SELECT ready.*, coalesce(remembered.floor, \(progress.floor)) AS floor
             FROM ready LEFT JOIN remembered
                 ON remembered.ordered_table = ready.ordered_table AND remembered.list = ready.list
-        ), partner AS (
+            """)
+        let partner = CommonTableExpression(
+            "partner",
+            """
             SELECT ready.number, change.ordered_table, change.list
             FROM floored AS ready
             CROSS JOIN LATERAL (
@@ -119,7 +145,10 @@ extension QueueStatements {
                 UNION ALL
                 (\(earliest("request.ordered_table, request.list", by: "from_list", of: "ready", limit: partners)))
             ) AS change
-        ), candidate AS (
+            """)
+        let candidate = CommonTableExpression(
+            "candidate",
+            """
             SELECT either.ordered_table, either.list, max(either.ready_number) AS ready_number,
                 min(either.number) AS number
             FROM (
@@ -128,7 +157,7 @@ extension QueueStatements {
                 SELECT ordered_table, list, number, 0 FROM partner
             ) AS either
             GROUP BY either.ordered_table, either.list
-        )
-        """
+            """)
+        return [floored, partner, candidate]
     }
 }

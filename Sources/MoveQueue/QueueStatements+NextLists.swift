@@ -11,7 +11,7 @@ extension QueueStatements {
     /// - `scanned`: the lists of the next requests, from one scan of an index.
     /// - `visited`: these lists, and further lists, each found by a look-up in the index.
     /// - `ready`: without the postponed lists, and with the lists that have requests below the floor.
-    /// - `candidate`, `chosen`, `keyed`: see ``tryLocks(partners:locks:_:_:)``.
+    /// - `candidate`, `chosen`, `keyed`: see ``tryLocks(of:partners:locks:_:_:)``.
     ///
     /// - Parameters:
     ///   - position: Where the worker is in its round.
@@ -19,7 +19,7 @@ extension QueueStatements {
     ///   - limits: How much is claimed.
     ///   - postponed: Lists that are left out.
     ///   - progress: How far the queue was read.
-    /// - Returns: The statement. Its result is described at ``tryLocks(partners:locks:_:_:)``.
+    /// - Returns: The statement. Its result is described at ``tryLocks(of:partners:locks:_:_:)``.
     static func claimNext(
         from position: RoundPosition, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
         _ progress: ReadProgress
@@ -30,36 +30,36 @@ extension QueueStatements {
             progress.remaining.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
             : numbered(from: position, lists: lists, postponement, progress)
-        return """
-            WITH RECURSIVE \(remembered(progress)), \(waitingTable), \(postponement.relation)
-            \(position.isBeginning ? oldestRequests(lists, progress) : "")
-            \(scanned(from: position, readingAhead: readingAhead, postponement, progress)),
-            \(visited(from: position, lists: lists, postponement, progress)),
-            ready AS MATERIALIZED (\(ready))
-            \(tryLocks(partners: limits.partners, locks: limits.locks, postponement, progress))
-            """
+        return tryLocks(
+            of: [remembered(progress), waitingTable] + postponement.expressions
+                + (position.isBeginning ? oldestRequests(lists, progress) : [])
+                + [
+                    scanned(from: position, readingAhead: readingAhead, postponement, progress),
+                    visited(from: position, lists: lists, postponement, progress),
+                    CommonTableExpression("ready", as: .materialized, ready),
+                ],
+            partners: limits.partners, locks: limits.locks, postponement, progress)
     }
 
     /// The tables whose lists all wait.
-    private static let waitingTable: SQL = """
-        waiting_table AS MATERIALIZED (
-            SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))
-        )
-        """
+    private static let waitingTable = CommonTableExpression(
+        "waiting_table", as: .materialized,
+        "SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))")
 
     /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
     /// and the search need not step over deleted requests of other lists.
-    private static func oldestRequests(_ limit: Int, _ progress: ReadProgress) -> SQL {
-        """
-        oldest AS MATERIALIZED (
+    private static func oldestRequests(_ limit: Int, _ progress: ReadProgress) -> [CommonTableExpression] {
+        let oldest = CommonTableExpression(
+            "oldest", as: .materialized,
+            """
             SELECT request.ordered_table, request.list
             FROM brocot.move_requests AS request
             WHERE request.id > \(progress.floor)
             ORDER BY request.id LIMIT \(limit)::bigint
-        ), short_queue AS MATERIALIZED (
-            SELECT count(*) < \(limit)::bigint AS is_whole_queue FROM oldest
-        ),
-        """
+            """)
+        let shortQueue = CommonTableExpression(
+            "short_queue", as: .materialized, "SELECT count(*) < \(limit)::bigint AS is_whole_queue FROM oldest")
+        return [oldest, shortQueue]
     }
 
     /// The condition that ``oldestRequests(_:_:)`` does not give all lists.
@@ -73,26 +73,26 @@ extension QueueStatements {
     /// `number` counts all lists, and `wanted` the lists that are not postponed.
     private static func scanned(
         from position: RoundPosition, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
-    ) -> SQL {
+    ) -> CommonTableExpression {
         let listsOfShortQueue: SQL = """
             SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT is_whole_queue FROM short_queue)
             UNION ALL
             """
-        return """
-            scanned AS MATERIALIZED (
-                SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
-                    count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
-                FROM (
-                    \(position.isBeginning ? listsOfShortQueue : "")
-                    (SELECT request.ordered_table, request.list
-                    FROM brocot.move_requests AS request
-                    WHERE \(needsSearch(from: position)) AND \(isLater("request", from: position)) AND request.id > \(progress.floor)
-                    ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
-                ) AS last
-                GROUP BY last.ordered_table, last.list
-                WINDOW in_order AS (ORDER BY last.ordered_table DESC, last.list DESC)
-            )
+        return CommonTableExpression(
+            "scanned", as: .materialized,
             """
+            SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
+                count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
+            FROM (
+                \(position.isBeginning ? listsOfShortQueue : "")
+                (SELECT request.ordered_table, request.list
+                FROM brocot.move_requests AS request
+                WHERE \(needsSearch(from: position)) AND \(isLater("request", from: position)) AND request.id > \(progress.floor)
+                ORDER BY request.ordered_table DESC, request.list DESC LIMIT \(readingAhead)::bigint)
+            ) AS last
+            GROUP BY last.ordered_table, last.list
+            WINDOW in_order AS (ORDER BY last.ordered_table DESC, last.list DESC)
+            """)
     }
 
     /// The lists with requests beyond the floor, in descending order: those of ``scanned(from:readingAhead:_:_:)``, and further ones.
@@ -106,9 +106,10 @@ extension QueueStatements {
     /// postponed.
     private static func visited(
         from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
-    ) -> SQL {
-        """
-        visited (ordered_table, list, number, wanted) AS (
+    ) -> CommonTableExpression {
+        CommonTableExpression(
+            "visited (ordered_table, list, number, wanted)", as: .recursive,
+            """
             SELECT scanned.ordered_table, scanned.list, scanned.number, scanned.wanted FROM scanned
             UNION ALL
             SELECT next.ordered_table, next.list, visited.number + 1,
@@ -126,8 +127,7 @@ extension QueueStatements {
             ) AS next
             WHERE \(needsSearch(from: position)) AND visited.number >= (SELECT count(*) FROM scanned)
                 AND visited.wanted < \(lists)::bigint
-        )
-        """
+            """)
     }
 
     /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.

@@ -17,14 +17,18 @@ extension QueueStatements {
         in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, preferred: ListIdentifier? = nil,
         _ progress: ReadProgress
     ) -> SQL {
-        """
-        WITH moment AS MATERIALIZED (
-            SELECT pg_catalog.clock_timestamp() AS now
-        ), wanted AS MATERIALIZED (
+        let moment = CommonTableExpression(
+            "moment", as: .materialized, "SELECT pg_catalog.clock_timestamp() AS now")
+        let wanted = CommonTableExpression(
+            "wanted", as: .materialized,
+            """
             SELECT * FROM unnest(
                 \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
             ) AS wanted (ordered_table, list, floor)
-        ), candidate AS (
+            """)
+        let candidate = CommonTableExpression(
+            "candidate",
+            """
             SELECT as_target.* FROM wanted CROSS JOIN LATERAL (
                 \(earliest("request.*, request.ctid AS location", by: "list", of: "wanted", limit: limit))
             ) AS as_target
@@ -32,25 +36,33 @@ extension QueueStatements {
             SELECT as_source.* FROM wanted CROSS JOIN LATERAL (
                 \(earliest("request.*, request.ctid AS location", by: "from_list", of: "wanted", limit: limit))
             ) AS as_source
-        ), \(sharedRoom(total: total, bytes: bytes, preferred: preferred)), result AS (
-            SELECT estimated.id, estimated.ordered_table, estimated.list, estimated.items, estimated.placement,
-                estimated.anchor, estimated.position, estimated.from_list, estimated.location, estimated.missing
-            FROM estimated WHERE (SELECT is_enough FROM room)
-            UNION ALL
-            SELECT shared.id, shared.ordered_table, shared.list, shared.items, shared.placement,
-                shared.anchor, shared.position, shared.from_list, shared.location, shared.missing
-            FROM shared WHERE shared.fits
-            UNION ALL
-            SELECT min(shared.id), shared.ordered_table, shared.list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-            FROM shared WHERE NOT shared.fits GROUP BY shared.ordered_table, shared.list
-            UNION ALL
-            SELECT min(shared.id), shared.ordered_table, shared.from_list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-            FROM shared WHERE NOT shared.fits AND shared.from_list IS NOT NULL
-            GROUP BY shared.ordered_table, shared.from_list
-        )
-        SELECT result.id, result.ordered_table, result.list, result.items, result.placement, result.anchor,
-            result.position, result.from_list, moment.now, result.location::text, result.missing
-        FROM result CROSS JOIN moment
-        """
+            """)
+        return .with(
+            [moment, wanted, candidate] + sharedRoom(total: total, bytes: bytes, preferred: preferred) + [result],
+            """
+            SELECT result.id, result.ordered_table, result.list, result.items, result.placement, result.anchor,
+                result.position, result.from_list, moment.now, result.location::text, result.missing
+            FROM result CROSS JOIN moment
+            """)
     }
+
+    /// The requests for which there is room, and for each list the first request for which there is none.
+    private static let result = CommonTableExpression(
+        "result",
+        """
+        SELECT estimated.id, estimated.ordered_table, estimated.list, estimated.items, estimated.placement,
+            estimated.anchor, estimated.position, estimated.from_list, estimated.location, estimated.missing
+        FROM estimated WHERE (SELECT is_enough FROM room)
+        UNION ALL
+        SELECT shared.id, shared.ordered_table, shared.list, shared.items, shared.placement,
+            shared.anchor, shared.position, shared.from_list, shared.location, shared.missing
+        FROM shared WHERE shared.fits
+        UNION ALL
+        SELECT min(shared.id), shared.ordered_table, shared.list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        FROM shared WHERE NOT shared.fits GROUP BY shared.ordered_table, shared.list
+        UNION ALL
+        SELECT min(shared.id), shared.ordered_table, shared.from_list, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        FROM shared WHERE NOT shared.fits AND shared.from_list IS NOT NULL
+        GROUP BY shared.ordered_table, shared.from_list
+        """)
 }

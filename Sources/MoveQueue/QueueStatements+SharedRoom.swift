@@ -31,44 +31,44 @@ extension QueueStatements {
     /// - `once`: each request once. A change of list is a candidate of both lists.
     /// - `queued`, `bounded`: in which order they are taken, by that bound.
     /// - `measured`, `shared`: how many bytes are taken so far, and whether a request is still taken.
-    static func sharedRoom(total: Int, bytes: Int, preferred: ListIdentifier?) -> SQL {
-        """
-        \(estimated), \(room(total: total, bytes: bytes)), \(once(preferred: preferred)), \(queued), \(bounded),
-        \(measured(bytes: bytes)), \(shared(total: total, bytes: bytes))
-        """
+    static func sharedRoom(total: Int, bytes: Int, preferred: ListIdentifier?) -> [CommonTableExpression] {
+        [
+            estimated, room(total: total, bytes: bytes), once(preferred: preferred), queued, bounded,
+            measured(bytes: bytes), shared(total: total, bytes: bytes),
+        ]
     }
 
-    private static let estimated: SQL = """
-        estimated AS MATERIALIZED (
-            SELECT candidate.*,
-                pg_catalog.octet_length(candidate.list) + coalesce(pg_catalog.octet_length(candidate.anchor), 0)
-                    + coalesce(pg_catalog.octet_length(candidate.from_list), 0) AS name_bytes,
-                CASE WHEN pg_catalog.pg_column_compression(candidate.items) IS NOT NULL
-                    THEN \(largestCompressionRatio)::bigint * pg_catalog.pg_column_size(candidate.items)
-                    WHEN pg_catalog.pg_column_size(candidate.items) > \(largestInlineSize)
-                    THEN \(largestCountRatio)::bigint * pg_catalog.pg_column_size(candidate.items)
-                    ELSE \(countedBytes("candidate", size: "pg_catalog.pg_column_size(candidate.items)"))
-                END AS most_bytes
-            FROM candidate
-        )
+    private static let estimated = CommonTableExpression(
+        "estimated", as: .materialized,
         """
+        SELECT candidate.*,
+            pg_catalog.octet_length(candidate.list) + coalesce(pg_catalog.octet_length(candidate.anchor), 0)
+                + coalesce(pg_catalog.octet_length(candidate.from_list), 0) AS name_bytes,
+            CASE WHEN pg_catalog.pg_column_compression(candidate.items) IS NOT NULL
+                THEN \(largestCompressionRatio)::bigint * pg_catalog.pg_column_size(candidate.items)
+                WHEN pg_catalog.pg_column_size(candidate.items) > \(largestInlineSize)
+                THEN \(largestCountRatio)::bigint * pg_catalog.pg_column_size(candidate.items)
+                ELSE \(countedBytes("candidate", size: "pg_catalog.pg_column_size(candidate.items)"))
+            END AS most_bytes
+        FROM candidate
+        """)
 
     /// The bytes as which the items of a row count. `size` is their size.
     private static func countedBytes(_ row: SQL, size: SQL) -> SQL {
         "greatest(\(size), \(leastBytesOfItem) * pg_catalog.cardinality(\(row).items))"
     }
 
-    private static func room(total: Int, bytes: Int) -> SQL {
-        """
-        room AS MATERIALIZED (
+    private static func room(total: Int, bytes: Int) -> CommonTableExpression {
+        CommonTableExpression(
+            "room", as: .materialized,
+            """
             SELECT count(*) <= \(total)::bigint
                 AND coalesce(sum(estimated.most_bytes + estimated.name_bytes), 0) <= \(bytes)::numeric AS is_enough
             FROM estimated
-        )
-        """
+            """)
     }
 
-    private static func once(preferred: ListIdentifier?) -> SQL {
+    private static func once(preferred: ListIdentifier?) -> CommonTableExpression {
         let isPreferred =
             preferred.map { list -> SQL in
                 """
@@ -76,60 +76,60 @@ extension QueueStatements {
                     estimated.list = \(list.list) OR coalesce(estimated.from_list = \(list.list), false)))
                 """
             } ?? "false"
-        return """
-            once AS (
-                SELECT DISTINCT ON (estimated.id) estimated.*, \(isPreferred) AS is_preferred
-                FROM estimated
-                WHERE NOT (SELECT is_enough FROM room)
-                ORDER BY estimated.id
-            )
+        return CommonTableExpression(
+            "once",
             """
+            SELECT DISTINCT ON (estimated.id) estimated.*, \(isPreferred) AS is_preferred
+            FROM estimated
+            WHERE NOT (SELECT is_enough FROM room)
+            ORDER BY estimated.id
+            """)
     }
 
-    private static let queued: SQL = """
-        queued AS (
-            SELECT once.*, sum(once.most_bytes) OVER (
-                    PARTITION BY once.ordered_table, once.list ORDER BY once.id ROWS UNBOUNDED PRECEDING
-                ) AS bytes_of_list
-            FROM once
-        )
+    private static let queued = CommonTableExpression(
+        "queued",
         """
+        SELECT once.*, sum(once.most_bytes) OVER (
+                PARTITION BY once.ordered_table, once.list ORDER BY once.id ROWS UNBOUNDED PRECEDING
+            ) AS bytes_of_list
+        FROM once
+        """)
 
-    private static let bounded: SQL = """
-        bounded AS (
-            SELECT queued.*, sum(queued.most_bytes) OVER in_turn AS most_bytes_so_far, row_number() OVER in_turn AS number
-            FROM queued
-            WINDOW in_turn AS (
-                ORDER BY queued.is_preferred DESC, CASE WHEN queued.is_preferred THEN 0 ELSE queued.bytes_of_list END, queued.id
-                ROWS UNBOUNDED PRECEDING)
-        )
+    private static let bounded = CommonTableExpression(
+        "bounded",
         """
+        SELECT queued.*, sum(queued.most_bytes) OVER in_turn AS most_bytes_so_far, row_number() OVER in_turn AS number
+        FROM queued
+        WINDOW in_turn AS (
+            ORDER BY queued.is_preferred DESC, CASE WHEN queued.is_preferred THEN 0 ELSE queued.bytes_of_list END, queued.id
+            ROWS UNBOUNDED PRECEDING)
+        """)
 
-    private static func measured(bytes: Int) -> SQL {
+    private static func measured(bytes: Int) -> CommonTableExpression {
         let inlineSize = countedBytes("bounded", size: "pg_catalog.pg_column_size(bounded.items)")
         let fullSize = countedBytes("bounded", size: "pg_catalog.octet_length(pg_catalog.array_send(bounded.items))")
-        return """
-            measured AS (
-                SELECT bounded.*,
-                    sum(bounded.name_bytes + CASE
-                        WHEN bounded.number > 1
-                            AND bounded.most_bytes_so_far > \(measuredRooms)::numeric * \(bytes)::numeric
-                        THEN bounded.most_bytes
-                        WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL THEN \(inlineSize)
-                        ELSE \(fullSize)
-                    END) OVER (ORDER BY bounded.number ROWS UNBOUNDED PRECEDING) AS bytes_so_far
-                FROM bounded
-            )
+        return CommonTableExpression(
+            "measured",
             """
+            SELECT bounded.*,
+                sum(bounded.name_bytes + CASE
+                    WHEN bounded.number > 1
+                        AND bounded.most_bytes_so_far > \(measuredRooms)::numeric * \(bytes)::numeric
+                    THEN bounded.most_bytes
+                    WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL THEN \(inlineSize)
+                    ELSE \(fullSize)
+                END) OVER (ORDER BY bounded.number ROWS UNBOUNDED PRECEDING) AS bytes_so_far
+            FROM bounded
+            """)
     }
 
-    private static func shared(total: Int, bytes: Int) -> SQL {
-        """
-        shared AS MATERIALIZED (
+    private static func shared(total: Int, bytes: Int) -> CommonTableExpression {
+        CommonTableExpression(
+            "shared", as: .materialized,
+            """
             SELECT measured.*, measured.number = 1 OR (
                 measured.number <= \(total)::bigint AND measured.bytes_so_far <= \(bytes)::numeric) AS fits
             FROM measured
-        )
-        """
+            """)
     }
 }

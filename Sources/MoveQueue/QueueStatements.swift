@@ -1,15 +1,6 @@
 import LibPQ
 import Ordering
 
-extension Row {
-    /// Reads a column of a statement by the name that an enum beside the statement gives it.
-    func decode<Column: RawRepresentable<Int>, Value: PostgresDecodable>(
-        _ column: Column, as _: Value.Type = Value.self
-    ) throws(PostgresError) -> Value {
-        try decode(column.rawValue)
-    }
-}
-
 /// Every statement on the queue and its log.
 enum QueueStatements {
     /// The server's `deadlock_timeout` in milliseconds.
@@ -41,15 +32,15 @@ enum QueueStatements {
     }
 
     /// The lists with requests below the floor.
-    static func remembered(_ progress: ReadProgress) -> SQL {
+    static func remembered(_ progress: ReadProgress) -> CommonTableExpression {
         let lists = progress.remaining.keys
-        return """
-            remembered AS (
-                SELECT * FROM unnest(
-                    \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
-                ) AS remembered (ordered_table, list, floor)
-            )
+        return CommonTableExpression(
+            "remembered",
             """
+            SELECT * FROM unnest(
+                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
+            ) AS remembered (ordered_table, list, floor)
+            """)
     }
 
     /// A query for LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
@@ -58,16 +49,16 @@ enum QueueStatements {
     /// The query is written so that only the index on that column serves it. With a comparison for equality and an order by id
     /// alone, the primary key would serve too. It has the same cost while the queue is empty, and plans may be made at that time.
     static func earliest(
-        _ columns: SQL, by role: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
+        _ columns: SQL, by column: SQL, of lists: SQL, where condition: SQL = "true", limit: Int = 1
     ) -> SQL {
         """
         SELECT \(columns)
         FROM brocot.move_requests AS request
         WHERE request.ordered_table OPERATOR(pg_catalog.=) \(lists).ordered_table
-            AND (request.\(role), request.id) OPERATOR(pg_catalog.>) (\(lists).list, \(lists).floor)
-            AND request.\(role) OPERATOR(pg_catalog.<=) \(lists).list
+            AND (request.\(column), request.id) OPERATOR(pg_catalog.>) (\(lists).list, \(lists).floor)
+            AND request.\(column) OPERATOR(pg_catalog.<=) \(lists).list
             AND \(condition)
-        ORDER BY request.\(role), request.id LIMIT \(limit)::bigint
+        ORDER BY request.\(column), request.id LIMIT \(limit)::bigint
         """
     }
 }

@@ -27,12 +27,7 @@ package struct QueueWorker: Sendable {
     package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
             let statement = QueueStatements.randomList(Double.random(in: 0...1), observer.progress)
-            let settings = configuration.settings
-            let rows = try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                    try connection.query(statement)
-                }
-            }
+            let rows = try await connection.queryInTransaction(statement, settings: configuration.settings)
             guard let row = rows.first else { return }
             round.go(to: ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1)))
         } catch {

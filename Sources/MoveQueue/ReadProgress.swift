@@ -12,48 +12,41 @@ import Ordering
 /// A transaction that stays open for long would keep the floor where it is. So after some looks it is passed over: the floor
 /// rises, and is valid as long as that transaction is open, because nobody sees its requests until it ends. When it ends, the
 /// floor falls back.
-package struct ReadProgress: Sendable {
+struct ReadProgress: Sendable {
     /// A transaction that has a lock on the queue, so that it may insert requests.
-    package struct Writer: Equatable, Sendable {
+    struct Writer: Equatable, Sendable {
         /// The transaction's id; nil if it has none yet.
-        package var transaction: Int64?
-
-        package init(transaction: Int64?) { self.transaction = transaction }
+        var transaction: Int64?
     }
 
     /// What one look at the server shows.
-    package struct Observation: Equatable, Sendable {
+    struct Observation: Equatable, Sendable {
         /// The last id that was handed out.
-        package var lastID: Int64
+        var lastID: Int64
         /// The transactions that had a lock on the queue a moment later, by their names in `pg_locks`.
-        package var writers: [String: Writer]
-
-        package init(lastID: Int64, writers: [String: Writer]) {
-            self.lastID = lastID
-            self.writers = writers
-        }
+        var writers: [String: Writer]
     }
 
     /// An id up to which no further request can become visible, unless one of these transactions ends.
-    package struct FloorRaise: Equatable, Sendable {
-        package let id: Int64
-        package let open: Set<Int64>
+    struct FloorRaise: Equatable, Sendable {
+        let id: Int64
+        let open: Set<Int64>
     }
 
     /// The most lists with old requests that are remembered. With more such lists the floor does not rise.
-    package static let mostLists = 200
+    static let mostLists = 200
     /// A transaction that is seen at this many looks is passed over.
-    package static let looksOfLongWriters = 5
+    static let looksOfLongWriters = 5
 
     /// A floor below every id, including ids that were chosen by hand.
-    package static let beginning = Int64.min
+    static let beginning = Int64.min
 
     /// All ids up to this one are finished, except in the `remaining` lists, as long as the transactions in `open` are open.
-    package private(set) var floor = beginning
+    private(set) var floor = beginning
     /// For each list with requests up to `floor`, the id up to which its own ids are finished.
-    package private(set) var remaining: [ListIdentifier: Int64] = [:]
+    private(set) var remaining: [ListIdentifier: Int64] = [:]
     /// The transactions that were passed over. When one of them ends, the floor falls back.
-    package private(set) var open: Set<Int64> = []
+    private(set) var open: Set<Int64> = []
 
     /// The floor, and the lists, that don't depend on any open transaction.
     private var base: (floor: Int64, remaining: [ListIdentifier: Int64]) = (beginning, [:])
@@ -63,15 +56,15 @@ package struct ReadProgress: Sendable {
     /// For each writer, the number of consecutive looks that showed it.
     private var looks: [String: Int] = [:]
 
-    package init() {}
+    init() {}
 
     /// The id up to which all ids of a list are finished.
-    package func floor(of list: ListIdentifier) -> Int64 { remaining[list] ?? floor }
+    func floor(of list: ListIdentifier) -> Int64 { remaining[list] ?? floor }
 
     /// Records a look at the server.
     ///
     /// - Returns: How far the floor may rise; nil if it may not rise.
-    package mutating func observe(_ observation: Observation) -> FloorRaise? {
+    mutating func observe(_ observation: Observation) -> FloorRaise? {
         if observation.lastID < floor {
             // The sequence of the ids was restarted.
             self = ReadProgress()
@@ -103,7 +96,7 @@ package struct ReadProgress: Sendable {
     ///   - id: The id up to which the queue was read from the floor, at most that of the ``FloorRaise``.
     ///   - open: The transactions that are passed over.
     ///   - firstPending: The lowest pending id of each list that has one up to `id`, and of each remaining list that has any.
-    package mutating func raise(
+    mutating func raise(
         to id: Int64, passingOver open: Set<Int64> = [], firstPending: [ListIdentifier: Int64]
     ) {
         let remaining = firstPending.filter { $0.value <= id }.mapValues { $0 - 1 }
@@ -118,14 +111,14 @@ package struct ReadProgress: Sendable {
     ///
     /// The earlier floor is still valid: it did not depend on an open transaction, and an id that is finished stays so. The look before
     /// the first passing is valid too: every transaction that could still insert an id up to its last one is among its writers.
-    package mutating func fallBack() {
+    mutating func fallBack() {
         (floor, remaining) = base
         open = []
         (previous, firstPassing) = (firstPassing, nil)
     }
 
     /// Begins again at the beginning of the queue.
-    package mutating func forget() {
+    mutating func forget() {
         base = (Self.beginning, [:])
         fallBack()
     }

@@ -24,7 +24,7 @@ package enum SleepFlag {
     /// the flag again. Without the notification, that daemon might not look into the queue for a long time.
     ///
     /// - Throws: An error of the server or the connection.
-    package static func leave(on connection: Connection) async throws(PostgresError) {
+    package static func clearAtEnd(on connection: Connection) async throws(PostgresError) {
         try await connection.execute(script: statement(false) + "; SELECT pg_catalog.pg_notify('\(channel)', '')")
     }
 

@@ -29,7 +29,7 @@ package enum KeyType: Hashable, Sendable {
         }
     }
 
-    /// For messages.
+    /// The names of all key types, for messages.
     package static let names =
         "text, varchar, smallint, integer, bigint, uuid, boolean, date, domains over these, and enum types"
 
@@ -75,7 +75,7 @@ package enum KeyType: Hashable, Sendable {
     }
 
     /// Whether this is `varchar`, of any length.
-    package var isVarchar: Bool { if case .varchar = self { true } else { false } }
+    var isVarchar: Bool { if case .varchar = self { true } else { false } }
 
     /// The canonical text of a value, with any `DateStyle` of the session.
     package func text(of value: SQL) -> SQL {
@@ -83,7 +83,7 @@ package enum KeyType: Hashable, Sendable {
     }
 
     /// Whether `key` is the canonical text of a value of this type: the text that PostgreSQL prints for it.
-    package func isCanonical(_ key: String) -> Bool {
+    func isCanonical(_ key: String) -> Bool {
         switch self {
         case .text: true
         case .varchar(let longest): longest.map { key.unicodeScalars.count <= $0 } ?? true

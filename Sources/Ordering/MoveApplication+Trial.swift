@@ -25,17 +25,17 @@ extension MoveApplication {
         let deadline = ContinuousClock.now + duration
         var trial = WriteTrial()
         repeat {
-            let some = groups.prefix(Self.groupsAtOnce)
-            let statements = some.map { $0.statements(settings: settings, areSettingsKept: areSettingsKept) }
+            let next = groups.prefix(Self.groupsAtOnce)
+            let statements = next.map { $0.statements(settings: settings, areSettingsKept: areSettingsKept) }
             let outcomes = try connection.trialOutcomes(statements)
-            for (group, outcome) in zip(some, outcomes) {
+            for (group, outcome) in zip(next, outcomes) {
                 switch group.verdict(on: outcome) {
                 case .writable: break
                 case .settingsChanged: trial.refused.append(.init(lists: group.lists, error: nil))
                 case .failed(let error): trial.refused.append(.init(lists: group.lists, error: error))
                 }
             }
-            groups.removeFirst(some.count)
+            groups.removeFirst(next.count)
         } while !groups.isEmpty && .now < deadline
         for group in groups { trial.untried.formUnion(group.lists) }
         return trial

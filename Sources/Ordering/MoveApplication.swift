@@ -50,9 +50,9 @@ package struct MoveApplication: Sendable {
     ) throws(OrderingError) -> [MoveResult] {
         let (results, changes) = try decide(moves, on: connection)
         try tryLockRows(of: changes, on: connection)
-        for ofTable in changes {
-            try OrderedTableRepository(ofTable.table).write(
-                ofTable.changes, waitsForRows: !refusesLockedRows(of: ofTable.table), on: connection)
+        for tableChanges in changes {
+            try OrderedTableRepository(tableChanges.table).write(
+                tableChanges.changes, waitsForRows: !refusesLockedRows(of: tableChanges.table), on: connection)
         }
         return results
     }
@@ -89,8 +89,9 @@ package struct MoveApplication: Sendable {
             readings += 1
             guard readings <= Self.mostReadings else { throw .readingDoesNotSettle(list: first.list) }
             for table in tables {
-                let ofTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
-                for (need, result) in try OrderedTableRepository(table, sizes: sizes).read(ofTable, on: connection) {
+                let needsOfTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
+                for (need, result) in try OrderedTableRepository(table, sizes: sizes).read(needsOfTable, on: connection)
+                {
                     try batch.learn(result, for: need)
                 }
             }
@@ -103,9 +104,9 @@ package struct MoveApplication: Sendable {
     /// - Throws: ``OrderingError/rowsLocked(lists:)``.
     func tryLockRows(of changes: [TableChanges], on connection: isolated Connection) throws(OrderingError) {
         var locked: Set<ListIdentifier> = []
-        for ofTable in changes where refusesLockedRows(of: ofTable.table) {
+        for tableChanges in changes where refusesLockedRows(of: tableChanges.table) {
             locked.formUnion(
-                try OrderedTableRepository(ofTable.table).tryLockRows(of: ofTable.changes, on: connection))
+                try OrderedTableRepository(tableChanges.table).tryLockRows(of: tableChanges.changes, on: connection))
         }
         guard locked.isEmpty else { throw .rowsLocked(lists: Array(locked)) }
     }

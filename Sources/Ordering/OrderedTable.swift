@@ -17,7 +17,7 @@ package struct OrderedTable: Hashable, Sendable {
     /// The column of the sort key. The columns of the fraction have this name with `_num` and `_den`.
     package let rankColumn: String
     /// The end of the list at which new rows are placed.
-    package let arrivalEnd: ListEnd
+    let arrivalEnd: ListEnd
     /// The condition of visible rows, as the server prints it if only `pg_catalog` is in the `search_path`; nil if all rows are
     /// visible.
     package let visible: String?

@@ -9,11 +9,11 @@ struct TrialGroup {
     /// The groups of connected lists whose rows change.
     static func groups(of changes: [TableChanges], _ connected: ConnectedLists) -> [TrialGroup] {
         var groups: [Int: TrialGroup] = [:]
-        for ofTable in changes {
-            let repository = OrderedTableRepository(ofTable.table)
-            let byGroup = Dictionary(grouping: ofTable.changes) { change in
+        for tableChanges in changes {
+            let repository = OrderedTableRepository(tableChanges.table)
+            let byGroup = Dictionary(grouping: tableChanges.changes) { change in
                 (change.storedList ?? change.list)
-                    .flatMap { connected.numbers[ListIdentifier($0, of: ofTable.table.name)] } ?? 0
+                    .flatMap { connected.numbers[ListIdentifier($0, of: tableChanges.table.name)] } ?? 0
             }
             for (number, changes) in byGroup {
                 groups[number] = TrialGroup(

@@ -20,7 +20,7 @@ struct LogPrunerOrderTests {
     private func pruner() throws -> LogPruner {
         LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
-            isStopping: StopFlag(), statistics: DaemonStatistics(),
+            stopFlag: StopFlag(), statistics: DaemonStatistics(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

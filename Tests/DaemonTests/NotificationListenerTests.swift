@@ -20,11 +20,11 @@ import Testing
             configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
             logger: Logger(label: "NotificationListenerTests") { _ in SwiftLogNoOpLogHandler() })
-        let isStopping = StopFlag()
+        let stopFlag = StopFlag()
         let wakeUps = WakeUpCounter()
-        let running = Task { await listener.run(until: isStopping) }
+        let running = Task { await listener.run(until: stopFlag) }
         let worker = Task {
-            while !isStopping.isSet {
+            while !stopFlag.isSet {
                 await idleWorkers.wait()
                 wakeUps.add()
             }
@@ -35,7 +35,7 @@ import Testing
         } catch {
             result = .failure(error)
         }
-        isStopping.set()
+        stopFlag.set()
         idleWorkers.close()
         interruption.wakeUp()
         await running.value

@@ -27,7 +27,7 @@ import Testing
         #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
         #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(areAllWaiting: false, at: start + .milliseconds(99)) == .wait(.milliseconds(1)))
-        schedule.noteWork()
+        schedule.noteDecision()
         #expect(schedule.next(areAllWaiting: true, at: start + .milliseconds(100)) == .wait(.milliseconds(5)))
     }
 

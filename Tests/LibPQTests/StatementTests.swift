@@ -15,6 +15,17 @@ import Testing
         #expect(try rows[0].decode("number", as: Int64.self) == 1)
     }
 
+    @Test func `Columns are decoded by the cases of an enumeration, from any column on`() async throws {
+        enum Column: Int {
+            case name, price
+        }
+        let row = try await connect().query("SELECT 'pen', 3, 'ink', 5")[0]
+        #expect(try row.decode(Column.name) == "pen")
+        #expect(try row.decode(Column.price, as: Int.self) == 3)
+        #expect(try row.decode(Column.name, from: 2) == "ink")
+        #expect(try row.decode(Column.price, from: 2, as: Int.self) == 5)
+    }
+
     @Test func `An error contains all fields that the server reports`() async throws {
         let connection = try await connect()
         try await connection.execute(

@@ -1,6 +1,7 @@
-import MoveQueue
 import Ordering
 import Testing
+
+@testable import MoveQueue
 
 @Suite("Closed batches", .timeLimit(.minutes(30)))
 struct ClosedBatchTests {

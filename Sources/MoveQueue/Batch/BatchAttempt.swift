@@ -12,7 +12,7 @@ struct BatchAttempt {
 
     /// How far the transaction has come.
     private enum Stage {
-        /// It waits for the lock of its only list.
+        /// The transaction waits for the lock of its only list.
         case lockingOnlyList
         case claiming, applying, finishing
     }

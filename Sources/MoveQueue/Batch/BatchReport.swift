@@ -3,18 +3,18 @@ import Ordering
 /// The results of one transaction of a worker.
 package struct BatchReport: Sendable {
     package var claim = ListClaim()
-    package var undecided = UndecidedRequests()
+    var undecided = UndecidedRequests()
     package var decisions = DecisionSummary()
     /// Whether a transaction that was passed over has ended: see ``ReadProgress``. Then nothing was decided.
-    package var hasLostProgress = false
+    var hasLostProgress = false
 
-    package init() {}
+    init() {}
 
     /// A batch that found only lists whose locks another session has.
     init(lockedByOthers: [ListIdentifier]) { claim.lockedByOthers = lockedByOthers }
 
     /// Whether the batch gave a request its outcome, or made a list wait for a person.
-    package var hasDecisions: Bool { decisions.count > 0 || !decisions.newlyHeld.isEmpty }
+    var hasDecisions: Bool { decisions.count > 0 || !decisions.newlyHeld.isEmpty }
 
     /// Lists that make little or no progress, because another session has their locks, has locked their rows, or has a list that they
     /// need.
@@ -24,7 +24,7 @@ package struct BatchReport: Sendable {
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
     /// Whether lists or requests were found that wait for a person.
-    package var foundWaitingWork: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
+    var foundWaitingWork: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
 
     /// Whether requests were found that don't wait for a person.
     var foundWork: Bool { claim.found > 0 && !foundOnlyWaitingWork }

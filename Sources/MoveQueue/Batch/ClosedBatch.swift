@@ -4,15 +4,15 @@ import Ordering
 ///
 /// A list is cut where reading stopped, and before the first request whose other list isn't locked or was cut before that
 /// request. One pass through the requests in the order of their ids finds all cuts, because a cut affects only later requests.
-package struct ClosedBatch: Equatable, Sendable {
+struct ClosedBatch: Equatable, Sendable {
     /// The requests, in the order of their ids.
-    package private(set) var requests: [PendingRequest] = []
+    private(set) var requests: [PendingRequest] = []
     /// The number of requests that are left for a later transaction.
-    package private(set) var requestsLeft = 0
+    private(set) var requestsLeft = 0
     /// Whether further requests wait for a person, because they belong to a list that waits, or come after such a request.
-    package private(set) var leavesWaitingRequests = false
+    private(set) var leavesWaitingRequests = false
     /// Lists of which more requests are left than are in the batch, because they need a list that is left out.
-    package private(set) var obstructed: Set<ListIdentifier> = []
+    private(set) var obstructed: Set<ListIdentifier> = []
 
     /// - Parameters:
     ///   - pending: The requests of the locked lists: at least the `limit` earliest of each list as target, and as source.
@@ -21,7 +21,7 @@ package struct ClosedBatch: Equatable, Sendable {
     ///   - leftOut: Lists whose locks another session has, and postponed lists. None of them is in `locked`.
     ///   - firstUnread: For lists that were not read to the end, the first id that was not read.
     ///   - limit: The most requests that were read for each list as target, and as source.
-    package init(
+    init(
         _ pending: [PendingRequest], locked: Set<ListIdentifier>, waiting: Set<ListIdentifier> = [],
         leftOut: Set<ListIdentifier> = [], firstUnread: [ListIdentifier: Int64] = [:], limit: Int
     ) {

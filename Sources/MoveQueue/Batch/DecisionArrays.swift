@@ -2,13 +2,13 @@ import Ordering
 
 /// Decided requests as the arrays of a statement's arguments: each array has one element for each request.
 struct DecisionArrays {
-    var ids: [Int64] = []
-    var locations: [String] = []
-    var outcomes: [String] = []
-    var errorCodes: [String?] = []
-    var sqlStates: [String?] = []
-    var errors: [String?] = []
-    var rebalancedRows: [Int] = []
+    private(set) var ids: [Int64] = []
+    private(set) var locations: [String] = []
+    private(set) var outcomes: [String] = []
+    private(set) var errorCodes: [String?] = []
+    private(set) var sqlStates: [String?] = []
+    private(set) var errors: [String?] = []
+    private(set) var rebalancedRows: [Int] = []
 
     init(_ decisions: [Decision]) {
         for decision in decisions {

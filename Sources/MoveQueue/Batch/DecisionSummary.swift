@@ -17,7 +17,7 @@ package struct DecisionSummary: Sendable {
         package let rejection: Rejection
     }
 
-    /// Enough for a person to read; `brocot.move_log` has all of them.
+    /// The most rejections that are kept for the log of the daemon. `brocot.move_log` has all of them.
     private static let mostRejections = 100
 
     /// The number of requests that were applied.
@@ -30,11 +30,11 @@ package struct DecisionSummary: Sendable {
     /// The lists that this batch held.
     package private(set) var newlyHeld: [HeldList] = []
     /// Lists with rows that another session has locked.
-    package private(set) var withLockedRows: Set<ListIdentifier> = []
+    private(set) var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause; one failure for each.
     package var failures: [ListFailure] = []
     /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
-    package var suspected: Set<ListIdentifier> = []
+    var suspected: Set<ListIdentifier> = []
 
     /// The number of requests that were decided.
     package var count: Int { applied + rejected }

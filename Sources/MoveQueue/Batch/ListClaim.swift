@@ -3,21 +3,21 @@ import Ordering
 
 /// The lists that a transaction has found, and whose locks it has tried to take.
 package struct ListClaim: Sendable {
-    /// The number of lists with pending requests that were found, and for which the transaction had a lock to spare.
-    package var found = 0
+    /// The number of lists with pending requests that were found, within the limit of locks.
+    var found = 0
     /// The round continues after this list. All lists up to it were found.
-    package var lastFound: ListIdentifier?
-    /// The number of further lists with pending requests, for which the transaction had no lock to spare.
-    package var beyondLimit = 0
+    var lastFound: ListIdentifier?
+    /// The number of further lists with pending requests that were found, beyond the limit of locks.
+    var beyondLimit = 0
     /// The lists whose locks were taken.
     package var locked: [ListIdentifier] = []
     /// Lists whose locks another session has.
     package var lockedByOthers: [ListIdentifier] = []
     /// Lists that are held or paused, or whose table `brocot attach` still fills.
-    package var waiting: [ListIdentifier] = []
+    var waiting: [ListIdentifier] = []
 
     /// A claim without lists.
-    package init() {}
+    init() {}
 
     /// Reads the rows of a statement of `QueueStatements+Claim`.
     init(_ rows: Rows) throws(PostgresError) {

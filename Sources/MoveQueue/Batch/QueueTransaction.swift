@@ -4,9 +4,9 @@ import Ordering
 /// Claims lists by their locks, applies their pending requests, and logs the outcomes, in one transaction.
 ///
 /// Nothing outside the transaction records that a worker has claimed a request. A crash rolls everything back.
-package struct QueueTransaction: Sendable {
+struct QueueTransaction: Sendable {
     /// The lists that a transaction tries to claim.
-    package enum Scope: Sendable {
+    enum Scope: Sendable {
         /// The next lists with requests. `readingAhead` requests are read in one scan to find them. With `withPartners`, the
         /// other lists of their changes of list are claimed too; without these lists, such changes have to wait.
         case next(from: RoundPosition, lists: Int, readingAhead: Int, withPartners: Bool)
@@ -32,7 +32,7 @@ package struct QueueTransaction: Sendable {
     private let sizes: KnownListSizes
 
     /// `sizes` contains the sizes of lists in earlier transactions.
-    package init(_ configuration: QueueConfiguration, sizes: KnownListSizes) {
+    init(_ configuration: QueueConfiguration, sizes: KnownListSizes) {
         self.configuration = configuration
         self.sizes = sizes
     }

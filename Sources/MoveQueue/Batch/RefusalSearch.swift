@@ -37,12 +37,12 @@ struct RefusalSearch {
     mutating func run(_ requests: [PendingRequest], on connection: isolated Connection) throws(QueueError) {
         guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
         try apply(tried.writable, on: connection)
-        var alone: [PendingRequest] = []
+        var singleRequests: [PendingRequest] = []
         for group in tried.refused {
             if group.lists.count == 1, group.error.failureClass == .environment {
                 application.decisions.fail(group.requests[0], group.error)
             } else if group.requests.count == 1 {
-                alone.append(group.requests[0])
+                singleRequests.append(group.requests[0])
             } else if .now < deadline || decisions.areEmpty {
                 try apply(group.requests, on: connection)
             } else {
@@ -50,7 +50,7 @@ struct RefusalSearch {
             }
         }
         application.decisions.leaveForLater(tried.untried)
-        try rejectIfRefusedAgain(alone, on: connection)
+        try rejectIfRefusedAgain(singleRequests, on: connection)
     }
 
     /// Tries requests again that were refused once when they were tried alone. A request that is refused each time is rejected.

@@ -19,17 +19,17 @@ struct TriedRequests {
     init(_ requests: [PendingRequest], _ trial: WriteTrial) {
         var groupNumbers: [ListIdentifier: Int] = [:]
         for (number, group) in trial.refused.enumerated() { for list in group.lists { groupNumbers[list] = number } }
-        var ofGroups: [[PendingRequest]] = trial.refused.map { _ in [] }
+        var requestsOfGroups: [[PendingRequest]] = trial.refused.map { _ in [] }
         for request in requests {
             if let number = groupNumbers[request.move.list] {
-                ofGroups[number].append(request)
+                requestsOfGroups[number].append(request)
             } else if trial.untried.contains(request.move.list) {
                 untried.append(request)
             } else {
                 writable.append(request)
             }
         }
-        for (requests, group) in zip(ofGroups, trial.refused) where !requests.isEmpty {
+        for (requests, group) in zip(requestsOfGroups, trial.refused) where !requests.isEmpty {
             let error = group.error.map(QueueError.ordering) ?? .settingsChanged
             refused.append(RefusedRequests(requests: requests, lists: group.lists, error: error))
         }

@@ -1,19 +1,19 @@
 import Ordering
 
 /// The requests of locked lists that a transaction read and did not try to decide, and why. Pure.
-package struct UndecidedRequests: Sendable {
+struct UndecidedRequests: Sendable {
     /// The number of requests that are left for a later transaction.
-    package var count = 0
+    var count = 0
     /// Whether some requests wait for a person: see ``ClosedBatch/leavesWaitingRequests``.
-    package var includeWaiting = false
+    var includeWaiting = false
     /// Lists of which more requests are left than decided, because another session has a list that they need.
-    package var obstructed: Set<ListIdentifier> = []
+    var obstructed: Set<ListIdentifier> = []
     /// Whether one of the requests that were read is a change of list.
-    package var hasChangesOfList = false
+    var hasChangesOfList = false
     /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
-    package var crowdedOut: ListIdentifier?
+    var crowdedOut: ListIdentifier?
 
-    package init() {}
+    init() {}
 
     /// What remains of the requests that were read in these lists, if `batch` is decided.
     init(of pending: PendingRequests, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {

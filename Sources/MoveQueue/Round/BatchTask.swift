@@ -1,7 +1,7 @@
 import Ordering
 
 /// The task of one transaction: which lists it claims, and its limits.
-package struct BatchTask: Sendable {
+struct BatchTask: Sendable {
     let scope: QueueTransaction.Scope
     /// Lists to leave out.
     let postponed: [ListIdentifier]

@@ -16,7 +16,7 @@ package struct PostponedLists: Sendable {
 
     private struct Entry {
         /// How often the list was postponed since it was last worked on.
-        var times = 0
+        var postponements = 0
         /// How often batches with this list alone failed, less those that succeeded since.
         var failures = 0
         var due: ContinuousClock.Instant
@@ -26,7 +26,7 @@ package struct PostponedLists: Sendable {
     }
 
     /// The most lists that are remembered. Each search for other lists contains all of their names.
-    package static let capacity = 10_000
+    static let capacity = 10_000
     /// The most lists that are tried together, the same number as in any batch.
     static let largestGroup = 256
     /// The most failing lists that are tried together. All other lists wait for the end of such a batch.
@@ -47,8 +47,8 @@ package struct PostponedLists: Sendable {
 
     package init() {}
 
-    package var isEmpty: Bool { entries.isEmpty }
-    package var count: Int { entries.count }
+    var isEmpty: Bool { entries.isEmpty }
+    var count: Int { entries.count }
     private var isFull: Bool { entries.count >= Self.capacity }
     package var lists: some Collection<ListIdentifier> & Sendable { entries.keys }
 
@@ -62,48 +62,48 @@ package struct PostponedLists: Sendable {
     var failing: [ListIdentifier] { entries.filter { !$0.value.isUnavailable }.map(\.key) }
 
     /// When the first list is due.
-    package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
+    var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
 
     /// Records that another session has these lists. The lists of one call become due together, because items may move between
     /// them.
-    package mutating func noteUnavailable(
+    mutating func noteUnavailable(
         _ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant
     ) {
-        let times = lists.map { self.times(of: $0) }.min() ?? 0
-        let pause = Self.pause(after: times, Self.firstPause.unavailable, Self.longestPause.unavailable)
+        let postponements = lists.map { self.postponements(of: $0) }.min() ?? 0
+        let pause = Self.pause(after: postponements, Self.firstPause.unavailable, Self.longestPause.unavailable)
         let due = now + pause * Double.random(in: 0.5...1)
         for list in lists {
             var entry = entries[list] ?? Entry(due: due, reason: .unavailable)
             (entry.due, entry.reason) = (due, .unavailable)
-            entry.times += 1
+            entry.postponements += 1
             set(list, entry)
         }
     }
 
     /// Records that a batch with these lists failed. A single list is the cause; of several lists, the cause is not known.
     /// With `isCostly` the lists are tried one by one.
-    package mutating func noteFailure(
+    mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
         guard lists.count == 1 else { return noteSuspicion(of: lists, isCostly: isCostly, at: now) }
         let reason = Reason.failing(groupSize: isCostly ? 1 : Self.largestFailingGroup)
         var entry = entries[lists[0]] ?? Entry(due: now, reason: reason)
-        let pause = Self.pause(after: entry.times, Self.firstPause.failed, Self.longestPause.failed)
+        let pause = Self.pause(after: entry.postponements, Self.firstPause.failed, Self.longestPause.failed)
         (entry.due, entry.reason) = (now + pause * Double.random(in: 0.5...1), reason)
-        entry.times += 1
+        entry.postponements += 1
         entry.failures += 1
         set(lists[0], entry)
     }
 
     /// Records that a batch with this list alone succeeded. If the list failed several times before, it needed a smaller batch than
     /// usual: the next one is twice as large, and not as large as usual, which would most likely fail again.
-    package mutating func noteProgress(of list: ListIdentifier, at now: ContinuousClock.Instant) {
+    mutating func noteProgress(of list: ListIdentifier, at now: ContinuousClock.Instant) {
         guard let entry = entries[list], entry.failures > 1 else { return forget([list]) }
         set(list, Entry(failures: entry.failures - 1, due: now, reason: .failing(groupSize: 1)))
     }
 
     /// Records that one or more of these lists failed, and that others were not tried. With `isCostly` the lists are tried one by one.
-    package mutating func noteSuspicion(
+    mutating func noteSuspicion(
         of lists: some Collection<ListIdentifier>, isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
         let reason = Reason.failing(groupSize: isCostly ? 1 : max(1, lists.count / 2))
@@ -115,25 +115,26 @@ package struct PostponedLists: Sendable {
     }
 
     /// Forgets lists that were worked on, or that have no pending request any more.
-    package mutating func forget(_ lists: some Collection<ListIdentifier>) {
+    mutating func forget(_ lists: some Collection<ListIdentifier>) {
         guard !entries.isEmpty else { return }
         for list in lists { entries[list] = nil }
         if entries.isEmpty { earliest = nil }
     }
 
-    /// How often in a row this list failed or was unavailable.
-    package func times(of list: ListIdentifier) -> Int { entries[list]?.times ?? 0 }
+    /// How often the list was postponed since it was last worked on.
+    func postponements(of list: ListIdentifier) -> Int { entries[list]?.postponements ?? 0 }
 
     /// How often the size of this list's next batch is halved. Only failures make the batch smaller. If a lock made it smaller, the
     /// batch would end earlier, and other lists that exchange items with this list would have to wait.
-    package func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
+    func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
 
     /// A list that is due, and that other sessions had at each of many attempts; nil if there is none. They may have it again and again for
     /// short times, so that trying without waiting hardly ever succeeds.
-    package func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
+    func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
         guard let earliest, earliest <= now else { return nil }
         let starving = entries.lazy.filter { _, entry in
-            entry.isUnavailable && entry.failures == 0 && entry.times >= Self.attemptsWithoutWaiting && entry.due <= now
+            entry.isUnavailable && entry.failures == 0 && entry.postponements >= Self.attemptsWithoutWaiting
+                && entry.due <= now
         }
         return starving.min { $0.value.due < $1.value.due }?.key
     }
@@ -142,10 +143,10 @@ package struct PostponedLists: Sendable {
     ///
     /// The lists that failed least often come first. Otherwise a list that is only suspected would wait behind thousands of lists
     /// that fail again and again.
-    package mutating func next(at now: ContinuousClock.Instant) -> [ListIdentifier] {
+    mutating func next(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let earliest, earliest <= now else { return [] }
         let due = entries.filter { $0.value.due <= now }
-        guard let first = due.values.min(by: { ($0.times, $0.due) < ($1.times, $1.due) }) else {
+        guard let first = due.values.min(by: { ($0.postponements, $0.due) < ($1.postponements, $1.due) }) else {
             self.earliest = nextDue
             return []
         }
@@ -156,7 +157,9 @@ package struct PostponedLists: Sendable {
             let soonest = all.count <= Self.largestGroup ? Array(all) : all.sorted { $0.value.due < $1.value.due }
             return soonest.prefix(Self.largestGroup).map(\.key)
         case .failing(let groupSize):
-            let alike = due.lazy.filter { $0.value.reason == first.reason && $0.value.times == first.times }
+            let alike = due.lazy.filter {
+                $0.value.reason == first.reason && $0.value.postponements == first.postponements
+            }
             return alike.prefix(groupSize).map(\.key)
         }
     }
@@ -167,7 +170,7 @@ package struct PostponedLists: Sendable {
         earliest = min(earliest ?? entry.due, entry.due)
     }
 
-    private static func pause(after times: Int, _ first: Duration, _ longest: Duration) -> Duration {
-        min(first * (1 << min(times, mostDoublings)), longest)
+    private static func pause(after postponements: Int, _ first: Duration, _ longest: Duration) -> Duration {
+        min(first * (1 << min(postponements, mostDoublings)), longest)
     }
 }

@@ -77,7 +77,7 @@ struct PostponedTurns: Sendable {
     /// If one list alone takes too long, smaller steps may succeed.
     private func limits(ofListAlone list: ListIdentifier, _ usual: QueueConfiguration) -> QueueConfiguration {
         var limited = usual.reduced(to: BatchShare(halvings: postponed.halvings(of: list)))
-        let doublings = usual.isPatient ? min(postponed.times(of: list), Self.mostDoublings) : 0
+        let doublings = usual.isPatient ? min(postponed.postponements(of: list), Self.mostDoublings) : 0
         limited.longestStatement = Self.firstLimitAlone * (1 << doublings)
         return limited
     }

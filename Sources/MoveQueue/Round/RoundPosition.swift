@@ -1,7 +1,7 @@
 import Ordering
 
 /// Where a worker is in its round through the lists. A round goes from the last list down to the first.
-package enum RoundPosition: Sendable {
+enum RoundPosition: Sendable {
     case beginning
     /// This list is next.
     case at(ListIdentifier)

@@ -6,13 +6,13 @@ import Ordering
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
 /// they meet, the locks of the lists keep them apart.
 ///
-/// It chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
+/// A worker chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
 /// round (``RoundSearch``).
 ///
 /// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isLookDue:at:)`` returns the first action of
 /// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
-    package enum Action: Sendable {
+    enum Action: Sendable {
         /// Look at the queue, to find out how far it was read. The next event is ``noteLook()``.
         case look
         /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
@@ -51,7 +51,7 @@ package struct WorkerRound: Sendable {
     private var gathering: Gathering?
 
     /// `postponed` are the lists that an earlier round left out.
-    package init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
+    init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
         postponedTurns = PostponedTurns(postponed, fullBatch: configuration.requestsPerBatch)
         var configuration = configuration
         configuration.longestStatement = Self.longestStatement
@@ -61,23 +61,23 @@ package struct WorkerRound: Sendable {
     }
 
     /// The lists that are left out of the usual batches.
-    package var postponed: PostponedLists { postponedTurns.postponed }
+    var postponed: PostponedLists { postponedTurns.postponed }
 
     /// Whether the worker waits for more requests before its next batch.
-    package var isGathering: Bool { gathering != nil }
+    var isGathering: Bool { gathering != nil }
 
     // MARK: Events
 
     /// Sets the size of the next batches.
-    package mutating func take(_ share: BatchShare) {
+    mutating func take(_ share: BatchShare) {
         configuration = fullConfiguration.reduced(to: share)
     }
 
     /// Continues the round at this list.
-    package mutating func go(to list: ListIdentifier) { search.go(to: list) }
+    mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
     /// Begins a turn. `isLookDue` says whether it is time to look at the queue.
-    package mutating func beginTurn(isLookDue: Bool, at now: ContinuousClock.Instant) -> Action {
+    mutating func beginTurn(isLookDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isRoundTurn.toggle()
         if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
@@ -90,13 +90,13 @@ package struct WorkerRound: Sendable {
     }
 
     /// The worker has looked at the queue.
-    package mutating func noteLook() -> Action {
+    mutating func noteLook() -> Action {
         guard case .looking = state else { preconditionFailure("A look was reported that no turn asked for.") }
         return serveCrowdedOut()
     }
 
     /// A batch was decided, with the results of the report.
-    package mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
+    mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch state {
         case .retrying(let retry):
@@ -117,7 +117,7 @@ package struct WorkerRound: Sendable {
     }
 
     /// The last id that was handed out was read.
-    package mutating func note(lastID: Int64, at now: ContinuousClock.Instant) -> Action {
+    mutating func note(lastID: Int64, at now: ContinuousClock.Instant) -> Action {
         guard case .gathering = state else { preconditionFailure("An id was reported that no turn asked for.") }
         if let pause = gathering?.note(lastID: lastID, at: now) { return end(.gathering(pause)) }
         gathering = nil
@@ -126,7 +126,7 @@ package struct WorkerRound: Sendable {
 
     /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
     /// cause. With `isCostly` the lists are tried one by one.
-    package mutating func noteFailure(
+    mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
         postponedTurns.postponed.noteFailure(of: lists, isCostly: isCostly, at: now)

@@ -1,7 +1,7 @@
 /// The place of an element in an array.
 ///
-/// It can be used only with arrays of this element: the compiler refuses the index of a list where the index of a move is
-/// needed. It is a 32-bit number, so it has no cost at run time.
+/// The index can be used only with arrays of this element: the compiler refuses the index of a list where the index of a move is
+/// needed. The index is a 32-bit number, so it has no cost at run time.
 struct ElementIndex<Element>: Hashable, Sendable {
     private let number: Int32
 

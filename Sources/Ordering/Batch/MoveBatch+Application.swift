@@ -78,9 +78,9 @@ extension MoveBatch {
         case .unchanged(let result):
             lists[move.list].neighbourhood.putBack(targets, before)
             return result
-        case .window(let window, let index):
+        case .window(let window, let gap):
             if let source = move.source { leave(source, sources, to: targets, in: move.list) }
-            let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: index)
+            let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: gap)
             let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
             return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
         }
@@ -150,8 +150,8 @@ extension MoveBatch {
     // MARK: Room
 
     private enum Room {
-        /// The ranks to write, and where in the order.
-        case window(RankWindow, index: Int)
+        /// The ranks to write, and the gap of the order into which the items are put.
+        case window(RankWindow, RankOrder.Gap)
         /// The items stay where they were, with this result of the move.
         case unchanged(Attempt)
     }
@@ -168,13 +168,14 @@ extension MoveBatch {
         switch neighbourhood.gap(placement) {
         case .needs(let needs):
             return missing(needs)
-        case .gap(let index):
-            let isAlreadyThere = neighbourhood.order.wereInOrder(before, inGapBefore: index)
-            if isAlreadyThere { return .unchanged(.applied) }
-            let gap = neighbourhood.coveredGap(index)
-            switch policy.placement(of: count, in: gap) {
-            case .load(let below, let above): return missing(neighbourhood.needs(below: below, above: above, of: gap))
-            case .window(let window): return .window(window, index: index)
+        case .gap(let gap):
+            let areAlreadyThere = neighbourhood.order.wereInOrder(before, in: gap)
+            if areAlreadyThere { return .unchanged(.applied) }
+            let covered = neighbourhood.coveredGap(gap)
+            switch policy.placement(of: count, in: covered) {
+            case .load(let below, let above):
+                return missing(neighbourhood.needs(below: below, above: above, of: covered))
+            case .window(let window): return .window(window, gap)
             case .noRoom:
                 return .unchanged(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
             }

@@ -12,12 +12,12 @@ package struct ReadingPolicy: Sendable {
     /// The most rows that are read from one list's beginning at once.
     package var rowsOfOneFirstRun = 16_384
     /// The most bytes that are read from one list's beginning at once, estimated from the length of the moved items' keys.
-    package var bytesOfOneFirstRun = 4 << 20
+    var bytesOfOneFirstRun = 4 << 20
     /// The most rows that are read from the beginnings of several lists at once. This limits a read whose size in bytes is not
     /// yet known.
-    package var rowsOfFirstRunsAtOnce = 32_768
+    var rowsOfFirstRunsAtOnce = 32_768
     /// After this many bytes from the beginnings of all lists, the rows of the remaining lists are looked up by key.
-    package var bytesOfAllFirstRuns = 16 << 20
+    var bytesOfAllFirstRuns = 16 << 20
     /// The approximate size of a row without its key, in bytes.
     static let bytesPerRow = 100
     /// The number of neighbours on each side that are read together with an anchor: earlier moves may place items beside it.

@@ -10,7 +10,12 @@ package struct RowChange: Equatable, Sendable {
     /// The rank of the row after the change; nil means no rank.
     package let rank: Rank?
     /// The rank with which the row is stored; nil means no rank.
-    package var storedRank: Rank?
+    var storedRank: Rank?
+
+    var isInsertion: Bool { storedList == nil }
+    var isDeletion: Bool { list == nil }
+    /// Whether a stored row gets another list or rank.
+    var isUpdate: Bool { !isInsertion && !isDeletion }
 
     /// Whether the row leaves its list, or enters another one.
     var changesList: Bool { list.map(ExactText.init) != storedList.map(ExactText.init) }

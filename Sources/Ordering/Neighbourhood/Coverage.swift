@@ -1,7 +1,7 @@
 import SternBrocot
 
 /// The intervals of a list in which every stored row is known. They are closed, disjoint and in order.
-package struct Coverage: Sendable {
+struct Coverage: Sendable {
     private(set) var intervals: [RankInterval] = []
 
     /// The interval that contains `rank`.

@@ -26,21 +26,21 @@ extension Neighbourhood {
         switch end {
         case .first:
             guard let prefix = coverage.fromBeginning else { return .needs([.run(from: nil, .up, count: runLength)]) }
-            return gap(beforeIndex: 0, in: prefix)
+            return located(order.firstGap, in: prefix)
         case .last:
             guard let suffix = coverage.toEnd else { return .needs([.run(from: nil, .down, count: runLength)]) }
-            return gap(beforeIndex: order.count, in: suffix)
+            return located(order.lastGap, in: suffix)
         }
     }
 
     /// The gap directly below a placed item.
     private func gap(below rank: Rank) -> LocatedGap {
-        gap(beforeIndex: order.countBefore(rank), in: interval(of: rank))
+        located(order.gap(below: rank), in: interval(of: rank))
     }
 
     /// The gap directly above a placed item.
     private func gap(above rank: Rank) -> LocatedGap {
-        gap(beforeIndex: order.countBefore(rank) + 1, in: interval(of: rank))
+        located(order.gap(above: rank), in: interval(of: rank))
     }
 
     private func interval(of rank: Rank) -> RankInterval {
@@ -65,8 +65,8 @@ extension Neighbourhood {
             return .needs([.run(from: nil, .up, count: position + runLength)])
         }
         let known = visibleCount(through: prefix.upper)
-        if known >= position { return gap(beforeIndex: indexAfterVisible(position), in: prefix) }
-        guard let end = prefix.upper else { return .gap(order.count) }
+        if known >= position { return located(orderGap(afterVisible: position), in: prefix) }
+        guard let end = prefix.upper else { return .gap(order.lastGap) }
         // One row more than the position says: the gap's upper neighbour.
         let missing = position - known + 1
         guard missing <= reading.longestPrefix else { return nil }
@@ -104,14 +104,14 @@ extension Neighbourhood {
         let wanted = (rank.map(visibleCount(before:)) ?? visibleCount(through: nil)) + distance
         let (first, end) = (interval.lower.map(visibleCount(before:)) ?? 0, visibleCount(through: interval.upper))
         if wanted > end {
-            guard let upper = interval.upper else { return gap(beforeIndex: order.count, in: interval, margin: margin) }
+            guard let upper = interval.upper else { return located(order.lastGap, in: interval, margin: margin) }
             return .needs([.run(from: upper, .up, count: wanted - end + 1 + margin)])
         }
         if wanted <= first {
-            guard let lower = interval.lower else { return gap(beforeIndex: 0, in: interval, margin: margin) }
+            guard let lower = interval.lower else { return located(order.firstGap, in: interval, margin: margin) }
             return .needs([.run(from: lower, .down, count: first - wanted + 1 + margin)])
         }
-        return gap(beforeIndex: indexAfterVisible(wanted), in: interval, margin: margin)
+        return located(orderGap(afterVisible: wanted), in: interval, margin: margin)
     }
 
     // MARK: Counting visible items
@@ -125,28 +125,37 @@ extension Neighbourhood {
         return order.countThrough(rank) - hidden.countThrough(rank)
     }
 
-    /// The index directly after a visible item. `number` counts the known visible items, from 1.
-    private func indexAfterVisible(_ number: Int) -> Int {
-        guard hidden.count > 0 else { return number }
-        return (number..<order.count).partitionPoint { $0 - hidden.countBefore(order.ranks[$0]) >= number }
+    /// The gap directly after a visible item. `number` counts the known visible items, from 1.
+    private func orderGap(afterVisible number: Int) -> RankOrder.Gap {
+        guard hidden.count > 0 else { return RankOrder.Gap(itemsBefore: number) }
+        let itemsBefore = (number..<order.count).partitionPoint { $0 - hidden.countBefore(order.ranks[$0]) >= number }
+        return RankOrder.Gap(itemsBefore: itemsBefore)
     }
 
     // MARK: Gaps in intervals
 
-    /// The gap before `index`, if the interval contains both of its neighbours. Otherwise the runs that must be read, with
-    /// `margin` additional rows, or with the least number of rows of a run.
-    private func gap(beforeIndex index: Int, in interval: RankInterval, margin: Int? = nil) -> LocatedGap {
+    /// A gap of the order, if the interval contains both of its neighbours. Otherwise the runs that must be read.
+    private func located(_ gap: RankOrder.Gap, in interval: RankInterval, margin: Int? = nil) -> LocatedGap {
+        let needs = needs(below: 1, above: 1, of: gap, in: interval, margin: margin)
+        return needs.isEmpty ? .gap(gap) : .needs(needs)
+    }
+
+    /// The runs that must be read so that the interval contains these numbers of neighbours of a gap, or the end of the list. A run
+    /// has `margin` additional rows. Without a margin, it has at least ``runLength`` rows.
+    private func needs(
+        below: Int, above: Int, of gap: RankOrder.Gap, in interval: RankInterval, margin: Int? = nil
+    ) -> [Need] {
         func length(missing: Int) -> Int { margin.map { missing + $0 } ?? max(missing, runLength) }
         var needs: [Need] = []
-        let firstCovered = interval.lower.map(order.countBefore) ?? 0
-        let coveredEnd = interval.upper.map(order.countThrough) ?? order.count
-        if let lower = interval.lower, index - 1 < firstCovered {
-            needs.append(.run(from: lower, .down, count: length(missing: firstCovered - index + 1)))
+        if let lower = interval.lower {
+            let missing = below - (gap.itemsBefore - order.countBefore(lower))
+            if missing > 0 { needs.append(.run(from: lower, .down, count: length(missing: missing))) }
         }
-        if let upper = interval.upper, index >= coveredEnd {
-            needs.append(.run(from: upper, .up, count: length(missing: index + 1 - coveredEnd)))
+        if let upper = interval.upper {
+            let missing = above - (order.countThrough(upper) - gap.itemsBefore)
+            if missing > 0 { needs.append(.run(from: upper, .up, count: length(missing: missing))) }
         }
-        return needs.isEmpty ? .gap(index) : .needs(needs)
+        return needs
     }
 
     private func need(storedPosition: Int) -> Need {
@@ -156,24 +165,15 @@ extension Neighbourhood {
 
     // MARK: Making room
 
-    /// The gap before `index`, which must have been located before.
-    func coveredGap(_ index: Int) -> CoveredGap {
-        let interval = index == 0 ? coverage.fromBeginning : coverage.interval(containing: order.ranks[index - 1])
+    /// A gap of the order, which must have been located before, with its known neighbours.
+    func coveredGap(_ gap: RankOrder.Gap) -> CoveredGap {
+        let interval = order.rank(1, below: gap).map { coverage.interval(containing: $0) } ?? coverage.fromBeginning
         guard let interval else { preconditionFailure("a located gap is covered") }
-        return CoveredGap(neighbourhood: self, index: index, interval: interval)
+        return CoveredGap(neighbourhood: self, gap: gap, interval: interval)
     }
 
     /// The runs that must be read so that these numbers of neighbours of a gap are known, or the end of the list.
-    func needs(below: Int, above: Int, of gap: CoveredGap) -> [Need] {
-        var needs: [Need] = []
-        if let lower = gap.interval.lower {
-            let missing = below - (gap.index - order.countBefore(lower))
-            if missing > 0 { needs.append(.run(from: lower, .down, count: max(missing, runLength))) }
-        }
-        if let upper = gap.interval.upper {
-            let missing = above - (order.countThrough(upper) - gap.index)
-            if missing > 0 { needs.append(.run(from: upper, .up, count: max(missing, runLength))) }
-        }
-        return needs
+    func needs(below: Int, above: Int, of covered: CoveredGap) -> [Need] {
+        needs(below: below, above: above, of: covered.gap, in: covered.interval)
     }
 }

@@ -159,11 +159,11 @@ struct Neighbourhood: Sendable {
         items[index].isVisible = isVisible
     }
 
-    /// Puts items that were taken out into the gap before `index` of the order, and gives the neighbours their new ranks.
+    /// Puts items that were taken out into a gap of the order, and gives the neighbours their new ranks.
     ///
     /// - Returns: The number of neighbours whose rank changed.
-    mutating func place(_ taken: [KnownItem.Index], in window: RankWindow, at index: Int) -> Int {
-        let start = index - window.below
+    mutating func place(_ taken: [KnownItem.Index], in window: RankWindow, at gap: RankOrder.Gap) -> Int {
+        let start = gap.itemsBefore - window.below
         var rebalanced = 0
         for offset in 0..<(window.below + window.above) {
             let rank = window.ranks[offset < window.below ? offset : offset + taken.count]
@@ -172,9 +172,9 @@ struct Neighbourhood: Sendable {
             rebalanced += 1
         }
         let (below, placed) = (window.ranks[..<window.below], window.ranks[window.below...].prefix(taken.count))
-        order.replaceRanks(from: index, with: window.ranks.suffix(window.above))
-        order.replaceRanks(from: start, with: below)
-        order.insert(taken, ranks: placed, at: index)
+        order.replaceRanks(above: gap, with: window.ranks.suffix(window.above))
+        order.replaceRanks(below: gap, with: below)
+        order.insert(taken, ranks: placed, in: gap)
         for (item, rank) in zip(taken, placed) { setPresence(of: item, to: .placed(rank)) }
         return rebalanced
     }

@@ -1,14 +1,9 @@
 import SternBrocot
 
 /// A closed interval of ranks. A nil end means the end of the list.
-package struct RankInterval: Hashable, Sendable {
-    package let lower: Rank?
-    package let upper: Rank?
-
-    package init(lower: Rank?, upper: Rank?) {
-        self.lower = lower
-        self.upper = upper
-    }
+struct RankInterval: Hashable, Sendable {
+    let lower: Rank?
+    let upper: Rank?
 
     /// Whether the interval begins at or before `rank`; nil means the beginning of the list.
     func reachesDown(to rank: Rank?) -> Bool {

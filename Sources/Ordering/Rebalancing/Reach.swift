@@ -12,7 +12,7 @@ struct Reach<Neighbours: GapNeighbours> {
     /// The bits that the ranks of the window's own rows need, for each doubling of their number. The n simplest fractions of an
     /// interval have terms up to about the square root of n, which is half a bit for each doubling.
     private static var bitsPerDoubling: Double { 0.5 }
-    /// The least room in comparisons, in bits, because the score needs a positive number.
+    /// The least room in comparisons, in bits, because the cost needs a positive number.
     private static var leastRoom: Double { 0.1 }
     /// A neighbour is clearly simpler than another if its greater term is at most 7/8 of the other's. A window that ends at
     /// such a neighbour gains 0.19 bits of room.
@@ -49,7 +49,7 @@ struct Reach<Neighbours: GapNeighbours> {
     }
 
     /// The window of `size` neighbours (or of all neighbours) with the most room between its outer neighbours.
-    func roomiestBounds(limit: Int64) -> WindowBounds? {
+    func boundsWithMostRoom(limit: Int64) -> WindowBounds? {
         let rows = min(size, below + above)
         guard rows > 0 else { return nil }
         let candidates = stride(from: max(0, rows - above), through: min(below, rows), by: max(1, rows / Self.splits))
@@ -69,9 +69,9 @@ struct Reach<Neighbours: GapNeighbours> {
     ///
     /// A window gains room by including a neighbour that is simpler than all nearer ones. So it ends at such a neighbour, or at
     /// the end of the list.
-    func leanestBounds(limit: Int64) -> WindowBounds? {
+    func cheapestBounds(limit: Int64) -> WindowBounds? {
         let ends = (below: windowEnds(upTo: below, gap.below), above: windowEnds(upTo: above, gap.above))
-        var best: (bounds: WindowBounds, score: Double)?
+        var best: (bounds: WindowBounds, cost: Double)?
         for fromBelow in ends.below {
             for fromAbove in ends.above {
                 let rows = fromBelow + fromAbove
@@ -80,9 +80,9 @@ struct Reach<Neighbours: GapNeighbours> {
                 let room = outer.room(limit: limit)
                 guard room >= 0 else { continue }
                 let left = max(Self.leastRoom, room - bitWidth(of: UInt64(rows + 1)) * Self.bitsPerDoubling)
-                let score = RebalancingPolicy.score(rows: rows, room: left)
-                if best.map({ score < $0.score }) ?? true {
-                    best = (WindowBounds(below: fromBelow, above: fromAbove, outer: outer), score)
+                let cost = RebalancingPolicy.cost(rows: rows, room: left)
+                if best.map({ cost < $0.cost }) ?? true {
+                    best = (WindowBounds(below: fromBelow, above: fromAbove, outer: outer), cost)
                 }
             }
         }

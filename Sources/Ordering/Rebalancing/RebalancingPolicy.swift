@@ -12,7 +12,7 @@ package struct RebalancingPolicy: Sendable {
     /// How the ranks of a window are distributed.
     package let layout: RankLayout
     /// The bits of room that a window must leave for each doubling of its size beyond ``freeWindow``, for ranks of 62 bits.
-    /// They keep smaller windows within it cheap.
+    /// With this room, later inserts into the window need to rewrite only a few of its rows.
     package let reservedBits: Double
     /// A window of this many rows is used with any room. Larger windows are used only if nothing smaller fits.
     package let largestWindow: Int
@@ -21,7 +21,7 @@ package struct RebalancingPolicy: Sendable {
     private static let freeWindow: UInt64 = 4
     /// The rows of larger windows count twice, because other transactions wait for these rows. Larger windows also have
     /// exactly their full size, instead of ending at simple neighbours.
-    private static let handyWindow = 512
+    private static let largestCheapWindow = 512
     /// A window that is this many times larger than the best one is not tried, because reading it costs more than it
     /// can gain.
     private static let largestGrowth = 8
@@ -62,7 +62,7 @@ package struct RebalancingPolicy: Sendable {
     }
 
     private func rebalance(_ count: Int, in gap: some GapNeighbours) -> RebalancingStep {
-        var best: ScoredWindow?
+        var best: CandidateWindow?
         var size = 1
         while true {
             size *= 2
@@ -72,9 +72,10 @@ package struct RebalancingPolicy: Sendable {
                 return .load(below: 2 * size + 1, above: 2 * size + 1)
             }
             let bounds =
-                size <= Self.handyWindow ? reach.leanestBounds(limit: limit) : reach.roomiestBounds(limit: limit)
-            if let bounds, let candidate = scored(bounds, placing: count),
-                best.map({ candidate.score < $0.score }) ?? true
+                size <= Self.largestCheapWindow
+                ? reach.cheapestBounds(limit: limit) : reach.boundsWithMostRoom(limit: limit)
+            if let bounds, let candidate = candidate(for: bounds, placing: count),
+                best.map({ candidate.cost < $0.cost }) ?? true
             {
                 best = candidate
             }
@@ -84,21 +85,21 @@ package struct RebalancingPolicy: Sendable {
         }
     }
 
-    /// Whether no window of `size` or more neighbours can have a better score, or be worth reading.
-    private func isSettled(_ best: ScoredWindow, before size: Int) -> Bool {
+    /// Whether no window of `size` or more neighbours can have a lower cost, or be worth reading.
+    private func isSettled(_ best: CandidateWindow, before size: Int) -> Bool {
         let rows = best.window.below + best.window.above
         return size > largestWindow || size > Self.largestGrowth * rows
-            || Self.score(rows: size, room: bitWidth(of: limit.magnitude)) >= best.score
+            || Self.cost(rows: size, room: bitWidth(of: limit.magnitude)) >= best.cost
     }
 
     /// The cost of a window, for comparisons: rows / room^1.5. Room counts more than rows, because a gap with little room is
     /// soon full again.
-    static func score(rows: Int, room: Double) -> Double {
-        Double(rows > handyWindow ? 2 * rows : rows) / (room * room.squareRoot())
+    static func cost(rows: Int, room: Double) -> Double {
+        Double(rows > largestCheapWindow ? 2 * rows : rows) / (room * room.squareRoot())
     }
 
-    /// The scored window; nil if it has no room, or less room than is reserved for its size.
-    private func scored(_ bounds: WindowBounds, placing count: Int) -> ScoredWindow? {
+    /// The window with its cost; nil if it has no room, or less room than is reserved for its size.
+    private func candidate(for bounds: WindowBounds, placing count: Int) -> CandidateWindow? {
         let (below, above) = (bounds.below, bounds.above)
         guard
             let ranks = layout.ranks(below: below, count: count, above: above, in: bounds.outer, limit: limit)
@@ -113,7 +114,7 @@ package struct RebalancingPolicy: Sendable {
         let reserved = reservedBits * max(0, bitWidth(of: UInt64(rows)) - bitWidth(of: Self.freeWindow)) * scale
         guard room > 0, room >= reserved || rows >= largestWindow else { return nil }
         let window = RankWindow(below: below, above: above, ranks: ranks)
-        return ScoredWindow(window: window, score: Self.score(rows: rows, room: room))
+        return CandidateWindow(window: window, cost: Self.cost(rows: rows, room: room))
     }
 
     /// The last possibility: new ranks for the whole list, or no room at all.
@@ -124,8 +125,8 @@ package struct RebalancingPolicy: Sendable {
     }
 }
 
-private struct ScoredWindow {
+private struct CandidateWindow {
     let window: RankWindow
     /// The cost; lower is better.
-    let score: Double
+    let cost: Double
 }

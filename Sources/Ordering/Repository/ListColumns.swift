@@ -18,7 +18,7 @@ struct ListColumns {
     init(_ table: OrderedTable) { self.table = table }
 
     /// Whether there is one list column, and its type is not `varchar`.
-    var isOneButNotVarchar: Bool { columns.count == 1 && !columns[0].type.isVarchar }
+    var isSingleAndNotVarchar: Bool { columns.count == 1 && !columns[0].type.isVarchar }
 
     /// The beginning of `ROWS FROM (…)`: the elements of an array for each column, with one element for each list. The keys must be
     /// valid.
@@ -70,7 +70,7 @@ struct ListColumns {
         conjunction(comparisons(row, key, named: prefix))
     }
 
-    /// The same condition, in a form that no index supports.
+    /// The condition of ``equal(_:_:named:)``, in a form that no index supports.
     func equalWithoutIndex(_ row: SQL, _ key: SQL) -> SQL {
         conjunction(comparisons(row, key).map { "(\($0)) IS TRUE" })
     }
@@ -81,7 +81,7 @@ struct ListColumns {
         }
     }
 
-    /// The same as ``equal(_:_:named:)``, by two inequalities. So the planner does not treat the column as a constant, which it
+    /// The condition of ``equal(_:_:named:)``, by two inequalities. So the planner does not treat the column as a constant, which it
     /// would remove from ORDER BY.
     func between(_ row: SQL, _ key: SQL) -> SQL {
         conjunction(

@@ -40,12 +40,13 @@ package struct ListReader: Sendable {
     package func items(limit: Int, on connection: isolated Connection) throws(OrderingError) -> [PlacedItem] {
         let statement = statements.items(of: list, after: nil, limit: limit, withFractions: true)
         do throws(PostgresError) {
+            typealias Column = OrderingStatements.ItemColumn
             var items: [PlacedItem] = []
             for row in try rows(statement, on: connection) {
                 items.append(
                     PlacedItem(
-                        key: try row.decode(0), rank: try row.decode(1),
-                        fraction: (try row.decode(2), try row.decode(3))))
+                        key: try row.decode(Column.key), rank: try row.decode(Column.sortKey),
+                        fraction: (try row.decode(Column.numerator), try row.decode(Column.denominator))))
             }
             return items
         } catch {
@@ -59,8 +60,11 @@ package struct ListReader: Sendable {
     ) throws(OrderingError) -> [(key: String, rank: PostgresNumeric)] {
         let statement = statements.items(of: list, after: rank, limit: limit, withFractions: false)
         do throws(PostgresError) {
+            typealias Column = OrderingStatements.ItemColumn
             var items: [(key: String, rank: PostgresNumeric)] = []
-            for row in try rows(statement, on: connection) { items.append((try row.decode(0), try row.decode(1))) }
+            for row in try rows(statement, on: connection) {
+                items.append((try row.decode(Column.key), try row.decode(Column.sortKey)))
+            }
             return items
         } catch {
             throw .database(error)
@@ -74,9 +78,11 @@ package struct ListReader: Sendable {
         guard !offsets.isEmpty else { return [:] }
         let wanted = AscendingOffsets(offsets)
         do throws(PostgresError) {
+            typealias Column = OrderingStatements.NumberColumn
             var items: [Int: String] = [:]
             for row in try rows(statements.rows(of: list, at: wanted, count: 1), on: connection) {
-                items[wanted.offsets[try row.decode(0, as: Int.self) - 1]] = try row.decode(1)
+                let offset = wanted.offsets[try row.decode(Column.number, as: Int.self) - 1]
+                items[offset] = try row.decode(OrderingStatements.RowColumn.key, from: Column.allCases.count)
             }
             return items
         } catch {

@@ -45,18 +45,20 @@ extension OrderedTableRepository {
         }
         var presences = needs.map { _ in (Presence.absent, isVisible: true) }
         var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
+        let firstRowColumn = OrderingStatements.SideColumn.allCases.count
         for row in try connection.rows(statements.rows(wanted)) {
-            let (number, side) = try decodingRows { () throws(PostgresError) in
-                (try row.decode(0, as: Int.self) - 1, try row.decode(1, as: Int32.self))
+            let index = try indexOfArgument(of: row)
+            let side = try decodingRows { () throws(PostgresError) in
+                try row.decode(OrderingStatements.SideColumn.side, as: Int32.self)
             }
-            guard let stored = try storedRow(row, from: 2, list: needs[number].list) else {
-                presences[number] = (.unplaced, try isVisible(row, at: 5))
+            guard let stored = try storedRow(row, from: firstRowColumn, list: needs[index].list) else {
+                presences[index] = (.unplaced, try isVisible(row, from: firstRowColumn))
                 continue
             }
-            switch side {
-            case 0: presences[number] = (.placed(stored.rank), stored.isVisible)
-            case 1: above[number, default: []].append(stored)
-            default: below[number, default: []].append(stored)
+            switch OrderingStatements.Side(rawValue: side) {
+            case .named: presences[index] = (.placed(stored.rank), stored.isVisible)
+            case .above: above[index, default: []].append(stored)
+            case .below, nil: below[index, default: []].append(stored)
             }
         }
         // A neighbourhood learns rows fastest in their order.
@@ -65,11 +67,11 @@ extension OrderedTableRepository {
             guard let second = ranks[second] else { return false }
             return ranks[first].map { $0 < second } ?? true
         }
-        return inOrder.map { number in
-            let (presence, isVisible) = presences[number]
+        return inOrder.map { index in
+            let (presence, isVisible) = presences[index]
             return (
-                needs[number],
-                .row(presence, isVisible: isVisible, below: below[number] ?? [], above: above[number] ?? [])
+                needs[index],
+                .row(presence, isVisible: isVisible, below: below[index] ?? [], above: above[index] ?? [])
             )
         }
     }
@@ -100,8 +102,10 @@ extension OrderedTableRepository {
         }
         var runs: [[StoredRow]] = needs.map { _ in [] }
         for row in try connection.rows(statements.runs(wanted, direction)) {
-            let number = try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
-            if let stored = try storedRow(row, from: 1, list: needs[number].list) { runs[number].append(stored) }
+            let index = try indexOfArgument(of: row)
+            if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: needs[index].list) {
+                runs[index].append(stored)
+            }
         }
         return needs.indices.map { (needs[$0], .run(runs[$0])) }
     }
@@ -115,9 +119,9 @@ extension OrderedTableRepository {
         for row in try connection.rows(
             statements.rows(of: list.list, at: offsets, count: Self.rowsAroundPosition))
         {
-            let number = try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 }
-            if let stored = try storedRow(row, from: 1, list: list) {
-                rows[offsets.offsets[number], default: []].append(stored)
+            let offset = offsets.offsets[try indexOfArgument(of: row)]
+            if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: list) {
+                rows[offset, default: []].append(stored)
             }
         }
         return positions.map { position in
@@ -131,12 +135,24 @@ extension OrderedTableRepository {
         return try decodingRows { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 
-    /// Reads key, rank and visibility, from this column on. Returns nil if the row has no rank.
-    private func storedRow(_ row: Row, from column: Int, list: ListIdentifier) throws(OrderingError) -> StoredRow? {
+    private static let columnsBeforeRow = OrderingStatements.NumberColumn.allCases.count
+
+    /// The index of the argument for which a statement with an array of arguments found a row.
+    func indexOfArgument(of row: Row) throws(OrderingError) -> Int {
+        try decodingRows { () throws(PostgresError) in
+            try row.decode(OrderingStatements.NumberColumn.number, as: Int.self) - 1
+        }
+    }
+
+    private typealias Column = OrderingStatements.RowColumn
+
+    /// Reads key, rank and visibility. `first` is the number of the key's column. Returns nil if the row has no rank.
+    private func storedRow(_ row: Row, from first: Int, list: ListIdentifier) throws(OrderingError) -> StoredRow? {
         let (key, numerator, denominator) = try decodingRows { () throws(PostgresError) in
             (
-                try row.decode(column, as: String.self), try row.decode(column + 1, as: Int64?.self),
-                try row.decode(column + 2, as: Int64?.self)
+                try row.decode(Column.key, from: first, as: String.self),
+                try row.decode(Column.numerator, from: first, as: Int64?.self),
+                try row.decode(Column.denominator, from: first, as: Int64?.self)
             )
         }
         guard let numerator, let denominator else { return nil }
@@ -144,12 +160,11 @@ extension OrderedTableRepository {
             throw .invalidStoredRank(
                 table: table.name, list: list.list, key: key, rank: "\(numerator)/\(denominator)")
         }
-        return StoredRow(key: key, rank: rank, isVisible: try isVisible(row, at: column + 3))
+        return StoredRow(key: key, rank: rank, isVisible: try isVisible(row, from: first))
     }
 
-    /// The statements return this column only if the table may have hidden rows.
-    private func isVisible(_ row: Row, at column: Int) throws(OrderingError) -> Bool {
+    private func isVisible(_ row: Row, from first: Int) throws(OrderingError) -> Bool {
         guard table.visible != nil else { return true }
-        return try decodingRows { () throws(PostgresError) in try row.decode(column, as: Bool.self) }
+        return try decodingRows { () throws(PostgresError) in try row.decode(Column.isVisible, from: first) }
     }
 }

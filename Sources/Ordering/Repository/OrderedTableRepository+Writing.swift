@@ -10,7 +10,7 @@ extension OrderedTableRepository {
     func tryLockRows(
         of changes: [RowChange], on connection: isolated Connection
     ) throws(OrderingError) -> Set<ListIdentifier> {
-        let stored = changes.filter { $0.storedList != nil }
+        let stored = changes.filter { !$0.isInsertion }
         let leaving = stored.filter(\.changesList)
         let staying = stored.filter { !$0.changesList }
         var lists: Set<ListIdentifier> = []
@@ -18,7 +18,7 @@ extension OrderedTableRepository {
         where !changes.isEmpty {
             var missing = Set(changes.indices)
             for row in try connection.rows(statements.tryLock(changes, lock)) {
-                missing.remove(try decodingRows { () throws(PostgresError) in try row.decode(0, as: Int.self) - 1 })
+                missing.remove(try indexOfArgument(of: row))
             }
             for index in missing {
                 let involved = [changes[index].storedList, changes[index].list].compactMap(\.self)
@@ -40,36 +40,40 @@ extension OrderedTableRepository {
     func write(
         _ changes: [RowChange], waitsForRows: Bool, on connection: isolated Connection
     ) throws(OrderingError) {
-        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
         guard !changes.isEmpty else { return }
-        if waitsForRows, !table.isBuiltIn, !stored.isEmpty {
-            try expect(stored.count, try written(try connection.rows(statements.lock(stored))))
+        let updates = changes.filter(\.isUpdate)
+        if waitsForRows, !table.isBuiltIn, !updates.isEmpty {
+            try expect(updates.count, try written(try connection.rows(statements.lock(updates))))
         }
         if let announcement { _ = try connection.rows(announcement) }
         for write in writes(changes) {
             try expect(write.rows, try written(try connection.rows(write.statement)))
         }
-        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.writing("")) }
+        if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.endOfWriting) }
     }
 
     /// The statement that tells the order's triggers that Brocot is writing; nil if the table has no such triggers.
-    var announcement: SQL? { table.isBuiltIn ? nil : OrderingStatements.writing(table.name) }
+    var announcement: SQL? { table.isBuiltIn ? nil : OrderingStatements.beginningOfWriting(in: table.name) }
 
     /// The statements that write the net effects of a batch: deletions, then updates, then insertions.
     func writes(_ changes: [RowChange]) -> [Write] {
-        let gone = changes.filter { $0.list == nil }
-        let stored = changes.filter { $0.list != nil && $0.storedList != nil }
-        let new = changes.filter { $0.storedList == nil }
+        let deletions = changes.filter(\.isDeletion)
+        let updates = changes.filter(\.isUpdate)
+        let insertions = changes.filter(\.isInsertion)
         var writes: [Write] = []
-        if !gone.isEmpty { writes.append(Write(statement: statements.delete(gone), rows: gone.count)) }
-        let holders = table.isBuiltIn ? [] : holders(among: stored)
+        if !deletions.isEmpty {
+            writes.append(Write(statement: statements.delete(deletions), rows: deletions.count))
+        }
+        let holders = table.isBuiltIn ? [] : holders(among: updates)
         if !holders.isEmpty { writes.append(Write(statement: statements.clearRanks(holders), rows: holders.count)) }
-        for group in RowChangeGroups(stored).groups {
+        for group in RowChangeGroups(updates).groups {
             let changesLists = group.contains(where: \.changesList)
             let statement = changesLists ? statements.updateListsAndRanks(group) : statements.updateRanks(group)
             writes.append(Write(statement: statement, rows: group.count))
         }
-        if !new.isEmpty { writes.append(Write(statement: statements.insert(new), rows: new.count)) }
+        if !insertions.isEmpty {
+            writes.append(Write(statement: statements.insert(insertions), rows: insertions.count))
+        }
         return writes
     }
 

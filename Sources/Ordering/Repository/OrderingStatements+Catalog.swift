@@ -2,12 +2,30 @@ import LibPQ
 
 /// The statement that reads how tables are registered.
 extension OrderingStatements {
+    /// The columns of ``keyColumns(ofTablesNamed:)`` before those of ``KeyType/columns(of:)``. ``RegisteredColumn`` reads them.
+    enum RegistryColumn: Int, CaseIterable {
+        case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns
+
+        fileprivate var expression: SQL {
+            switch self {
+            case .orderedTable: "registered.name"
+            case .schema: "registered.schema_name"
+            case .table: "registered.table_name"
+            case .ownsRows: "registered.owns_rows"
+            case .rankColumn: "registered.rank_column"
+            case .arrivalEnd: "registered.arrive"
+            case .visible: "registered.visible"
+            case .name: "wanted.name"
+            case .lookUpColumns: columnsOfLookUpIndex
+            }
+        }
+    }
+
     /// The key columns of the registered tables with these names, the item column last. The type of a column that does not exist
     /// is NULL. A view that has a table's name is not the table: reading it would run its owner's code.
     static func keyColumns(ofTablesNamed names: [String]) -> SQL {
         """
-        SELECT registered.name, registered.schema_name, registered.table_name, registered.owns_rows,
-            registered.rank_column, registered.arrive, registered.visible, wanted.name, \(columnsOfLookUpIndex),
+        SELECT \(RegistryColumn.allCases.map(\.expression).joined()),
             \(KeyType.columns(of: "stored"))
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.array_append(registered.list_columns, registered.item_column))

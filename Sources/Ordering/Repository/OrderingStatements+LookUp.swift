@@ -30,7 +30,7 @@ extension OrderingStatements {
         let names = columns.map { "named.\(identifier: $0)" as SQL }
         let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }
         let order = names.joined()
-        if columns.count == 2, listColumns.isOneButNotVarchar, !itemType.isVarchar {
+        if columns.count == 2, listColumns.isSingleAndNotVarchar, !itemType.isVarchar {
             return (
                 """
                 \(names[0]) \(Operators.equal) ANY (ARRAY[\(values[0])]) \

@@ -2,10 +2,43 @@ import LibPQ
 
 /// The statements that read rows.
 extension OrderingStatements {
-    /// The rows with these keys (side 0), and the wanted numbers of placed neighbours below (side -1) and above (side 1) each.
+    /// The columns of ``runs(_:_:)`` and ``rows(of:at:count:)`` before ``RowColumn``. Every statement with an array of arguments
+    /// returns this column first: the number of the argument for which a row was found, from 1.
+    enum NumberColumn: Int, CaseIterable {
+        case number
+    }
+
+    /// The columns of ``rows(_:)`` before ``RowColumn``.
+    enum SideColumn: Int, CaseIterable {
+        case number, side
+    }
+
+    /// What ``rows(_:)`` returns in the column `side`.
+    enum Side: Int32 {
+        case below = -1
+        /// The row with the key itself.
+        case named = 0
+        case above = 1
+    }
+
+    /// The columns of ``rowColumns(of:)``. The statements return `isVisible` only if the table may have hidden rows.
+    enum RowColumn: Int {
+        case key, numerator, denominator, isVisible
+    }
+
+    private func rowColumns(of relation: SQL) -> SQL {
+        "\(itemType.text(of: "\(relation).item")), \(relation).num, \(relation).den\(isVisible(of: relation))"
+    }
+
+    /// The columns that ``rowColumns(of:)`` needs, of a row of the table. The table must be the only relation of the query.
+    private func tableColumns(of row: SQL) -> SQL {
+        "\(row).\(itemColumn) AS item, \(row).\(num) AS num, \(row).\(den) AS den\(isVisible)"
+    }
+
+    /// The rows with these keys, and the wanted numbers of placed neighbours below and above each: see ``Side``.
     func rows(_ wanted: RowsWanted) -> SQL {
         """
-        SELECT wanted.number, found.side, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
+        SELECT wanted.number, found.side, \(rowColumns(of: "found"))
         FROM \(relation(of: wanted.lists, wanted.keys, "\(wanted.below)", "\(wanted.above)"))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, below, above, number)
         CROSS JOIN LATERAL (
@@ -31,7 +64,7 @@ extension OrderingStatements {
             direction == .up ? ("1", ">", "<=", "ASC", "+") : ("-1", "<", ">=", "DESC", "-")
         func scan(_ condition: SQL) -> SQL {
             """
-            (SELECT near.\(itemColumn) AS item, near.\(num) AS num, near.\(den) AS den\(isVisible)
+            (SELECT \(tableColumns(of: "near"))
             FROM \(table) AS near
             WHERE \(listColumns.equal("near", "wanted")) AND \(condition)
             ORDER BY near.\(rank) \(order) LIMIT \(count))
@@ -51,12 +84,12 @@ extension OrderingStatements {
     func runs(_ wanted: RunsWanted, _ direction: Need.Direction) -> SQL {
         let (comparison, order): (SQL, SQL) = direction == .up ? (">", "ASC") : ("<", "DESC")
         return """
-            SELECT wanted.number, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
+            SELECT wanted.number, \(rowColumns(of: "found"))
             FROM ROWS FROM (\(listColumns.arrays(wanted.lists))pg_catalog.unnest(\(wanted.numerators)),
                 pg_catalog.unnest(\(wanted.denominators)), pg_catalog.unnest(\(wanted.counts)))
                 WITH ORDINALITY AS wanted (\(listColumns.names())num, den, count, number)
             CROSS JOIN LATERAL (
-                SELECT run.\(itemColumn) AS item, run.\(num) AS num, run.\(den) AS den\(isVisible)
+                SELECT \(tableColumns(of: "run"))
                 FROM \(table) AS run
                 WHERE \(listColumns.equal("run", "wanted"))
                     AND run.\(rank) \(comparison) CASE
@@ -91,16 +124,21 @@ extension OrderingStatements {
                 ) AS next
                 WHERE counted.number < \(offsets.steps.count)
             )
-            SELECT counted.number, \(itemType.text(of: "found.item")), found.num, found.den\(isVisible(of: "found"))
+            SELECT counted.number, \(rowColumns(of: "found"))
             FROM counted
             CROSS JOIN LATERAL (
-                SELECT placed.\(itemColumn) AS item, placed.\(num) AS num, placed.\(den) AS den\(isVisible)
+                SELECT \(tableColumns(of: "placed"))
                 FROM \(table) AS placed
                 WHERE \(isInList) AND placed.\(rank) >= counted.rank
                 ORDER BY placed.\(rank)
                 LIMIT \(count)
             ) AS found
             """
+    }
+
+    /// The columns of ``items(of:after:limit:withFractions:)``. It returns the fraction only if it is wanted.
+    enum ItemColumn: Int {
+        case key, sortKey, numerator, denominator
     }
 
     /// The keys and sort keys of the first visible placed rows beyond a rank, and their exact ranks if wanted. For

@@ -42,7 +42,7 @@ struct OrderingStatements {
     /// A further column that says whether the row is visible; empty if the table has no hidden rows.
     var isVisible: SQL { visible.map { ", \($0) AS is_visible" } ?? "" }
 
-    /// The same column, of a relation that has it.
+    /// The column ``isVisible`` of a relation that has it, as a further column; empty if the table has no hidden rows.
     func isVisible(of relation: SQL) -> SQL { visible == nil ? "" : ", \(relation).is_visible" }
 
     /// A further condition for WHERE: only visible rows.
@@ -61,8 +61,11 @@ struct OrderingStatements {
 
     func unnested(_ keys: [String]) -> SQL { "pg_catalog.unnest(\(keys)::text[]::\(itemType.sql)[])" }
 
-    /// Tells the triggers of this order, until the end of the transaction, that Brocot is writing. An empty name ends that.
-    static func writing(_ name: String) -> SQL {
-        "SELECT pg_catalog.set_config('brocot.writing', \(name), true)"
+    /// Tells the triggers of an ordered table that Brocot is writing, until ``endOfWriting`` or the end of the transaction.
+    static func beginningOfWriting(in orderedTable: String) -> SQL {
+        "SELECT pg_catalog.set_config('brocot.writing', \(orderedTable), true)"
     }
+
+    /// Tells the triggers that Brocot is no longer writing.
+    static let endOfWriting = beginningOfWriting(in: "")
 }

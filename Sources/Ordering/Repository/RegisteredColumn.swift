@@ -16,17 +16,19 @@ struct RegisteredColumn {
     /// The type's name for people; nil if the column does not exist.
     private let displayedType: String?
 
+    /// Reads a row of ``OrderingStatements/keyColumns(ofTablesNamed:)``.
     init(_ row: Row) throws(PostgresError) {
-        orderedTable = try row.decode(0)
-        schema = try row.decode(1)
-        table = try row.decode(2)
-        ownsRows = try row.decode(3)
-        rankColumn = try row.decode(4)
-        arrivalEnd = ListEnd(rawValue: try row.decode(5)) ?? .last
-        visible = try row.decode(6)
-        name = try row.decode(7)
-        lookUpColumns = try row.decode(8)
-        (type, displayedType) = try KeyType.read(row, from: 9)
+        typealias Column = OrderingStatements.RegistryColumn
+        orderedTable = try row.decode(Column.orderedTable)
+        schema = try row.decode(Column.schema)
+        table = try row.decode(Column.table)
+        ownsRows = try row.decode(Column.ownsRows)
+        rankColumn = try row.decode(Column.rankColumn)
+        arrivalEnd = ListEnd(rawValue: try row.decode(Column.arrivalEnd)) ?? .last
+        visible = try row.decode(Column.visible)
+        name = try row.decode(Column.name)
+        lookUpColumns = try row.decode(Column.lookUpColumns)
+        (type, displayedType) = try KeyType.read(row, from: Column.allCases.count)
     }
 
     var column: KeyColumn {
