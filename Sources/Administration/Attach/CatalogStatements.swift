@@ -170,12 +170,3 @@ enum CatalogStatements {
         """
     }
 }
-
-extension Row {
-    /// Reads a column that an enumeration beside the statement names.
-    func decode<Column: RawRepresentable<Int>, Value: PostgresDecodable>(
-        _ column: Column, as type: Value.Type = Value.self
-    ) throws(PostgresError) -> Value {
-        try decode(column.rawValue, as: type)
-    }
-}

@@ -29,7 +29,9 @@ import Testing
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
         try await fixture.connection.execute(script: "SET enable_seqscan = off; SET enable_sort = off")
-        for query in ["SELECT * FROM tasks WHERE project_id = 1 ORDER BY rank", "SELECT * FROM tasks ORDER BY project_id, rank"] {
+        for query in [
+            "SELECT * FROM tasks WHERE project_id = 1 ORDER BY rank", "SELECT * FROM tasks ORDER BY project_id, rank",
+        ] {
             let plan = try await plan(query, on: fixture)
             #expect(plan.contains("Index Scan using brocot_tasks_rank"), "\(plan)")
         }
@@ -114,7 +116,9 @@ import Testing
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
-    @Test("A renamed table that is attached again has one index, under the new name") func attachAfterRename() async throws {
+    @Test("A renamed table that is attached again has one index, under the new name") func attachAfterRename()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
         try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME TO work")
