@@ -48,7 +48,8 @@ struct RejectionTests {
         "Requests wait if their registered table or one of its columns was dropped or renamed, or if a view has its name",
         arguments: [
             "DROP TABLE tasks", "ALTER TABLE tasks RENAME TO todos", "ALTER TABLE tasks RENAME board TO list",
-            "ALTER TABLE tasks RENAME id TO task",
+            "ALTER TABLE tasks RENAME id TO task", "ALTER TABLE tasks RENAME rank TO place",
+            "ALTER TABLE tasks RENAME rank_den TO denominator",
             "ALTER TABLE tasks RENAME TO todos; CREATE VIEW tasks AS SELECT id / 0 AS id, board, rank, rank_num, rank_den FROM todos",
         ])
     func missingColumns(change: String) async throws {

@@ -194,7 +194,11 @@ struct AttachRules {
 
     private func checkIndexes() throws(AttachError) {
         for relation in table.relations where relation.index == .other {
-            throw refuse("index \"\(names.index(on: relation.name))\" was not created by Brocot. Rename or drop it")
+            let index = names.index(on: relation.name)
+            throw refuse(
+                relation.surplusIndexes.contains(index)
+                    ? "a column of index \"\(index)\" was renamed. Rename it back, or detach the table: \(names.detachCommand)"
+                    : "index \"\(index)\" was not created by Brocot. Rename or drop it")
         }
     }
 

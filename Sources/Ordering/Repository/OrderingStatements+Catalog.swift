@@ -4,7 +4,7 @@ import LibPQ
 extension OrderingStatements {
     /// The columns of ``keyColumns(ofTablesNamed:)`` before those of ``KeyType/columns(of:)``. ``RegisteredColumn`` reads them.
     enum RegistryColumn: Int, CaseIterable {
-        case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns
+        case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns, missingRankColumn
 
         fileprivate var expression: SQL {
             switch self {
@@ -17,6 +17,7 @@ extension OrderingStatements {
             case .visible: "registered.visible"
             case .name: "wanted.name"
             case .lookUpColumns: columnsOfLookUpIndex
+            case .missingRankColumn: OrderingStatements.missingRankColumn
             }
         }
     }
@@ -65,5 +66,17 @@ extension OrderingStatements {
                 AND registered.item_column = ANY (pg_catalog.array_agg(part.attname::text))
             ORDER BY count(*), one.indexrelid LIMIT 1
         ) END
+        """
+
+    /// A rank column that the table lacks, NULL if it has all three. A statement that reads a missing column `rank` would call the
+    /// server's function of this name instead.
+    private static let missingRankColumn: SQL = """
+        (SELECT wanted_rank.name
+        FROM pg_catalog.unnest(ARRAY['', '_num', '_den']) AS ending
+        CROSS JOIN LATERAL (SELECT registered.rank_column || ending) AS wanted_rank (name)
+        WHERE NOT EXISTS (
+            SELECT FROM pg_catalog.pg_attribute AS present
+            WHERE present.attrelid = stored.attrelid AND present.attname = wanted_rank.name::name)
+        LIMIT 1)
         """
 }

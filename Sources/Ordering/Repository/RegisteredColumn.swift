@@ -12,6 +12,8 @@ struct RegisteredColumn {
     let name: String
     /// See ``OrderedTable/lookUpColumns``.
     let lookUpColumns: [String]?
+    /// A rank column that the table lacks.
+    let missingRankColumn: String?
     private let type: KeyType?
     /// The type's name for people; nil if the column does not exist.
     private let displayedType: String?
@@ -28,19 +30,23 @@ struct RegisteredColumn {
         visible = try row.decode(Column.visible)
         name = try row.decode(Column.name)
         lookUpColumns = try row.decode(Column.lookUpColumns)
+        missingRankColumn = try row.decode(Column.missingRankColumn)
         (type, displayedType) = try KeyType.read(row, from: Column.allCases.count)
     }
 
     var column: KeyColumn {
         get throws(OrderingError) {
-            guard let displayedType else {
-                throw .missingColumn(table: orderedTable, relation: "\(schema).\(table)", column: name)
-            }
+            guard let displayedType else { throw missing(name) }
             guard let type else {
                 throw .unsupportedKeyType(table: orderedTable, column: name, type: displayedType)
             }
+            if let missingRankColumn { throw missing(missingRankColumn) }
             return KeyColumn(name, type)
         }
+    }
+
+    private func missing(_ column: String) -> OrderingError {
+        .missingColumn(table: orderedTable, relation: "\(schema).\(table)", column: column)
     }
 }
 
