@@ -37,8 +37,8 @@ struct Attach: AsyncParsableCommand {
                 case .adoption: try await adopt(on: server)
                 case .moves: try await compareMoves(on: server)
                 case .triggers:
-                    try await compareTriggers(references: false, on: server)
-                    try await compareTriggers(references: true, on: server)
+                    try await compareTriggers(referencing: false, on: server)
+                    try await compareTriggers(referencing: true, on: server)
                 case .log: try await compareLog(on: server)
                 }
             }
@@ -112,12 +112,11 @@ struct Attach: AsyncParsableCommand {
 
     // MARK: Triggers
 
-    /// Two tables that differ in the triggers only, in turns.
-    ///
-    /// - Parameter references: Whether the tables have a foreign key, whose own trigger runs for each row.
-    private func compareTriggers(references: Bool, on server: BenchmarkServer) async throws {
-        print(references ? "Tables with a foreign key:" : "Tables without a foreign key:")
-        try await server.psql(file: "attach-triggers.sql", ["references": references ? 1 : 0])
+    /// Two tables that differ in the triggers only, in turns. If they reference another table, their foreign key has a trigger of its own for
+    /// each row.
+    private func compareTriggers(referencing: Bool, on server: BenchmarkServer) async throws {
+        print(referencing ? "Tables with a foreign key:" : "Tables without a foreign key:")
+        try await server.psql(file: "attach-triggers.sql", ["references": referencing ? 1 : 0])
         for table in ["public.tasks", "public.peers"] {
             try await server.brocot("attach", table, "--item", "id", "--list", "project_id")
         }
