@@ -12,9 +12,8 @@ package enum TableReader {
         try connection.query(CatalogStatements.visibleSchema(of: table)).first?.decode(0)
     }
 
-    /// The description of a table; nil if there is no such table. The connection must be in a transaction.
-    ///
-    /// - Parameter place: The table's present schema and name, if it was renamed.
+    /// The description of a table; nil if there is no such table. The connection must be in a transaction. `place` is the table's present
+    /// schema and name, if it was renamed.
     package static func describe(
         _ names: OrderNames, at place: OrderNames? = nil, listColumns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription? {

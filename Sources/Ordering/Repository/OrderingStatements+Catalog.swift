@@ -4,7 +4,8 @@ import LibPQ
 extension OrderingStatements {
     /// The columns of ``keyColumns(ofTablesNamed:)`` before those of ``KeyType/columns(of:)``. ``RegisteredColumn`` reads them.
     enum RegistryColumn: Int, CaseIterable {
-        case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns, missingRankColumn
+        case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns
+        case missingRankColumn
 
         fileprivate var expression: SQL {
             switch self {
