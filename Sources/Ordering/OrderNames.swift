@@ -29,11 +29,6 @@ package struct OrderNames: Hashable, Sendable {
     /// The unique index on list and rank of the table itself, or of one of its partitions.
     package func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
 
-    /// The name that an index of an earlier version gets while the present one is built.
-    package func formerIndex(on relation: String) -> String {
-        Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)_former")
-    }
-
     /// The beginning of the names of all these indexes.
     package static let indexPrefix = "brocot_"
 

@@ -40,24 +40,46 @@ package struct Attacher: Sendable {
         try AttachPlan(definition, on: try await describe(definition.names, listColumns: definition.listColumns))
     }
 
-    /// The plan to detach a table; nil if it is not registered.
+    /// The plan to detach a table; nil if it is not registered. A table that was renamed is known by its triggers.
+    ///
+    /// - Throws: ``AttachError/refused(_:)`` if another table has the former name.
     package func planToDetach(
         _ names: OrderNames, droppingColumns: Bool
     ) async throws(AttachError) -> DetachPlan? {
-        try await databaseErrors {
+        let found = try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                    guard let registered = try TableReader.registered(names.orderedTable, on: connection) else {
-                        return nil
-                    }
-                    // The order may have been named as the registry does it: schema.table.rank_column.
-                    let names = registered.definition.names
-                    let table = try TableReader.describeAttached(
-                        names, listColumns: registered.definition.listColumns, on: connection)
-                    return DetachPlan(names, on: table, dropsColumns: droppingColumns)
+                    try Self.findAttached(names, on: connection)
                 }
             }
         }
+        guard let found else { return nil }
+        if let other = found.other {
+            throw .refused(
+                """
+                \(found.names.schema).\(found.names.table) is not the table that was attached: the triggers of this order are on \
+                \(other.schema).\(other.table). Give the tables their former names, or drop one of them, and run this again. \
+                Nothing was changed.
+                """)
+        }
+        return DetachPlan(found.names, on: found.table, dropsColumns: droppingColumns)
+    }
+
+    /// The registered names of an order, its table, and the table that has its triggers if that is another one.
+    private static func findAttached(
+        _ names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> (names: OrderNames, table: TableDescription?, other: OrderNames?)? {
+        guard let registered = try TableReader.registered(names.orderedTable, on: connection)?.definition else {
+            return nil
+        }
+        // The order may have been named as the registry does it: schema.table.rank_column.
+        let (names, columns) = (registered.names, registered.listColumns)
+        let table = try TableReader.describe(names, listColumns: columns, on: connection)
+        guard let place = try TableReader.tableWithTriggers(of: names, on: connection), place != names else {
+            return (names, table, nil)
+        }
+        if let table, table.isTable { return (names, table, place) }
+        return (names, try TableReader.describe(names, at: place, listColumns: columns, on: connection), nil)
     }
 
     /// The table as the catalog describes it.

@@ -4,11 +4,11 @@ import Ordering
 /// The statements that look for the unique indexes on list and rank.
 extension CatalogStatements {
     /// The columns of ``index(_:on:in:columns:ofTable:)``.
-    enum IndexColumn: Int { case isBrocots, isCurrent, isValid, isAttached }
+    enum IndexColumn: Int { case isBrocots, isValid, isAttached }
 
-    /// Whether the index with this name is one that attach creates, whether it is of the present version, whether it is valid, and
-    /// whether it belongs to a parent's index. The server names the index of a partition that was added later; that index belongs to
-    /// the table's index.
+    /// Whether the index with this name is the one that attach creates, whether it is valid, and whether it belongs to a parent's index.
+    /// The server names the index of a partition that was added later; that index belongs to the table's index. Indexes of earlier
+    /// versions have no condition, and REINDEX CONCURRENTLY drops it.
     static func index(
         _ index: String, on relation: String, in schema: String, columns: [String], ofTable names: OrderNames
     ) -> SQL {
@@ -24,8 +24,7 @@ extension CatalogStatements {
                     JOIN pg_attribute AS stored ON stored.attrelid = found.indrelid AND stored.attnum = key.attnum
                     ORDER BY key.number
                 ) = \(columns),
-            found.indpred IS NOT NULL, found.indisvalid,
-            EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid)
+            found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid)
         FROM pg_class AS named
         JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
         JOIN pg_index AS found ON found.indexrelid = named.oid
@@ -34,22 +33,23 @@ extension CatalogStatements {
                 AND named.oid IN (
                     SELECT part.relid FROM pg_partition_tree(to_regclass(format(
                         '%I.%I', \(names.schema)::text, \(names.index(on: names.table))::text))) AS part)
-        ORDER BY 4 DESC
+        ORDER BY 3 DESC
         LIMIT 1
         """
     }
 
     /// The names of Brocot's unique indexes on the rank of this order, except those that belong to a parent's index. There are several
-    /// if the table or an index was renamed, or while a new index takes the place of one of an earlier version. The constraint tells
-    /// the rank column if that was renamed.
+    /// if the table or an index was renamed. The constraint tells the rank column if that was renamed. Indexes without the condition
+    /// are known by the end of their names.
     static func indexesOfRank(on relation: String, in schema: String, of names: OrderNames) -> SQL {
         """
         SELECT named.relname::text
         FROM pg_index AS found
         JOIN pg_class AS named ON named.oid = found.indexrelid
         WHERE found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text)) AND found.indisunique
-            AND (starts_with(named.relname::text, \(OrderNames.indexPrefix))
-                OR pg_get_expr(found.indpred, found.indrelid) = \(OrderObjects.indexPredicate))
+            AND (pg_get_expr(found.indpred, found.indrelid) = \(OrderObjects.indexPredicate)
+                OR starts_with(named.relname::text, \(OrderNames.indexPrefix))
+                    AND right(named.relname::text, length(\(names.rank)) + 1) = '_' || \(names.rank))
             AND found.indkey[found.indnkeyatts - 1] IN (
                 SELECT stored.attnum FROM pg_attribute AS stored
                 WHERE stored.attrelid = found.indrelid AND stored.attname = \(names.rank)::text::name

@@ -26,8 +26,7 @@ extension CatalogStatements {
         """
     }
 
-    /// The schema and name of the table whose triggers call the order's functions, preferably the one that has the order's names. It
-    /// has other names if it was renamed.
+    /// The schema and name of the table that has the order's trigger and constraint. It has other names than the order if it was renamed.
     static func tableWithTriggers(of names: OrderNames) -> SQL {
         """
         SELECT namespace.nspname::text, relation.relname::text
@@ -35,9 +34,10 @@ extension CatalogStatements {
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
-        WHERE function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(names.functions)::text[]::name[])
-            AND trigger.tgparentid = 0
-        ORDER BY (namespace.nspname, relation.relname) = (\(names.schema)::text::name, \(names.table)::text::name) DESC, relation.oid
+        JOIN pg_constraint AS checked
+            ON checked.conrelid = relation.oid AND checked.conname = \(names.constraint)::text::name
+        WHERE trigger.tgname = \(names.keepTrigger)::text::name AND trigger.tgparentid = 0
+            AND function.pronamespace = 'brocot'::regnamespace AND function.proname = \(names.keepFunction)::text::name
         LIMIT 1
         """
     }

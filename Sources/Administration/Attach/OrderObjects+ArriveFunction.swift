@@ -9,7 +9,7 @@ extension OrderObjects {
     /// Few rows of one list, the usual case, become one request without a sort.
     var arriveBody: String {
         let parts: [String?] = [
-            returnIfTriggerIsForeign, returnIfRowsArePlaced, returnIfTableIsChanged, requestForUpdatedRow,
+            returnIfTriggerIsForeign, returnIfRowsArePlaced, returnIfTableIsChanged("NEW"), requestForUpdatedRow,
             requestForOneList, requestsByList,
         ]
         return """
@@ -44,10 +44,12 @@ extension OrderObjects {
     /// Without a transition table, a trigger that the table's owner makes would read a view of the session's role as `arriving`.
     private var returnIfTriggerIsForeign: String {
         """
-            IF to_regclass('pg_temp.arriving') IS NOT NULL\(lists.isEmpty ? "" : " AND TG_OP <> 'UPDATE'") AND NOT EXISTS (
-                SELECT FROM pg_trigger WHERE tgrelid = TG_RELID AND tgname = TG_NAME AND tgnewtable = 'arriving')
-            THEN
-                RETURN NEW;
+            IF to_regclass('pg_temp.arriving') IS NOT NULL\(lists.isEmpty ? "" : " AND TG_OP <> 'UPDATE'") THEN
+                IF NOT EXISTS (
+                    SELECT FROM pg_trigger WHERE tgrelid = TG_RELID AND tgname = TG_NAME AND tgnewtable = 'arriving')
+                THEN
+                    RETURN NEW;
+                END IF;
             END IF;
         """
     }
@@ -61,14 +63,6 @@ extension OrderObjects {
                     RETURN NEW;
                 END IF;
             """
-    }
-
-    private var returnIfTableIsChanged: String {
-        """
-            IF \(isChanged) THEN
-                RETURN NEW;
-            END IF;
-        """
     }
 
     // MARK: Requests
@@ -99,7 +93,9 @@ extension OrderObjects {
                 \(lengthCondition)LIMIT \(Move.mostItems + 1)
             ) AS first;
             -- A trigger may have replaced a row that the statement inserted before, so that a key is there twice.
-            IF cardinality(items) <= \(Move.mostItems) AND lists[1] = ALL (lists) AND brocot.keys_are_distinct(items) THEN
+            IF cardinality(items) <= \(Move.mostItems) AND lists[1] = ALL (lists)
+                AND (cardinality(items) = 1 OR brocot.keys_are_distinct(items))
+            THEN
                 INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
                 VALUES (\(orderedTable), lists[1]::text, items, 'arrive');
                 RETURN NULL;

@@ -17,9 +17,8 @@ extension OrderObjects {
                 items pg_catalog.text[];
             BEGIN
                 PERFORM pg_catalog.set_config('brocot.placed', '', true);
-                IF \(isChanged)
-                    OR NOT pg_catalog.has_schema_privilege('brocot', 'USAGE')
-                THEN
+            \(returnIfTableIsChanged("NULL"))
+                IF NOT pg_catalog.has_schema_privilege('brocot', 'USAGE') THEN
                     RETURN NULL;
                 ELSIF NOT brocot.can_place_at_once(\(name)) THEN
                     RETURN NULL;

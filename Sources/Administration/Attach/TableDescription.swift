@@ -41,7 +41,7 @@ package struct TableDescription: Hashable, Sendable {
         /// The level in the tree of partitions: 0 for the table itself.
         package let level: Int
         package let index: IndexState
-        /// The names of further unique indexes of this order.
+        /// The names of further unique indexes of this order, which are there after a rename. Detach drops them.
         package let surplusIndexes: [String]
     }
 
@@ -52,8 +52,6 @@ package struct TableDescription: Hashable, Sendable {
         case invalid
         /// The index that attach creates. In a partition, `isAttached` says whether it belongs to the parent's index.
         case valid(isAttached: Bool)
-        /// The index that attach created in an earlier version. Its columns are a key.
-        case former(isAttached: Bool)
         /// An index of this name is on other columns, or not unique.
         case other
     }

@@ -48,16 +48,12 @@ package enum TableReader {
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
     }
 
-    /// The description of the table that has the triggers of an order, also if it was renamed; otherwise of the table that has the order's
-    /// names.
-    static func describeAttached(
-        _ names: OrderNames, listColumns: [String], on connection: isolated Connection
-    ) throws(PostgresError) -> TableDescription? {
-        var place: OrderNames?
-        if let row = try connection.query(CatalogStatements.tableWithTriggers(of: names)).first {
-            place = OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
-        }
-        return try describe(names, at: place, listColumns: listColumns, on: connection)
+    /// The present names of the table that has the triggers of an order; nil if no table has them.
+    static func tableWithTriggers(
+        of names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> OrderNames? {
+        guard let row = try connection.query(CatalogStatements.tableWithTriggers(of: names)).first else { return nil }
+        return OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
     }
 
     private static func kind(of relation: Row) throws(PostgresError) -> TableDescription.Kind {
@@ -138,8 +134,7 @@ package enum TableReader {
         guard let row else { return .missing }
         guard try row.decode(Column.isBrocots, as: Bool.self) else { return .other }
         guard try row.decode(Column.isValid, as: Bool.self) || isPartitioned else { return .invalid }
-        let isAttached: Bool = try row.decode(Column.isAttached)
-        return try row.decode(Column.isCurrent) ? .valid(isAttached: isAttached) : .former(isAttached: isAttached)
+        return .valid(isAttached: try row.decode(Column.isAttached))
     }
 
     private static func constraint(
