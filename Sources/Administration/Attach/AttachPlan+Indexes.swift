@@ -31,7 +31,7 @@ extension AttachPlan {
             "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
         }
         return table.relations.sorted { $0.level > $1.level }.compactMap { relation in
-            guard let parent = table.relations.first(where: { $0.name == relation.parent }),
+            guard let parent = table.relations.first(where: { $0.oid == relation.parent }),
                 relation.index != .valid(isAttached: true)
             else { return nil }
             return AttachStep(

@@ -152,12 +152,13 @@ enum CatalogStatements {
     }
 
     /// The columns of ``relations(of:)``.
-    enum PartitionColumn: Int { case schema, name, parent, isPartitioned, level }
+    enum PartitionColumn: Int { case oid, schema, name, parent, isPartitioned, level }
 
     /// The table and its partitions, from the top down.
     static func relations(of relation: Int64) -> SQL {
         """
-        SELECT namespace.nspname::text, found.relname::text, parent.relname::text, found.relkind = 'p', part.level
+        SELECT found.oid::bigint, namespace.nspname::text, found.relname::text,
+            CASE WHEN part.level > 0 THEN part.parentrelid::oid::bigint END, found.relkind = 'p', part.level
         FROM (
             SELECT part.relid, part.parentrelid, part.level FROM pg_partition_tree(\(relation)::oid::regclass) AS part
             UNION ALL
@@ -165,8 +166,7 @@ enum CatalogStatements {
         ) AS part (relid, parentrelid, level)
         JOIN pg_class AS found ON found.oid = part.relid
         JOIN pg_namespace AS namespace ON namespace.oid = found.relnamespace
-        LEFT JOIN pg_class AS parent ON parent.oid = part.parentrelid AND part.level > 0
-        ORDER BY part.level, found.relname
+        ORDER BY part.level, found.relname, namespace.nspname
         """
     }
 }

@@ -33,10 +33,12 @@ package struct TableDescription: Hashable, Sendable {
 
     /// The table itself or one of its partitions.
     package struct Relation: Hashable, Sendable {
+        /// The object identifier.
+        let oid: Int64
         package let schema: String
         package let name: String
         /// The parent table; nil for the table itself.
-        package let parent: String?
+        let parent: Int64?
         package let isPartitioned: Bool
         /// The level in the tree of partitions: 0 for the table itself.
         package let level: Int

@@ -118,7 +118,8 @@ package enum TableReader {
                 CatalogStatements.indexesOfRank(on: name, in: schema, of: names), on: connection)
             relations.append(
                 TableDescription.Relation(
-                    schema: schema, name: name, parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
+                    oid: try row.decode(Column.oid), schema: schema, name: name,
+                    parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
                     level: Int(try row.decode(Column.level, as: Int32.self)),
                     index: index,
                     surplusIndexes: indexes.filter { index == .other || $0 != names.index(on: name) }.sorted()))

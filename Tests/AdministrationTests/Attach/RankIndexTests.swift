@@ -42,6 +42,21 @@ import Testing
             .map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
     }
 
+    @Test("Partitions of several schemas may have the same name") func equalNames() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE SCHEMA a; CREATE SCHEMA b;
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
+            CREATE TABLE a.part PARTITION OF tasks FOR VALUES IN (1) PARTITION BY HASH (project_id);
+            CREATE TABLE b.part PARTITION OF tasks FOR VALUES IN (2) PARTITION BY HASH (project_id);
+            CREATE TABLE a.leaf PARTITION OF a.part FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+            CREATE TABLE b.leaf PARTITION OF b.part FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+            """)
+        try await fixture.attach()
+        #expect(try await fixture.texts(rankIndexes).count == 5)
+        #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
+    }
+
     // MARK: Indexes of earlier versions
 
     @Test(
