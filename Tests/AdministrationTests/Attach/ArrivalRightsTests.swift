@@ -69,24 +69,31 @@ struct ArrivalRightsTests {
     }
 
     @Test(
-        "The migration gives the functions of tables that are already attached the same check",
+        "The migration gives the functions of tables that are already attached such a check",
         arguments: [["project_id"], []])
     func existingFunctions(lists: [String]) async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach(AttachFixture.definition(lists: lists))
-        let body = "SELECT prosrc FROM pg_proc WHERE proname = 'arrive_public.tasks'"
-        let wanted = try await fixture.texts(body)
+        let role = "owner_of_\(TestDatabase.current.name)"
+        let fixture = try await attached(lists, owner: role)
+        let unchecked =
+            "SELECT proname FROM pg_proc WHERE prosrc LIKE '%FROM arriving%' AND prosrc NOT LIKE '%pg_temp.arriving%'"
         try await fixture.connection.execute(
             script: #"""
                 DO $$ BEGIN
-                    EXECUTE (SELECT regexp_replace(pg_get_functiondef(oid), E'\n    IF to_regclass.*?END IF;', '')
+                    EXECUTE (SELECT regexp_replace(pg_get_functiondef(oid), E'\n    IF to_regclass.*?\n    END IF;', '')
                         FROM pg_proc WHERE proname = 'arrive_public.tasks');
                 END $$
                 """#)
-        #expect(try await fixture.texts(body) != wanted)
+        #expect(try await fixture.texts(unchecked) == ["arrive_public.tasks"])
         let migration = try #require(
             EmbeddedMigrations.files.first { $0.name.hasSuffix("rows_that_only_attach_names.sql") })
         try await fixture.connection.execute(script: migration.text)
-        #expect(try await fixture.texts(body) == wanted)
+        #expect(try await fixture.texts(unchecked).isEmpty)
+        try await fixture.connection.execute(
+            script: """
+                \(Self.view(of: role))
+                CREATE TRIGGER mine BEFORE INSERT ON tasks FOR EACH STATEMENT EXECUTE FUNCTION brocot."arrive_public.tasks"();
+                INSERT INTO tasks (project_id) VALUES (1);
+                """)
+        try await drop(role, fixture)
     }
 }
