@@ -118,7 +118,7 @@ import Testing
                 SELECT 'public.cards', n::text, ARRAY['1'], 'last' FROM generate_series(1, 500) AS n
                 """)
         let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: "rank_num does not exist", databaseURL: database.url
+            ["daemon", "--log-format", "json"], in: "/tmp", until: "with a column rank_num", databaseURL: database.url
         ) { daemon in
             for list in ["a", "b", "c", "d", "e"] {
                 try await connection.execute("SELECT brocot.move(\(list), 'x', last => true)")
