@@ -33,12 +33,18 @@ package struct OrderNames: Hashable, Sendable {
     package static let indexPrefix = "brocot_"
 
     // Triggers fire in the order of their names. These names come after those of the user's triggers.
-    package var insertTrigger: String { Self.bounded("zzz_brocot_\(rank)_arrive") }
-    package var changeTrigger: String { Self.bounded("zzz_brocot_\(rank)_change") }
-    package var keepTrigger: String { Self.bounded("zzz_brocot_\(rank)_keep") }
+    package var insertTrigger: String { trigger("arrive") }
+    package var keepTrigger: String { trigger("keep") }
+    package var leaveTrigger: String { trigger("leave") }
+    package var requestTrigger: String { trigger("request") }
     // These triggers place rows at once. Their names come before those above, which request places for all other rows.
-    package var insertNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_add_now") }
-    package var changeNowTrigger: String { Self.bounded("zzz_brocot_\(rank)_carry_now") }
+    package var insertNowTrigger: String { trigger("add_now") }
+    package var changeNowTrigger: String { trigger("carry_now") }
+
+    /// A long name of a rank column is shortened to the same text for all triggers, so that their order stays.
+    private func trigger(_ purpose: String) -> String {
+        "\(Self.bounded("zzz_brocot_\(rank)", to: Self.lengthLimit - "_carry_now".utf8.count))_\(purpose)"
+    }
 
     /// The triggers' functions, in schema `brocot`.
     package var arriveFunction: String { Self.bounded("arrive_\(orderedTable)") }
@@ -48,13 +54,13 @@ package struct OrderNames: Hashable, Sendable {
 
     /// Shortens a name that is too long. It then ends with a hash of the whole name (FNV-1a), so that long names with the same
     /// beginning differ.
-    static func bounded(_ name: String) -> String {
-        guard name.utf8.count > lengthLimit else { return name }
+    static func bounded(_ name: String, to limit: Int = lengthLimit) -> String {
+        guard name.utf8.count > limit else { return name }
         let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         let suffix = "_" + String(hash, radix: 16)
         var beginning = ""
         for character in name {
-            guard beginning.utf8.count + String(character).utf8.count + suffix.utf8.count <= lengthLimit else { break }
+            guard beginning.utf8.count + String(character).utf8.count + suffix.utf8.count <= limit else { break }
             beginning.append(character)
         }
         return beginning + suffix

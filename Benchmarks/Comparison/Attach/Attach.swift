@@ -141,8 +141,30 @@ struct Attach: AsyncParsableCommand {
                 "\(name): \(rounded(with * 1_000)) ms with triggers, \(rounded(without * 1_000)) ms without,",
                 "ratio \(rounded(with / without))")
         }
+        try await compareSingleRows(on: server)
         for table in ["public.tasks", "public.peers"] { try await server.brocot("detach", table) }
-        try await server.psql(statement: "DROP TABLE tasks, peers")
+        try await server.psql(statement: "DROP TABLE tasks, peers, plain")
+    }
+
+    /// Statements for one row, each in a transaction of its own, against a table that was never attached.
+    private func compareSingleRows(on server: BenchmarkServer) async throws {
+        for (inserts, name) in [(1, "INSERT of one row"), (0, "UPDATE of another column of one row")] {
+            var ratios: [Double] = []
+            var speeds: [[Double]] = [[], []]
+            for round in 0...rounds {
+                for attached in round.isMultiple(of: 2) ? [0, 1] : [1, 0] {
+                    try await server.psql(statement: "TRUNCATE brocot.move_requests")
+                    try await server.psql(statement: "CHECKPOINT")
+                    let speed = try await server.pgbench(
+                        file: "attach-one-row.sql", ["attached": attached, "inserts": inserts], sessions: 8, seconds: 3)
+                    if round > 0 { speeds[attached].append(speed) }
+                }
+                if round > 0 { ratios.append(speeds[1][round - 1] / speeds[0][round - 1]) }
+            }
+            print(
+                "\(name), 8 sessions: \(Int(median(speeds[1])))/s in an attached table, \(Int(median(speeds[0])))/s in one",
+                "that is not, ratio \(rounded(median(ratios)))")
+        }
     }
 
     private static func statements(on table: String, _ round: Int) -> [(String, String)] {

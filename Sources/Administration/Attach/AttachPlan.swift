@@ -110,11 +110,19 @@ package struct AttachPlan: Sendable {
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let missing = objects.triggers.filter { table.triggers[$0.key] != true }.sorted { $0.key < $1.key }
-        guard !missing.isEmpty else { return [] }
+        // An earlier version made them, or the table's owner.
+        let surplus = table.triggers.keys.filter { objects.triggers[$0] == nil }.sorted()
+        guard !missing.isEmpty || !surplus.isEmpty else { return [] }
         return [
             AttachStep(
-                "make the triggers", missing.map(\.value), missing: missing.map { "trigger \($0.key)" }, lock: .share,
-                by: .tableOwner)
+                "make the triggers",
+                surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
+                    + missing.map(\.value),
+                missing: missing.map {
+                    "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
+                }
+                    + surplus.map { "the removal of trigger \($0)" },
+                lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner)
         ]
     }
 }

@@ -10,19 +10,22 @@ extension CatalogStatements {
         """
     }
 
-    /// The columns of ``triggers(of:calling:)``.
+    /// The columns of ``triggers(of:in:)``.
     enum TriggerColumn: Int { case name, isCurrent }
 
-    /// The triggers that call the functions of these names in schema `brocot`. A trigger is current if it is enabled and has the
-    /// present condition. The triggers of earlier versions let all statements within a move pass.
-    static func triggers(of relation: Int64, calling functions: [String]) -> SQL {
+    /// The triggers that call the functions of an order. A trigger is current if it is enabled and is not of an earlier version: then the
+    /// trigger that keeps ranks had no columns, and the conditions of the others read settings.
+    static func triggers(of relation: Int64, in order: OrderNames) -> SQL {
         """
         SELECT trigger.tgname::text,
-            trigger.tgenabled IN ('O', 'A') AND strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing_depth') > 0
+            trigger.tgenabled IN ('O', 'A') AND CASE
+                WHEN trigger.tgname = \(order.keepTrigger)::text::name THEN trigger.tgattr::text <> ''
+                ELSE strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing') = 0
+            END
         FROM pg_trigger AS trigger
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal
-            AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(functions)::text[]::name[])
+            AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(order.functions)::text[]::name[])
         """
     }
 

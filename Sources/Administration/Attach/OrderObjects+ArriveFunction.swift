@@ -9,7 +9,8 @@ extension OrderObjects {
     /// Few rows of one list, the usual case, become one request without a sort.
     var arriveBody: String {
         let parts: [String?] = [
-            returnIfTriggerIsForeign, returnIfRowsArePlaced, returnIfTableIsChanged("NEW"), requestForUpdatedRow,
+            returnIfStatementIsOwn("NEW"), returnIfTriggerIsForeign, returnIfRowsArePlaced,
+            returnIfTableIsChanged("NEW"), requestForUpdatedRow,
             requestForOneList, requestsByList,
         ]
         return """

@@ -9,18 +9,16 @@ extension OrderObjects {
     var constraint: String { "CONSTRAINT \(quoteIdentifier(names.constraint)) CHECK (\(condition))" }
 
     /// Either all three are NULL, or the pair is a fraction in lowest terms within bounds and the rank is its value. The
-    /// denominator is compared with 0 before the division.
+    /// denominator is compared with 0 before the division. PostgreSQL parses the condition for each statement, so it is short.
     var condition: String {
         let (rank, num, den) = (rankColumns[0], rankColumns[1], rankColumns[2])
         let limit = Rank.limit
         return """
-            CASE \
-            WHEN \(rank) IS NULL OR \(num) IS NULL OR \(den) IS NULL \
-            THEN \(rank) IS NULL AND \(num) IS NULL AND \(den) IS NULL \
-            WHEN \(den) < 1 THEN false \
-            ELSE \(num) > -\(limit) AND \(num) < \(limit) AND \(den) < \(limit) \
+            CASE WHEN \(den) > 0 \
+            THEN (\(num) > -\(limit) AND \(num) < \(limit) AND \(den) < \(limit) \
             AND gcd(\(num), \(den)) = 1 \
-            AND \(rank) = \(num)::numeric(57,38) / \(den)::numeric AND scale(\(rank)) = min_scale(\(rank)) END
+            AND \(rank) = \(num)::numeric(57,38) / \(den) AND scale(\(rank)) = min_scale(\(rank))) IS TRUE \
+            ELSE (\(rank), \(num), \(den)) IS NULL END
             """
     }
 

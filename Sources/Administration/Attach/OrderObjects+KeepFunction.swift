@@ -29,6 +29,7 @@ extension OrderObjects {
             DECLARE
                 \(keyTypes)
             BEGIN
+            \(returnIfStatementIsOwn("NEW"))
                 IF (SELECT count(*) FROM pg_attribute AS stored
                     WHERE stored.attrelid = TG_RELID AND stored.attname IN (\(columns.isEmpty ? "" : "\(columns), ")\(ranks))) < \(count)
                 THEN

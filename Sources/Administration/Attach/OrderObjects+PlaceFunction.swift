@@ -16,6 +16,7 @@ extension OrderObjects {
                 lists pg_catalog.text[];
                 items pg_catalog.text[];
             BEGIN
+            \(returnIfStatementIsOwn("NULL"))
                 PERFORM pg_catalog.set_config('brocot.placed', '', true);
             \(returnIfTableIsChanged("NULL"))
                 IF NOT pg_catalog.has_schema_privilege('brocot', 'USAGE') THEN

@@ -1,48 +1,80 @@
 import LibPQ
 import Ordering
 
-/// The triggers, which call the functions for statements that are not Brocot's.
+/// The triggers, which call the functions.
+///
+/// PostgreSQL parses a trigger's condition again for each statement that may fire the trigger. So an UPDATE of other columns meets only
+/// two short conditions. Whether a statement is Brocot's own is a condition only of the trigger that would otherwise fire for each
+/// row that Brocot moves. The functions test it for the other triggers.
 extension OrderObjects {
     /// The statements by the triggers' names. An existing trigger is replaced.
     var triggers: [String: String] {
-        // A trigger or foreign key of the user that Brocot's statement fires runs at a greater depth than this statement.
-        let isOthers = """
-            (current_setting('brocot.writing', true) IS DISTINCT FROM \(quoteLiteral(names.orderedTable)) \
-            OR pg_trigger_depth()::text <> coalesce(nullif(current_setting('brocot.writing_depth', true), ''), '0'))
-            """
         let changesRank = rankColumns.map { "OLD.\($0) IS DISTINCT FROM NEW.\($0)" }.joined(separator: " OR ")
-        let changes = changesList("OLD", "NEW")
         var triggers = [
             names.keepTrigger: """
-            BEFORE UPDATE ON \(table) FOR EACH ROW
-            WHEN ((\(lists.isEmpty ? changesRank : "\(changes) OR \(changesRank)")) AND \(isOthers))
+            BEFORE UPDATE OF \(rankColumns.joined(separator: ", ")) ON \(table) FOR EACH ROW
+            WHEN ((\(changesRank)) AND (\(isOwnStatement(depth: "pg_catalog.pg_trigger_depth()"))) IS NOT TRUE)
             EXECUTE FUNCTION \(keepFunction)
             """
         ]
-        if definition.arrive != .none {
-            triggers[names.insertTrigger] = """
-                AFTER INSERT ON \(table) REFERENCING NEW TABLE AS arriving FOR EACH STATEMENT
-                WHEN (\(isOthers)) EXECUTE FUNCTION \(arriveFunction)
+        if !lists.isEmpty {
+            // This condition is seldom true for Brocot's own statements: few rows have the same rank in their new list.
+            triggers[names.leaveTrigger] = """
+                BEFORE UPDATE ON \(table) FOR EACH ROW
+                WHEN ((\(changesList("OLD", "NEW"))) AND OLD.\(rankColumns[0]) = NEW.\(rankColumns[0]))
+                EXECUTE FUNCTION \(keepFunction)
                 """
-            // No AFTER UPDATE trigger fires for a row that changes partitions.
-            let isPlacedNow = definition.arriveNow && !isPartitioned
-            func afterChange(_ function: String) -> String {
-                """
-                \(isPlacedNow ? "AFTER" : "BEFORE") UPDATE ON \(table) FOR EACH ROW
-                WHEN ((\(changes)) AND \(isOthers)) EXECUTE FUNCTION \(function)
-                """
-            }
-            if !lists.isEmpty { triggers[names.changeTrigger] = afterChange(arriveFunction) }
-            if !lists.isEmpty && isPlacedNow { triggers[names.changeNowTrigger] = afterChange(placeFunction) }
-            if definition.arriveNow {
-                triggers[names.insertNowTrigger] = """
-                    AFTER INSERT ON \(table) REFERENCING NEW TABLE AS arriving FOR EACH STATEMENT
-                    WHEN (\(isOthers)) EXECUTE FUNCTION \(placeFunction)
-                    """
-            }
         }
+        triggers.merge(placingTriggers) { _, placing in placing }
         return triggers.reduce(into: [:]) { statements, trigger in
             statements[trigger.key] = "CREATE OR REPLACE TRIGGER \(quoteIdentifier(trigger.key)) \(trigger.value)"
         }
+    }
+
+    /// The triggers that request places, or place rows at once.
+    private var placingTriggers: [String: String] {
+        guard definition.arrive != .none else { return [:] }
+        // No AFTER UPDATE trigger fires for a row that changes partitions.
+        let isPlacedNow = definition.arriveNow && !isPartitioned
+        func afterInsert(_ function: String) -> String {
+            """
+            AFTER INSERT ON \(table) REFERENCING NEW TABLE AS arriving FOR EACH STATEMENT EXECUTE FUNCTION \(function)
+            """
+        }
+        // The triggers before this one have taken the row's rank.
+        func afterChange(_ function: String) -> String {
+            """
+            \(isPlacedNow ? "AFTER" : "BEFORE") UPDATE ON \(table) FOR EACH ROW
+            WHEN ((\(changesList("OLD", "NEW"))) AND NEW.\(rankColumns[0]) IS NULL) EXECUTE FUNCTION \(function)
+            """
+        }
+        var triggers = [names.insertTrigger: afterInsert(arriveFunction)]
+        if !lists.isEmpty { triggers[names.requestTrigger] = afterChange(arriveFunction) }
+        if !lists.isEmpty && isPlacedNow { triggers[names.changeNowTrigger] = afterChange(placeFunction) }
+        if definition.arriveNow { triggers[names.insertNowTrigger] = afterInsert(placeFunction) }
+        return triggers
+    }
+
+    // MARK: Brocot's own statements
+
+    /// Returns from a trigger function if the statement is Brocot's own.
+    func returnIfStatementIsOwn(_ result: String) -> String {
+        // The depth counts the trigger function too.
+        """
+            IF \(isOwnStatement(depth: "(pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.-) 1)")) THEN
+                RETURN \(result);
+            END IF;
+        """
+    }
+
+    /// Whether the settings say that Brocot writes this order, at this depth of triggers: a trigger or foreign key of the user that
+    /// Brocot's statement fires runs at a greater depth.
+    private func isOwnStatement(depth: String) -> String {
+        """
+        pg_catalog.current_setting('brocot.writing', true) OPERATOR(pg_catalog.=) \(quoteLiteral(names.orderedTable)) \
+        AND \(depth)::pg_catalog.text OPERATOR(pg_catalog.=) \
+        (CASE WHEN pg_catalog.current_setting('brocot.writing_depth', true) OPERATOR(pg_catalog.<>) '' \
+        THEN pg_catalog.current_setting('brocot.writing_depth', true) ELSE '0' END)
+        """
     }
 }

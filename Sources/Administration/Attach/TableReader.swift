@@ -37,7 +37,7 @@ package enum TableReader {
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try triggers(names, of: oid, on: connection),
             laterTriggers: try texts(
-                CatalogStatements.laterTriggers(of: oid, than: names.keepTrigger), on: connection
+                CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
             functionBodies: try functionBodies(names, on: connection),
             registered: try registered(names.orderedTable, on: connection),
@@ -75,7 +75,7 @@ package enum TableReader {
     ) throws(PostgresError) -> [String: Bool] {
         typealias Column = CatalogStatements.TriggerColumn
         var triggers: [String: Bool] = [:]
-        for row in try connection.query(CatalogStatements.triggers(of: relation, calling: names.functions)) {
+        for row in try connection.query(CatalogStatements.triggers(of: relation, in: names)) {
             triggers[try row.decode(Column.name)] = try row.decode(Column.isCurrent)
         }
         return triggers

@@ -36,18 +36,21 @@ import Testing
             ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "constraint brocot_rank_is_valid"),
             ("DROP INDEX brocot_tasks_rank", "index brocot_tasks_rank"),
             ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "trigger zzz_brocot_rank_arrive"),
-            ("ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep", "trigger zzz_brocot_rank_keep"),
+            (
+                "ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep",
+                "the present, enabled form of trigger zzz_brocot_rank_keep"
+            ),
             (
                 // The condition of an earlier version.
                 """
                 CREATE OR REPLACE TRIGGER zzz_brocot_rank_keep BEFORE UPDATE ON tasks FOR EACH ROW
                 WHEN (current_setting('brocot.writing', true) IS DISTINCT FROM 'public.tasks')
                 EXECUTE FUNCTION brocot."keep_public.tasks"()
-                """, "trigger zzz_brocot_rank_keep"
+                """, "the present, enabled form of trigger zzz_brocot_rank_keep"
             ),
             (
                 "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
-                "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep"
+                "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep, trigger zzz_brocot_rank_leave"
             ),
         ]) func structure(damage: String, missing: String) async throws
     {
