@@ -65,8 +65,9 @@ package struct Doctor: Sendable {
         case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
         case .daemon:
             [
-                privileges, grants, tables, orders, keys, duplicates, ranks, rowSecurity, powers, additions, vacuum,
-                retention, heldLists, pauses, daemons, waiting,
+                privileges, grants, tables, orders, keys, foreignKeys, duplicates, ranks, rowSecurity, powers,
+                additions,
+                vacuum, retention, heldLists, pauses, daemons, waiting,
             ]
         }
     }

@@ -75,6 +75,26 @@ import Testing
         #expect(try await examination().first { $0.check == "orders" }?.level == .fail)
     }
 
+    @Test(
+        "brocot doctor warns if REINDEX CONCURRENTLY has made the rank a key of a table that others refer to",
+        .database,
+        arguments: [("", "tasks"), (" PARTITION BY LIST (project_id)", "tasks_of_1")])
+    func reindexedConcurrently(partitioning: String, relation: String) async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id))\(partitioning);
+            \(partitioning.isEmpty ? "" : "CREATE TABLE tasks_of_1 PARTITION OF tasks FOR VALUES IN (1);")
+            CREATE TABLE comments (task bigint, project bigint, FOREIGN KEY (task, project) REFERENCES tasks);
+            """)
+        try await fixture.attach()
+        #expect(try await examination().first { $0.check == "foreign keys" }?.level == .ok)
+        try await fixture.connection.execute(script: "REINDEX TABLE CONCURRENTLY \(relation)")
+        let result = try #require(try await examination().first { $0.check == "foreign keys" })
+        #expect(result.level == .warn)
+        #expect(result.message.contains("brocot_\(relation)_rank"))
+        #expect(result.advice?.hasPrefix("Run brocot detach public.tasks, ") == true)
+    }
+
     @Test("brocot doctor warns of a table in which an item could have several rows", .database)
     func noUniqueKey() async throws {
         try await TestDatabase.current.connect().execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
