@@ -41,6 +41,16 @@ package struct OrderNames: Hashable, Sendable {
     package var insertNowTrigger: String { trigger("add_now") }
     package var changeNowTrigger: String { trigger("carry_now") }
 
+    package var triggers: [String] {
+        [insertTrigger, keepTrigger, leaveTrigger, requestTrigger, insertNowTrigger, changeNowTrigger]
+    }
+
+    /// The names that earlier versions gave to this order's triggers, as far as they differ.
+    package var formerTriggers: [String] {
+        ["arrive", "keep", "change", "add_now", "carry_now"].map { Self.bounded("zzz_brocot_\(rank)_\($0)") }
+            .filter { !triggers.contains($0) }
+    }
+
     /// A long name of a rank column is shortened to the same text for all triggers, so that their order stays.
     private func trigger(_ purpose: String) -> String {
         "\(Self.bounded("zzz_brocot_\(rank)", to: Self.lengthLimit - "_carry_now".utf8.count))_\(purpose)"
@@ -50,19 +60,28 @@ package struct OrderNames: Hashable, Sendable {
     package var arriveFunction: String { Self.bounded("arrive_\(orderedTable)") }
     package var keepFunction: String { Self.bounded("keep_\(orderedTable)") }
     package var placeFunction: String { Self.bounded("place_\(orderedTable)") }
-    package var functions: [String] { [arriveFunction, keepFunction, placeFunction] }
+    package var leaveFunction: String { Self.bounded("leave_\(orderedTable)") }
+    package var functions: [String] { [arriveFunction, keepFunction, leaveFunction, placeFunction] }
 
-    /// Shortens a name that is too long. It then ends with a hash of the whole name (FNV-1a), so that long names with the same
+    /// The setting of a transaction that says that new rows of this order have been placed.
+    package var placedSetting: String { "brocot.placed_\(Self.hash(orderedTable))" }
+
+    /// Shortens a name that is too long. It then ends with a hash of the whole name, so that long names with the same
     /// beginning differ.
     static func bounded(_ name: String, to limit: Int = lengthLimit) -> String {
         guard name.utf8.count > limit else { return name }
-        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        let suffix = "_" + String(hash, radix: 16)
+        let suffix = "_\(hash(name))"
         var beginning = ""
         for character in name {
             guard beginning.utf8.count + String(character).utf8.count + suffix.utf8.count <= limit else { break }
             beginning.append(character)
         }
         return beginning + suffix
+    }
+
+    /// The FNV-1a hash of a name, in hexadecimal digits.
+    private static func hash(_ name: String) -> String {
+        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
     }
 }

@@ -110,8 +110,10 @@ package struct AttachPlan: Sendable {
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let missing = objects.triggers.filter { table.triggers[$0.key] != true }.sorted { $0.key < $1.key }
-        // An earlier version made them, or the table's owner.
-        let surplus = table.triggers.keys.filter { objects.triggers[$0] == nil }.sorted()
+        // They are of an earlier version, or of a former name of the table.
+        let names = objects.names
+        let surplus = (names.triggers + names.formerTriggers)
+            .filter { table.triggers[$0] != nil && objects.triggers[$0] == nil }
         guard !missing.isEmpty || !surplus.isEmpty else { return [] }
         return [
             AttachStep(
@@ -120,8 +122,7 @@ package struct AttachPlan: Sendable {
                     + missing.map(\.value),
                 missing: missing.map {
                     "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
-                }
-                    + surplus.map { "the removal of trigger \($0)" },
+                },
                 lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner)
         ]
     }

@@ -13,19 +13,22 @@ extension CatalogStatements {
     /// The columns of ``triggers(of:in:)``.
     enum TriggerColumn: Int { case name, isCurrent }
 
-    /// The triggers that call the functions of an order. A trigger is current if it is enabled and is not of an earlier version: then the
-    /// trigger that keeps ranks had no columns, and the conditions of the others read settings.
+    /// The triggers that call the functions of an order, or have the names of its triggers: after a rename of the table they call the
+    /// functions of its former name. A trigger is current if it is enabled, calls one of the functions, and is not of an earlier version:
+    /// then the trigger that keeps ranks had no columns, and the conditions of the others read settings.
     static func triggers(of relation: Int64, in order: OrderNames) -> SQL {
         """
         SELECT trigger.tgname::text,
-            trigger.tgenabled IN ('O', 'A') AND CASE
+            trigger.tgenabled IN ('O', 'A') AND function.proname = ANY (\(order.functions)::text[]::name[]) AND CASE
                 WHEN trigger.tgname = \(order.keepTrigger)::text::name THEN trigger.tgattr::text <> ''
                 ELSE strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing') = 0
             END
         FROM pg_trigger AS trigger
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal
-            AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(order.functions)::text[]::name[])
+            AND function.pronamespace = 'brocot'::regnamespace
+            AND (function.proname = ANY (\(order.functions)::text[]::name[])
+                OR trigger.tgname = ANY (\(order.triggers + order.formerTriggers)::text[]::name[]))
         """
     }
 
@@ -39,7 +42,7 @@ extension CatalogStatements {
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
         JOIN pg_constraint AS checked
             ON checked.conrelid = relation.oid AND checked.conname = \(names.constraint)::text::name
-        WHERE trigger.tgname = \(names.keepTrigger)::text::name AND trigger.tgparentid = 0
+        WHERE trigger.tgname = ANY (\([names.keepTrigger] + names.formerTriggers)::text[]::name[]) AND trigger.tgparentid = 0
             AND function.pronamespace = 'brocot'::regnamespace AND function.proname = \(names.keepFunction)::text::name
         LIMIT 1
         """

@@ -59,8 +59,8 @@ extension OrderObjects {
     private var returnIfRowsArePlaced: String? {
         guard definition.arriveNow else { return nil }
         return """
-                IF current_setting('brocot.placed', true) = \(orderedTable) THEN
-                    PERFORM set_config('brocot.placed', '', true);
+                IF current_setting(\(placedSetting), true) = 'yes' THEN
+                    PERFORM set_config(\(placedSetting), '', true);
                     RETURN NEW;
                 END IF;
             """

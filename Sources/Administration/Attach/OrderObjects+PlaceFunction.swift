@@ -6,6 +6,10 @@ import Ordering
 extension OrderObjects {
     var placeFunction: String { "brocot.\(quoteIdentifier(names.placeFunction))()" }
 
+    /// The setting that tells the trigger which requests places that the rows have one. Each order has its own: triggers of another order
+    /// may fire in between.
+    var placedSetting: String { quoteLiteral(names.placedSetting) }
+
     /// The function leaves the rows that it can't place to the triggers that request places.
     var placeBody: String {
         let name = quoteLiteral(names.orderedTable)
@@ -17,7 +21,7 @@ extension OrderObjects {
                 items pg_catalog.text[];
             BEGIN
             \(returnIfStatementIsOwn("NULL"))
-                PERFORM pg_catalog.set_config('brocot.placed', '', true);
+                PERFORM pg_catalog.set_config(\(placedSetting), '', true);
             \(returnIfTableIsChanged("NULL"))
                 IF NOT pg_catalog.has_schema_privilege('brocot', 'USAGE') THEN
                     RETURN NULL;
@@ -37,7 +41,7 @@ extension OrderObjects {
                     ) AS keyed;
                 END IF;
                 IF brocot.place_arriving(\(name), lists, items) THEN
-                    PERFORM pg_catalog.set_config('brocot.placed', \(name), true);
+                    PERFORM pg_catalog.set_config(\(placedSetting), 'yes', true);
                 END IF;
                 RETURN NULL;
             END

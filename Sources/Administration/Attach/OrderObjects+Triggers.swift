@@ -18,11 +18,9 @@ extension OrderObjects {
             """
         ]
         if !lists.isEmpty {
-            // This condition is seldom true for Brocot's own statements: few rows have the same rank in their new list.
             triggers[names.leaveTrigger] = """
                 BEFORE UPDATE ON \(table) FOR EACH ROW
-                WHEN ((\(changesList("OLD", "NEW"))) AND OLD.\(rankColumns[0]) = NEW.\(rankColumns[0]))
-                EXECUTE FUNCTION \(keepFunction)
+                WHEN (\(changesList("OLD", "NEW"))) EXECUTE FUNCTION \(leaveFunction)
                 """
         }
         triggers.merge(placingTriggers) { _, placing in placing }

@@ -72,7 +72,8 @@ package struct TableDescription: Hashable, Sendable {
     /// The table first, then its partitions, from the top down.
     package let relations: [Relation]
     package let constraint: ConstraintState
-    /// The triggers that call the order's functions, by name, and whether each is enabled and of the present version.
+    /// The triggers that call the order's functions or have the names of its triggers, by name, and whether each is enabled and of the
+    /// present version.
     package let triggers: [String: Bool]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     package let laterTriggers: [String]

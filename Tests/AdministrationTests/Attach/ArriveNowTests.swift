@@ -69,6 +69,26 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
+    @Test(
+        "--arrive-now of several orders of a table causes no request, whatever the rank columns are called",
+        arguments: ["rank_all", "rank_in_sprint", "a_rank", "z_rank"])
+    func severalOrders(rank: String) async throws {
+        let fixture = try await attached(
+            """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, sprint bigint);
+            INSERT INTO tasks SELECT n, 1, 1 FROM generate_series(1, 3) AS n;
+            """)
+        try await fixture.attach(AttachFixture.definition(rank: rank, lists: ["sprint"], arriveNow: true))
+        try await fixture.connection.execute(
+            script: "UPDATE tasks SET project_id = 2, sprint = 2 WHERE id = 1; INSERT INTO tasks VALUES (4, 1, 2)")
+        #expect(try await order(fixture) == ["1:2,3,4", "2:1"])
+        let sprints = try await fixture.texts(
+            "SELECT sprint || '/' || string_agg(id::text, '/' ORDER BY \(rank)) FROM tasks GROUP BY sprint ORDER BY sprint"
+        )
+        #expect(sprints == ["1/2/3", "2/1/4"])
+        #expect(try await fixture.requests() == [])
+    }
+
     @Test("--arrive-now asks the queue to place rows that a policy hides from the role that inserts them")
     func hiddenByPolicy() async throws {
         let fixture = try await attached("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")

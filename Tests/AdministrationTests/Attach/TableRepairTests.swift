@@ -50,7 +50,7 @@ import Testing
             ),
             (
                 "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
-                "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep, trigger zzz_brocot_rank_leave"
+                "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep"
             ),
         ]) func structure(damage: String, missing: String) async throws
     {
