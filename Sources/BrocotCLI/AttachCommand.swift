@@ -74,7 +74,7 @@ struct AttachCommand: AsyncParsableCommand {
     @Flag(
         help: """
             Place rows in the transaction that inserts them, like brocot.move_now. The inserting role needs the rights of a \
-            mover. Without these rights, and beyond 256 lists, the daemon places the rows.
+            mover. Without these rights, or with more than 256 lists, the daemon places the rows.
             """)
     var arriveNow = false
 
@@ -163,8 +163,8 @@ struct AttachCommand: AsyncParsableCommand {
         if unplaced > 0 {
             Stream.error.tell(
                 """
-                \(unplaced == 1 ? "1 row" : "\(unplaced) rows") had the rank of another row of the list, or were in no list, and lost \
-                the rank. Rows in a list are now placed last.
+                \(unplaced == 1 ? "1 row" : "\(unplaced) rows") lost the rank, because another row of the list had it, or because no \
+                list contains the row. Rows in a list are now placed last.
                 """)
         }
         guard plan.fills else {

@@ -27,8 +27,8 @@ struct CheckCommand: AsyncParsableCommand {
             places within it, before its neighbours get new ranks. It is at most 90; most gaps take far more. A low number \
             needs no action, because rebalancing is automatic.
 
-            Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right · 2 no such table or list · 3 \
-            migrations pending · 5 other sessions kept a table locked · 6 cannot connect · 7 something needs repair, or a \
+            Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right · 2 no such table, or it \
+            can't have such a list · 3 migrations pending · 5 other sessions kept a table locked · 6 cannot connect · 7 something needs repair, or a \
             superuser would run another role's code
             """)
 
@@ -95,7 +95,7 @@ struct CheckCommand: AsyncParsableCommand {
         for definition in definitions {
             let findings = try await tables.findings(of: definition)
             let name = definition.names.orderedTable.printable
-            for line in findings.lines {
+            for line in findings.lines(placingRows: repair && placeRows) {
                 Stream.output.tell("\(name): \(line.printable)")
             }
             if repair, !findings.isEmpty || placeRows {

@@ -20,7 +20,7 @@ import Testing
             results.map(\.check) == [
                 "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table",
                 "table locks", "schema",
-                "privileges", "grants", "tables", "orders", "keys", "foreign keys", "duplicates", "ranks", "policies",
+                "privileges", "grants", "tables", "orders", "keys", "references", "duplicates", "ranks", "policies",
                 "powers", "additions",
                 "autovacuum", "retention", "held lists", "pauses", "daemons", "queue", "horizon",
             ])

@@ -65,7 +65,7 @@ package struct Doctor: Sendable {
         case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
         case .daemon:
             [
-                privileges, grants, tables, orders, keys, foreignKeys, duplicates, ranks, rowSecurity, powers,
+                privileges, grants, tables, orders, keys, references, duplicates, ranks, rowSecurity, powers,
                 additions,
                 vacuum, retention, heldLists, pauses, daemons, waiting,
             ]

@@ -42,7 +42,9 @@ package struct TableFindings: Hashable, Sendable {
     package var needsPerson: Bool { refusal != nil || isBeingFilled }
 
     /// One line for each finding.
-    package var lines: [String] {
+    ///
+    /// - Parameter placingRows: Whether the rows without a place are about to be placed.
+    package func lines(placingRows: Bool = false) -> [String] {
         var lines = refusal.map { [$0] } ?? []
         if isBeingFilled {
             lines.append(
@@ -56,10 +58,17 @@ package struct TableFindings: Hashable, Sendable {
         if damagedRows > 0 { lines.append("rows with a wrong rank, or with the rank of another row: \(damagedRows)") }
         if isEmpty { lines.append("all is right") }
         if unplacedRows > 0 {
+            let rows = unplacedRows == 1 ? "1 row is in a list but has" : "\(unplacedRows) rows are in a list but have"
             lines.append(
-                "\(unplacedRows == 1 ? "1 row is in a list but has" : "\(unplacedRows) rows are in a list but have") no place (new, "
-                    + "removed from the order, or never placed). To place all of them: brocot check --repair --place-rows"
-            )
+                placingRows
+                    ? """
+                    \(rows) no place. The daemon is asked to place them, except rows whose key is empty or longer than \
+                    \(Move.longestKey) bytes
+                    """
+                    : """
+                    \(rows) no place (new, removed from the order, or never placed). To place all of them: \
+                    brocot check --repair --place-rows
+                    """)
         }
         return lines
     }

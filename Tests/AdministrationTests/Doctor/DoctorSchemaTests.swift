@@ -87,9 +87,9 @@ import Testing
             CREATE TABLE comments (task bigint, project bigint, FOREIGN KEY (task, project) REFERENCES tasks);
             """)
         try await fixture.attach()
-        #expect(try await examination().first { $0.check == "foreign keys" }?.level == .ok)
+        #expect(try await examination().first { $0.check == "references" }?.level == .ok)
         try await fixture.connection.execute(script: "REINDEX TABLE CONCURRENTLY \(relation)")
-        let result = try #require(try await examination().first { $0.check == "foreign keys" })
+        let result = try #require(try await examination().first { $0.check == "references" })
         #expect(result.level == .warn)
         #expect(result.message.contains("brocot_\(relation)_rank"))
         #expect(result.advice?.hasPrefix("Run brocot detach public.tasks, ") == true)
