@@ -44,6 +44,7 @@ package struct TableFindings: Hashable, Sendable {
     /// One line for each finding.
     ///
     /// - Parameter placingRows: Whether the rows without a place are about to be placed.
+    /// - Returns: The lines, for people.
     package func lines(placingRows: Bool = false) -> [String] {
         var lines = refusal.map { [$0] } ?? []
         if isBeingFilled {
