@@ -35,8 +35,7 @@ package enum TableLock {
             """
             SELECT EXISTS (
                 SELECT FROM pg_catalog.pg_class AS target
-                WHERE target.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(
-                        pg_catalog.format('%I.%I', \(names.schema)::pg_catalog.text, \(names.table)::pg_catalog.text))
+                WHERE target.oid OPERATOR(pg_catalog.=) \(SQL.relation(schema: "\(names.schema)", name: "\(names.table)"))
                     AND target.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[]))
             """
         ).single().decode(0)

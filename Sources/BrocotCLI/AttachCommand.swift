@@ -24,8 +24,8 @@ struct AttachCommand: AsyncParsableCommand {
             interrupted, run the same command again to continue.
 
             Placing the existing rows fires the table's triggers, with the rights of the role that runs the command. So run it \
-            as the table's owner, and let the owner of schema brocot run its part of what --sql prints. A superuser is refused \
-            unless the table's owner was granted to it, or is a superuser too. Afterwards, run brocot grant again for the roles \
+            as the table's owner. If another role owns schema brocot, make the table's owner a member of it for this time (GRANT, \
+            and REVOKE afterwards). A superuser is refused unless the table's owner was granted to it, or is a superuser too. Afterwards, run brocot grant again for the roles \
             that use the table.
 
             One command at a time attaches, detaches or repairs tables. Others wait for 60 s, and then name the session.
@@ -107,6 +107,7 @@ struct AttachCommand: AsyncParsableCommand {
     func run() async throws {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
+        try await database.requireWritable()
         try await database.requireSchema()
         let attacher = Attacher(connection: database, logger: logger)
         let names = try await order.names(

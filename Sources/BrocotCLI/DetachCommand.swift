@@ -32,6 +32,7 @@ struct DetachCommand: AsyncParsableCommand {
     func run() async throws {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
+        try await database.requireWritable()
         try await database.requireSchema()
         let names = try await order.names(
             on: database, builtIn: "items is the built-in table. It can't be detached.")

@@ -39,6 +39,7 @@ struct GrantCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect()
+        try await database.requireWritable()
         try await database.requireSchema()
         let unknown = try await database.run { [roles] connection throws(PostgresError) in
             try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in

@@ -50,6 +50,7 @@ struct ImportCommand: AsyncParsableCommand {
         let target = ListIdentifier(list, of: table)
         let input = StandardInput()
         let result = try await database.advisingGrant(.mover) {
+            try await database.requireWritable()
             try await database.requireTrusted(
                 table == "items" ? .table(schema: "brocot", name: table) : .order(table))
             do {

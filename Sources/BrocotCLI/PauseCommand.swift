@@ -84,6 +84,7 @@ struct PauseScope: ParsableArguments {
     ) async throws -> Int {
         let database = try await options.connect()
         return try await database.advisingGrant(.daemon) {
+            try await database.requireWritable()
             try await database.requireSchema()
             if let table { try await database.requireOrderedTable(table, advice: advice) }
             do {

@@ -44,6 +44,7 @@ struct ReleaseCommand: AsyncParsableCommand {
     func run() async throws {
         let database = try await connection.connect()
         let released = try await database.advisingGrant(.daemon) {
+            try await database.requireWritable()
             try await database.requireSchema()
             if let table { try await database.requireOrderedTable(table) }
             return try await database.run { [lists, table, reject] connection throws(PostgresError) in

@@ -34,6 +34,7 @@ struct RetryCommand: AsyncParsableCommand {
     func run() async throws {
         let database = try await connection.connect()
         let ids = try await database.advisingGrant(.requester) {
+            try await database.requireWritable()
             try await database.requireSchema()
             do {
                 return try await database.run { [requests] connection throws(PostgresError) in

@@ -16,7 +16,7 @@ enum AccessStatements {
                 ORDER BY stored.attnum)
         FROM brocot.ordered_tables AS registered
         CROSS JOIN LATERAL (
-            SELECT pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+            SELECT \(SQL.registeredRelation)
         ) AS found (relation)
         WHERE registered.schema_name <> 'brocot' AND found.relation IS NOT NULL
         ORDER BY registered.name
@@ -92,30 +92,32 @@ enum AccessStatements {
 
     /// The numbers of the claims that are false for a role, in their order; nil means the current role.
     static func refusals(_ claims: [AccessClaim], for role: String?) -> SQL {
-        """
-        WITH claim AS (
-            SELECT * FROM unnest(
-                \(claims.map(\.kind)), \(claims.map(\.object)), \(claims.map(\.privilege)), \(claims.map(\.column)))
-                WITH ORDINALITY AS claim (kind, object, privilege, column_name, number)
-        ), subject AS (
-            SELECT coalesce(nullif(\(role ?? "")::text, '')::name, current_user) AS name
-        )
-        SELECT claim.number - 1
-        FROM claim CROSS JOIN subject
-        WHERE NOT CASE
-            WHEN claim.kind = 'schema' THEN
-                pg_catalog.has_schema_privilege(subject.name, claim.object::regnamespace, claim.privilege)
-            WHEN claim.kind = 'routine' THEN
-                pg_catalog.has_function_privilege(subject.name, claim.object::regprocedure, claim.privilege)
-            WHEN claim.kind = 'sequence' THEN
-                pg_catalog.has_sequence_privilege(subject.name, claim.object::regclass, claim.privilege)
-            WHEN claim.column_name IS NOT NULL THEN
-                pg_catalog.has_column_privilege(
-                    subject.name, claim.object::regclass, claim.column_name, claim.privilege)
-            ELSE pg_catalog.has_table_privilege(subject.name, claim.object::regclass, claim.privilege)
-        END
-        ORDER BY claim.number
-        """
+        let name: SQL = "pg_catalog.parse_ident(claim.object)"
+        let relation = SQL.relation(schema: "(\(name))[1]", name: "(\(name))[2]")
+        return """
+            WITH claim AS (
+                SELECT *, CASE WHEN claim.kind IN ('table', 'sequence') THEN \(relation) END AS relation FROM unnest(
+                    \(claims.map(\.kind)), \(claims.map(\.object)), \(claims.map(\.privilege)), \(claims.map(\.column)))
+                    WITH ORDINALITY AS claim (kind, object, privilege, column_name, number)
+            ), subject AS (
+                SELECT coalesce(nullif(\(role ?? "")::text, '')::name, current_user) AS name
+            )
+            SELECT claim.number - 1
+            FROM claim CROSS JOIN subject
+            WHERE NOT CASE
+                WHEN claim.kind = 'schema' THEN
+                    pg_catalog.has_schema_privilege(subject.name, claim.object::regnamespace, claim.privilege)
+                WHEN claim.kind = 'routine' THEN
+                    pg_catalog.has_function_privilege(subject.name, claim.object::regprocedure, claim.privilege)
+                WHEN claim.kind = 'sequence' THEN
+                    pg_catalog.has_sequence_privilege(subject.name, claim.relation, claim.privilege)
+                WHEN claim.column_name IS NOT NULL THEN
+                    pg_catalog.has_column_privilege(
+                        subject.name, claim.relation, claim.column_name, claim.privilege)
+                ELSE pg_catalog.has_table_privilege(subject.name, claim.relation, claim.privilege)
+            END
+            ORDER BY claim.number
+            """
     }
 }
 

@@ -17,7 +17,7 @@ extension CatalogStatements {
                 AND coalesce(pg_get_expr(found.indpred, found.indrelid), \(OrderObjects.indexPredicate)) = \(OrderObjects.indexPredicate)
                 -- The column is there since PostgreSQL 15. Such an index would refuse a second row without a rank.
                 AND to_jsonb(found) ->> 'indnullsnotdistinct' IS DISTINCT FROM 'true'
-                AND found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
+                AND found.indrelid = \(SQL.relation(schema: "\(schema)", name: "\(relation)"))
                 AND ARRAY(
                     SELECT stored.attname::text
                     FROM unnest(found.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
@@ -29,10 +29,10 @@ extension CatalogStatements {
         JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
         JOIN pg_index AS found ON found.indexrelid = named.oid
         WHERE (namespace.nspname, named.relname) = (\(schema)::text::name, \(index)::text::name)
-            OR found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text))
+            OR found.indrelid = \(SQL.relation(schema: "\(schema)", name: "\(relation)"))
                 AND named.oid IN (
-                    SELECT part.relid FROM pg_partition_tree(to_regclass(format(
-                        '%I.%I', \(names.schema)::text, \(names.index(on: names.table))::text))) AS part)
+                    SELECT part.relid FROM pg_partition_tree(\(SQL.relation(
+                        schema: "\(names.schema)", name: "\(names.index(on: names.table))"))) AS part)
         ORDER BY 3 DESC
         LIMIT 1
         """
@@ -46,7 +46,7 @@ extension CatalogStatements {
         SELECT named.relname::text
         FROM pg_index AS found
         JOIN pg_class AS named ON named.oid = found.indexrelid
-        WHERE found.indrelid = to_regclass(format('%I.%I', \(schema)::text, \(relation)::text)) AND found.indisunique
+        WHERE found.indrelid = \(SQL.relation(schema: "\(schema)", name: "\(relation)")) AND found.indisunique
             AND (pg_get_expr(found.indpred, found.indrelid) = \(OrderObjects.indexPredicate)
                 OR starts_with(named.relname::text, \(OrderNames.indexPrefix))
                     AND right(named.relname::text, length(\(names.rank)) + 1) = '_' || \(names.rank))

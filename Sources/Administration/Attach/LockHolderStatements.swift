@@ -24,13 +24,13 @@ enum LockHolderStatements {
     /// writes a row also locks the row's table in one of these modes, until it ends. The statement runs with only `pg_catalog` in the
     /// `search_path`.
     static func ofRows(of table: OrderNames) -> SQL {
-        let oid: SQL = "to_regclass(format('%I.%I', \(table.schema)::text, \(table.table)::text))"
+        let oid = SQL.relation(schema: "\(table.schema)", name: "\(table.table)")
         return names(
             where: """
                 holder.locktype = 'relation' AND holder.granted AND holder.mode IN ('RowShareLock', 'RowExclusiveLock')
                     AND holder.pid IS DISTINCT FROM pg_backend_pid()
                     AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
-                    AND (holder.relation = \(oid)::oid
+                    AND (holder.relation = \(oid)
                         OR holder.relation IN (SELECT part.relid FROM pg_partition_tree(\(oid)) AS part))
                 """)
     }

@@ -44,7 +44,7 @@ extension DoctorStatements {
             SELECT DISTINCT owner.rolname::text
             FROM brocot.ordered_tables AS registered
             JOIN pg_catalog.pg_class AS target
-                ON target.oid = pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+                ON target.oid = \(SQL.registeredRelation)
             JOIN pg_catalog.pg_roles AS owner ON owner.oid = target.relowner
             WHERE NOT owner.rolsuper ORDER BY 1)
         FROM pg_catalog.pg_roles AS role WHERE role.rolname = current_user

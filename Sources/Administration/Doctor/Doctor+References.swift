@@ -6,13 +6,13 @@ extension Doctor {
     func references(_ connection: Connection) async -> CheckResult {
         await attempt("references", connection) { connection throws(PostgresError) in
             typealias Column = DoctorStatements.RankKeyColumn
-            var (indexes, names): ([String], [OrderNames]) = ([], [])
+            var (indexes, commands): ([String], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.rankKeys) {
-                indexes.append(try row.decode(Column.index))
-                names.append(
-                    OrderNames(
-                        schema: try row.decode(Column.schema), table: try row.decode(Column.table),
-                        rank: try row.decode(Column.rank)))
+                let index: String = try row.decode(Column.index)
+                indexes.append(index)
+                // PostgreSQL can't drop the index of a partitioned table concurrently.
+                commands.append(
+                    "DROP INDEX \(try row.decode(Column.isPartitioned) ? "" : "CONCURRENTLY ")\(index)")
             }
             guard !indexes.isEmpty else {
                 return .ok("references", "a move waits for no row that refers to the moved row")
@@ -24,8 +24,8 @@ extension Doctor {
                 these unique indexes have no condition: \(indexes.joined(separator: ", "))
                 """,
                 advice: """
-                    Run \(names[0].detachCommand), and then brocot attach with the same options. The order stays. Afterwards use REINDEX \
-                    without CONCURRENTLY, which would drop the condition again.
+                    As the owner of the table: \(commands.joined(separator: "; ")); and then brocot check --repair, which builds the index \
+                    again. Afterwards use REINDEX without CONCURRENTLY, which would drop the condition again.
                     """)
         }
     }
@@ -33,20 +33,23 @@ extension Doctor {
 
 extension DoctorStatements {
     /// The columns of ``rankKeys``.
-    enum RankKeyColumn: Int { case index, schema, table, rank }
+    enum RankKeyColumn: Int { case index, isPartitioned }
 
     /// The unique indexes without a condition that contain the rank column of an attached table or of a partition of it, if a foreign
-    /// key refers to this relation.
+    /// key refers to this relation. For the index of a partition, the index of the table.
     static let rankKeys: SQL = """
-        SELECT DISTINCT found.indexrelid::regclass::text, registered.schema_name, registered.table_name, registered.rank_column
+        SELECT DISTINCT pg_catalog.format('%I.%I', space.nspname, named.relname), named.relkind = 'I'
         FROM brocot.ordered_tables AS registered
-        CROSS JOIN pg_catalog.to_regclass(pg_catalog.format('%I.%I', registered.schema_name, registered.table_name)) AS root
-        LEFT JOIN LATERAL pg_catalog.pg_partition_tree(root) AS part ON true
+        CROSS JOIN LATERAL (SELECT \(SQL.registeredRelation)) AS root (relation)
+        LEFT JOIN LATERAL pg_catalog.pg_partition_tree(root.relation) AS part ON true
         JOIN pg_catalog.pg_index AS found
-            ON found.indrelid = coalesce(part.relid, root) AND found.indisunique AND found.indimmediate AND found.indpred IS NULL
+            ON found.indrelid = coalesce(part.relid, root.relation) AND found.indisunique AND found.indimmediate AND found.indpred IS NULL
         JOIN pg_catalog.pg_attribute AS ranked
             ON ranked.attrelid = found.indrelid AND ranked.attname = registered.rank_column
             AND ranked.attnum = ANY (found.indkey[:found.indnkeyatts - 1])
+        JOIN pg_catalog.pg_class AS named
+            ON named.oid = coalesce(pg_catalog.pg_partition_root(found.indexrelid), found.indexrelid)
+        JOIN pg_catalog.pg_namespace AS space ON space.oid = named.relnamespace
         WHERE EXISTS (
             SELECT FROM pg_catalog.pg_constraint AS reference
             WHERE reference.contype = 'f' AND reference.confrelid = found.indrelid)

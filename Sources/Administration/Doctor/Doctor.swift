@@ -162,6 +162,9 @@ package struct Doctor: Sendable {
             case .database(let cause) where cause.isConnectionLost: return Self.connectionLost("schema", cause)
             default: break
             }
+            guard case .database(let cause) = error, cause.sqlState == .insufficientPrivilege else {
+                return .failure("schema", "could not be checked: \(error)", advice: Self.adviceAfterError)
+            }
             let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
             return .failure(
                 "schema", "could not be checked: \(error)",

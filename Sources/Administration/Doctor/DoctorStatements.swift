@@ -94,8 +94,7 @@ enum DoctorStatements {
         LEFT JOIN LATERAL (
             SELECT target.oid AS relation, target.relkind AS kind
             FROM pg_catalog.pg_class AS target
-            WHERE target.oid = pg_catalog.to_regclass(
-                pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+            WHERE target.oid = \(SQL.registeredRelation)
         ) AS found ON true
         LEFT JOIN LATERAL (
             SELECT wanted.name
@@ -137,8 +136,7 @@ enum DoctorStatements {
             WHERE NOT EXISTS (
                 SELECT FROM pg_catalog.pg_attribute AS present
                 JOIN pg_catalog.pg_class AS target ON target.oid = present.attrelid AND target.relkind IN ('r', 'p')
-                WHERE present.attrelid = pg_catalog.to_regclass(
-                        pg_catalog.format('%I.%I', registered.schema_name, registered.table_name))
+                WHERE present.attrelid = \(SQL.registeredRelation)
                     AND present.attname = wanted.name AND NOT present.attisdropped))
         ORDER BY registered.name
         """
@@ -148,7 +146,7 @@ enum DoctorStatements {
         SELECT keyed.* FROM (\(keyedTables)) AS keyed
         WHERE NOT EXISTS (
             SELECT FROM pg_catalog.pg_index AS index
-            WHERE index.indrelid = pg_catalog.to_regclass(pg_catalog.format('%I.%I', keyed.schema_name, keyed.table_name))
+            WHERE index.indrelid = \(SQL.relation(schema: "keyed.schema_name", name: "keyed.table_name"))
                 AND index.indisunique AND index.indisvalid AND index.indpred IS NULL AND index.indexprs IS NULL
                 AND NOT EXISTS (
                     SELECT FROM pg_catalog.pg_attribute AS part

@@ -1,7 +1,9 @@
-import Administration
 import LibPQ
+import Ordering
 import TestPostgres
 import Testing
+
+@testable import Administration
 
 @Suite("Checks of rights by brocot doctor", .timeLimit(.minutes(30))) struct DoctorRightsTests {
     @Test("brocot doctor names rights that a role lacks, and tables whose rows are hidden from the role", .database)
@@ -26,6 +28,32 @@ import Testing
         #expect(failures[0].message == #"a daemon also needs DELETE on "brocot"."move_requests""#)
         #expect(failures[0].advice?.contains("brocot grant daemon \(role).") == true)
         #expect(failures[1].message.hasPrefix("row-level security applies to this role on public.cards"))
+    }
+
+    @Test(
+        "brocot doctor fails for a role that may not use the schema of a table, and names the grant", .database,
+        arguments: [AccessRole.daemon, .requester, .mover, .reader])
+    func schemaWithoutUsage(kind: AccessRole) async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "\(kind.rawValue)_without_usage_of_\(TestDatabase.current.name)"
+        try await owner.execute(script: "CREATE ROLE \(role) LOGIN")
+        try await grant(kind, to: role)
+        let fixture = try await AttachFixture("CREATE SCHEMA crm; CREATE TABLE crm.deals (id bigint PRIMARY KEY)")
+        try await fixture.attach(
+            OrderDefinition(
+                names: OrderNames(schema: "crm", table: "deals"), listColumns: [], itemColumn: "id", ownsRows: false,
+                visible: nil, arrive: .last, arriveNow: false))
+        let url = TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
+        let results = try await examination(url: url, role: kind)
+        try await grant(kind, to: role)
+        let repaired = try await examination(url: url, role: kind)
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        let privileges = try #require(results.first { $0.check == "privileges" })
+        #expect(privileges.failureKind == .needsRepair)
+        #expect(privileges.message.contains(#"USAGE on "crm""#))
+        #expect(privileges.advice?.contains("brocot grant \(kind.rawValue) \(role)") == true)
+        #expect(results.first { $0.check == "tables" }?.level == .ok)
+        #expect(repaired.allSatisfy { $0.failureKind == nil })
     }
 
     @Test("brocot doctor names rights that roles lack on a table that was registered after their grant", .database)

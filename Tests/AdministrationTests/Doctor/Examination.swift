@@ -6,10 +6,11 @@ import Testing
 
 /// What the doctor finds in the running test's database, or at `url`. Each check that isn't `ok` has to give advice.
 func examination(
-    url: String = TestDatabase.current.url, oldTransaction: Duration = .seconds(900), farBehind: Int = 1_000_000
+    url: String = TestDatabase.current.url, role: AccessRole = .daemon, oldTransaction: Duration = .seconds(900),
+    farBehind: Int = 1_000_000
 ) async throws -> [CheckResult] {
     let doctor = Doctor(
-        parameters: try ConnectionParameters(url: url), role: .daemon, oldTransaction: oldTransaction,
+        parameters: try ConnectionParameters(url: url), role: role, oldTransaction: oldTransaction,
         farBehind: farBehind, logger: Logger(label: "AdministrationTests") { _ in SwiftLogNoOpLogHandler() })
     let results = await doctor.examine()
     for result in results where result.level != .ok {
