@@ -30,7 +30,7 @@ extension OrderObjects {
         [
             """
             CREATE OR REPLACE FUNCTION \(arriveFunction) RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER \
-            SET search_path = pg_catalog, pg_temp SET DateStyle = 'ISO' AS \(quoteLiteral(arriveBody))
+            SET search_path = pg_catalog, pg_temp SET DateStyle = 'ISO' SET quote_all_identifiers = off AS \(quoteLiteral(arriveBody))
             """,
             "REVOKE ALL ON FUNCTION \(arriveFunction) FROM PUBLIC",
             """

@@ -18,7 +18,9 @@ extension TableReader {
         let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         let (text, columns): (String, [String])
         do throws(PostgresError) {
-            (text, columns) = try connection.transaction(.readCommittedInSystemCatalog) {
+            (text, columns) = try connection.transaction(
+                .readCommittedInSystemCatalog, settings: [TableReader.printedNames]
+            ) {
                 connection throws(PostgresError) in
                 for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
                 let row = try connection.query(CatalogStatements.probed).single()

@@ -4,8 +4,12 @@ import Ordering
 /// Reads the description of a table from the catalog.
 package enum TableReader {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
-    /// statements from which a policy would hide rows.
-    static let settings = [("search_path", "pg_catalog"), ("statement_timeout", "0"), ("row_security", "off")]
+    /// statements from which a policy would hide rows. Names in the printed catalog are compared.
+    static let settings = [
+        ("search_path", "pg_catalog"), ("statement_timeout", "0"), ("row_security", "off"), printedNames,
+    ]
+    /// The server prints names in quotes only where they need quotes, whatever the role's setting.
+    static let printedNames = ("quote_all_identifiers", "off")
 
     /// The schema of a table that is named without one: the first in the `search_path` that has such a table.
     package static func schema(of table: String, on connection: isolated Connection) throws(PostgresError) -> String? {

@@ -39,7 +39,11 @@ package struct Doctor: Sendable {
     /// No check waits for long if another session has locked a table.
     private static let lockTimeout = Duration.seconds(1)
 
-    private static let adviceAfterError = "Remove the cause of the error, and run brocot doctor again."
+    private static func advice(after error: PostgresError?) -> String {
+        error?.sqlState == .queryCanceled
+            ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
+            : "Remove the cause of the error, and run brocot doctor again."
+    }
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
     private func examine(_ connection: Connection) async -> [CheckResult] {
@@ -80,11 +84,15 @@ package struct Doctor: Sendable {
         do throws(PostgresError) {
             return try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(
-                    .repeatableReadOnly, settings: [("lock_timeout", "\(Self.lockTimeout.milliseconds)")], body)
+                    .repeatableReadOnly,
+                    settings: [
+                        ("lock_timeout", "\(Self.lockTimeout.milliseconds)"), ("statement_timeout", "30s"),
+                        TableReader.printedNames,
+                    ], body)
             }
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
-            return .warning(check, "could not be checked: \(error.message)", advice: Self.adviceAfterError)
+            return .warning(check, "could not be checked: \(error.message)", advice: Self.advice(after: error))
         }
     }
 
@@ -137,7 +145,7 @@ package struct Doctor: Sendable {
         } catch {
             // A pooler may give this session to others.
             _ = try? await connection.execute(DoctorStatements.unlisten(channel))
-            return .warning("notify", "could not be checked: \(error.message)", advice: Self.adviceAfterError)
+            return .warning("notify", "could not be checked: \(error.message)", advice: Self.advice(after: error))
         }
         return .warning(
             "notify", "notifications don't arrive, for example because of a pooler in transaction mode",
@@ -162,8 +170,10 @@ package struct Doctor: Sendable {
             case .database(let cause) where cause.isConnectionLost: return Self.connectionLost("schema", cause)
             default: break
             }
-            guard case .database(let cause) = error, cause.sqlState == .insufficientPrivilege else {
-                return .failure("schema", "could not be checked: \(error)", advice: Self.adviceAfterError)
+            var cause: PostgresError?
+            if case .database(let error) = error { cause = error }
+            guard cause?.sqlState == .insufficientPrivilege else {
+                return .failure("schema", "could not be checked: \(error)", advice: Self.advice(after: cause))
             }
             let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
             return .failure(

@@ -56,6 +56,20 @@ import Testing
         #expect(repaired.allSatisfy { $0.failureKind == nil })
     }
 
+    @Test("brocot doctor names the time-out of a role whose statements are cancelled", .database)
+    func shortTimeout() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "hurried_of_\(TestDatabase.current.name)"
+        try await owner.execute(script: "CREATE ROLE \(role) LOGIN")
+        try await grant(.daemon, to: role)
+        try await owner.execute(script: "ALTER ROLE \(role) SET statement_timeout = '1ms'")
+        let url = TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
+        let schema = try await examination(url: url).first { $0.check == "schema" }
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        // A fast server may read the schema within a millisecond.
+        #expect(schema?.level == .ok || schema?.advice?.contains("RESET statement_timeout") == true)
+    }
+
     @Test("brocot doctor names rights that roles lack on a table that was registered after their grant", .database)
     func grants() async throws {
         let owner = try await TestDatabase.current.connect()
