@@ -49,6 +49,14 @@ import Testing
         #expect(changes.isEmpty)
     }
 
+    @Test("A batch places an arriving row once, at the last place of its key") func arrivingTwice() throws {
+        var table = InMemoryTable(.attached)
+        for item in ["a", "b", "c"] { table.addUnplaced(item, to: "l") }
+        let changes = try changes(of: [Move(list: list("l"), items: ["a", "b", "x", "a", "c", "b"], action: .arrive)], in: table)
+        try table.write(changes)
+        #expect(table.items(of: "l") == ["a", "c", "b"])
+    }
+
     @Test("A batch places unplaced rows of a list that was read whole") func unplacedRowsOfWholeList() throws {
         var table = InMemoryTable(.owning)
         for item in ["a", "b", "c"] { table.addUnplaced(item, to: "l") }

@@ -98,7 +98,7 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 0)
     }
 
-    @Test("apply_pending places rows of a table that places no new rows, if a request asks for that") func arrivals()
+    @Test("apply_pending places rows of a table that places no new rows, once each, if a request asks for that") func arrivals()
         async throws
     {
         let connection = try await connect()
@@ -108,7 +108,7 @@ struct ApplyPendingTests {
                 INSERT INTO tasks VALUES (1), (2);
                 INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, arrive)
                 VALUES ('public.tasks', 'public', 'tasks', '{}', 'id', false, 'none');
-                INSERT INTO brocot.move_requests (ordered_table, items, placement) VALUES ('public.tasks', '{2,1}', 'arrive');
+                INSERT INTO brocot.move_requests (ordered_table, items, placement) VALUES ('public.tasks', '{1,2,3,1}', 'arrive');
                 SELECT brocot.apply_pending();
                 """)
         let order = try await connection.query(

@@ -54,6 +54,9 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY[repeat('a', 1025)]"]),
         BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY['a', repeat('é', 513)]"]),
         BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY[repeat('a', 1048576)]"]),
+        BrokenRule(
+            "items_are_each_1_to_1024_bytes",
+            ["placement": "'arrive'", "items": "ARRAY['a', repeat('b', 10300000)]"]),
         BrokenRule("items_are_not_null", ["items": "'{NULL}'"]),
         BrokenRule("items_are_not_null", ["items": "'{a,NULL}'"]),
         BrokenRule("items_are_not_null", ["items": "'{NULL,NULL}'"]),
@@ -167,6 +170,10 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
             "after itself, which takes the data's turn to be refused", ["placement": "'after'", "anchor": "'a'"]),
         MoveRequest("remove", ["placement": "'remove'"]),
         MoveRequest("what the triggers of ordered tables ask for", ["placement": "'arrive'"]),
+        MoveRequest("a row that a trigger replaced", ["placement": "'arrive'", "items": "'{a,b,a}'"]),
+        MoveRequest(
+            "as many of the longest items as there may be in one request",
+            ["placement": "'arrive'", "items": "ARRAY(SELECT lpad(i::text, 1024, 'x') FROM generate_series(1, 10000) AS i)"]),
         MoveRequest("only if it is there", ["missing": "'reject'"]),
         MoveRequest("a change of list", ["list": "'a'", "from_list": "'b'"]),
         MoveRequest("a change of list from the nameless one", ["list": "'a'", "from_list": "''"]),

@@ -15,9 +15,6 @@ extension OrderObjects {
         ]
         return """
 
-            DECLARE
-                lists \(comparableList.type)[];
-                items text[];
             BEGIN
             \(parts.compactMap(\.self).joined(separator: "\n"))
                 RETURN NULL;
@@ -84,24 +81,29 @@ extension OrderObjects {
             """
     }
 
-    /// One more row than fit into a request is read: so it is seen whether all fit.
+    /// One more row than fit into a request is read: so it is seen whether all fit. A key is there twice if a trigger replaced a row that the
+    /// statement inserted before. It counts once, at its last place.
     private var requestForOneList: String {
         """
-            SELECT array_agg(first.list), array_agg(first.item)::text[] INTO lists, items
+            INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
+            SELECT \(orderedTable), (\(onlyList.value))::text, array_agg(first.item)::text[], 'arrive'
             FROM (
                 SELECT keyed.list, keyed.item
                 FROM (SELECT \(comparableList.value) AS list, \(comparableItem.value) AS item FROM arriving WHERE \(isUnplaced)) AS keyed
                 \(lengthCondition)LIMIT \(Move.mostItems + 1)
-            ) AS first;
-            -- A trigger may have replaced a row that the statement inserted before, so that a key is there twice.
-            IF cardinality(items) <= \(Move.mostItems) AND lists[1] = ALL (lists)
-                AND (cardinality(items) = 1 OR brocot.keys_are_distinct(items))
-            THEN
-                INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
-                VALUES (\(orderedTable), lists[1]::text, items, 'arrive');
+            ) AS first
+            HAVING cardinality(array_agg(first.item)) <= \(Move.mostItems) AND \(onlyList.condition);
+            IF FOUND THEN
                 RETURN NULL;
             END IF;
         """
+    }
+
+    /// The list of the rows in `first`, if they are of one list; and the condition for that. Minimum and maximum of numbers take less time than an array.
+    private var onlyList: (value: String, condition: String) {
+        ["pg_catalog.int2", "pg_catalog.int4", "pg_catalog.int8"].contains(comparableList.type)
+            ? ("min(first.list)", "min(first.list) = max(first.list)")
+            : ("(array_agg(first.list))[1]", "(array_agg(first.list))[1] = ALL (array_agg(first.list))")
     }
 
     /// One or several requests for each list, as many as its items need.

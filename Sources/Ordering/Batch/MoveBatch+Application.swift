@@ -29,7 +29,12 @@ extension MoveBatch {
     private mutating func arrive(_ move: BatchMove) -> Attempt {
         let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
-        let arriving = found.filter { lists[move.list].neighbourhood.items[$0].current == .unplaced }
+        // Unlike the keys of other moves, these need not be distinct. A key counts once, at its last place.
+        var seen: Set<KnownItem.Index> = []
+        let arriving = Array(
+            found.reversed().filter {
+                lists[move.list].neighbourhood.items[$0].current == .unplaced && seen.insert($0).inserted
+            }.reversed())
         guard !arriving.isEmpty else { return .applied }
         let placement: Placement =
             switch lists[move.list].arrivalEnd {
