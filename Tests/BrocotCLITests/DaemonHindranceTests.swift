@@ -156,7 +156,7 @@ import Testing
 
     @Test(
         "After 30 s, the log names the session that keeps a list locked, and says if the session is Brocot's own",
-        .database, arguments: ["psql", "brocot"])
+        .database(mostlyWaits: true), arguments: ["psql", "brocot"])
     func lockedList(application: String) async throws {
         let database = TestDatabase.current
         let holder = try await database.connect()

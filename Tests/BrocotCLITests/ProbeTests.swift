@@ -11,7 +11,9 @@ import Testing
 #endif
 
 @Suite("HTTP probes of the daemon", .timeLimit(.minutes(30))) struct ProbeTests {
-    @Test("/metrics has the daemon's metrics with their help, and all of them are documented", .database)
+    @Test(
+        "/metrics has the daemon's metrics with their help, and all of them are documented",
+        .database(mostlyWaits: true))
     func metrics() async throws {
         try await withDaemon { daemon, port in
             let connection = try await TestDatabase.current.connect()
@@ -69,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("/readyz fails if the schema is newer than the program, or missing", .database)
+    @Test("/readyz fails if the schema is newer than the program, or missing", .database(mostlyWaits: true))
     func schemaChanges() async throws {
         try await withDaemon { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }

@@ -52,7 +52,8 @@ import Testing
     @Test("A batch places an arriving row once, at the last place of its key") func arrivingTwice() throws {
         var table = InMemoryTable(.attached)
         for item in ["a", "b", "c"] { table.addUnplaced(item, to: "l") }
-        let changes = try changes(of: [Move(list: list("l"), items: ["a", "b", "x", "a", "c", "b"], action: .arrive)], in: table)
+        let changes = try changes(
+            of: [Move(list: list("l"), items: ["a", "b", "x", "a", "c", "b"], action: .arrive)], in: table)
         try table.write(changes)
         #expect(table.items(of: "l") == ["a", "c", "b"])
     }

@@ -98,7 +98,8 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 0)
     }
 
-    @Test("apply_pending places rows of a table that places no new rows, once each, if a request asks for that") func arrivals()
+    @Test("apply_pending places rows of a table that places no new rows, once each, if a request asks for that")
+    func arrivals()
         async throws
     {
         let connection = try await connect()

@@ -173,7 +173,10 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         MoveRequest("a row that a trigger replaced", ["placement": "'arrive'", "items": "'{a,b,a}'"]),
         MoveRequest(
             "as many of the longest items as there may be in one request",
-            ["placement": "'arrive'", "items": "ARRAY(SELECT lpad(i::text, 1024, 'x') FROM generate_series(1, 10000) AS i)"]),
+            [
+                "placement": "'arrive'",
+                "items": "ARRAY(SELECT lpad(i::text, 1024, 'x') FROM generate_series(1, 10000) AS i)",
+            ]),
         MoveRequest("only if it is there", ["missing": "'reject'"]),
         MoveRequest("a change of list", ["list": "'a'", "from_list": "'b'"]),
         MoveRequest("a change of list from the nameless one", ["list": "'a'", "from_list": "''"]),

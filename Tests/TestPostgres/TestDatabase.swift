@@ -47,6 +47,8 @@ package struct TestDatabase: Sendable {
 package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     let isMigrated: Bool
     let server: TestServer
+    /// Whether the test hardly uses the processor for a long time. It starts at once, in addition to the others.
+    let mostlyWaits: Bool
 
     /// On a suite: every test in it has a database.
     package var isRecursive: Bool { true }
@@ -54,18 +56,25 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await DatabaseLimit.shared.withPermit {
-            switch server {
-            case .shared: try await onSharedServer(function)
-            case .own(let settings): try await onOwnServer(settings, function)
-            }
+        // A test within a suite has two databases if both have this trait. With two permits for each, such tests could wait for each other.
+        if mostlyWaits || TestDatabase.provided != nil {
+            try await withDatabase(function)
+        } else {
+            try await DatabaseLimit.shared.withPermit { try await withDatabase(function) }
+        }
+    }
+
+    private func withDatabase(_ function: @Sendable () async throws -> Void) async throws {
+        switch server {
+        case .shared: try await onSharedServer(function)
+        case .own(let settings): try await onOwnServer(settings, function)
         }
     }
 
     private func onSharedServer(_ function: @Sendable () async throws -> Void) async throws {
         let (cluster, name) = try await SharedServer.shared.createDatabase(migrated: isMigrated)
         let result = await run(function, in: TestDatabase(name: name, cluster: cluster))
-        try await Administration.execute("DROP DATABASE \(identifier: name) WITH (FORCE)", on: cluster)
+        await SharedServer.shared.dropDatabaseLater(name)
         try result.get()
     }
 
@@ -98,8 +107,10 @@ extension Trait where Self == DatabaseTrait {
     /// A migrated database on the shared server.
     package static var database: Self { database() }
 
-    /// A database with Brocot's schema, or an empty one.
-    package static func database(migrated: Bool = true, on server: TestServer = .shared) -> Self {
-        DatabaseTrait(isMigrated: migrated, server: server)
+    /// A database with Brocot's schema, or an empty one. A test that `mostlyWaits`, for half a minute or so, starts before others.
+    package static func database(
+        migrated: Bool = true, on server: TestServer = .shared, mostlyWaits: Bool = false
+    ) -> Self {
+        DatabaseTrait(isMigrated: migrated, server: server, mostlyWaits: mostlyWaits)
     }
 }

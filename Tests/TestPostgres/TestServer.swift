@@ -1,5 +1,6 @@
 import LibPQ
 import LocalPostgres
+import Testing
 
 /// Where a test's database lives.
 package enum TestServer: Sendable {
@@ -36,12 +37,15 @@ package enum TestServer: Sendable {
 
     /// Creates a database on a server of ``start(settings:)`` or on the shared server.
     static func createDatabase(_ name: String, migrated: Bool, on cluster: LocalCluster) async throws {
-        // For so small a database, the strategy that copies files takes half as long as the other one.
-        try await Administration.execute(
-            """
-            CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: migrated ? migratedDatabase : "template0")
-            STRATEGY file_copy
-            """, on: cluster)
+        try await Administration.execute(creation(of: name, migrated: migrated), on: cluster)
+    }
+
+    /// For so small a database, the strategy that copies files takes half as long as the other one.
+    fileprivate static func creation(of name: String, migrated: Bool) -> SQL {
+        """
+        CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: migrated ? migratedDatabase : "template0")
+        STRATEGY file_copy
+        """
     }
 }
 
@@ -51,14 +55,38 @@ actor SharedServer {
 
     private var starting: Task<LocalCluster, any Error>?
     private var databaseCount = 0
+    /// Connections for statements about whole databases. To open one for each statement would take a tenth of the time of all tests.
+    private var idle: [Connection] = []
+    /// Drops databases one after another.
+    private var dropping: Task<Void, Never>?
 
     /// Creates a database of a new name, and returns its server and name.
     func createDatabase(migrated: Bool) async throws -> (cluster: LocalCluster, name: String) {
         let cluster = try await self.cluster()
         databaseCount += 1
         let name = "test_\(databaseCount)"
-        try await TestServer.createDatabase(name, migrated: migrated, on: cluster)
+        try await execute(TestServer.creation(of: name, migrated: migrated))
         return (cluster, name)
+    }
+
+    /// Drops a database soon. The server drops one only when each of its sessions has noticed, and a session that a test stopped, or whose client
+    /// reads nothing, notices nothing. No other test waits for that.
+    func dropDatabaseLater(_ name: String) {
+        let previous = dropping
+        dropping = Task {
+            await previous?.value
+            do {
+                try await execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+            } catch {
+                Issue.record(error, "Database \(name) of a test was not dropped.")
+            }
+        }
+    }
+
+    private func execute(_ sql: SQL) async throws {
+        let connection = if let idle = idle.popLast() { idle } else { try await connect() }
+        try await connection.execute(sql)
+        idle.append(connection)
     }
 
     /// A connection that belongs to no test.
