@@ -18,19 +18,22 @@ ALTER DOMAIN brocot.well_formed_request
             ELSE brocot.keys_are_1_to_1024_bytes((VALUE).items)
         END);
 
--- A key counts once, at its last place.
-DO $patch$
+-- A key of such a request counts once, at its last place. A key that is too long for other requests is left out.
+CREATE OR REPLACE FUNCTION brocot.apply_request(
+    ordered_table text, list text, items text[], placement text, anchor text, "position" bigint, from_list text, missing text
+) RETURNS integer
+    LANGUAGE plpgsql
+AS $$
 DECLARE
-    function CONSTANT regprocedure :=
-        'brocot.apply_move(brocot.order_shape, text, text[], text, text, bigint, text, text)'::regprocedure;
-    old CONSTANT text := 'WHERE item.is_there AND item.rank IS NULL ORDER BY item.number);';
-    new CONSTANT text :=
-        'WHERE item.is_there AND item.rank IS NULL GROUP BY item.key ORDER BY pg_catalog.max(item.number));';
-    body CONSTANT text := pg_get_functiondef(function);
+    shape CONSTANT brocot.order_shape := brocot.order_shape(ordered_table);
 BEGIN
-    IF strpos(body, old) = 0 THEN
-        RAISE EXCEPTION '% does not contain %', function, old;
+    IF placement OPERATOR(pg_catalog.=) 'arrive' THEN
+        items := ARRAY(
+            SELECT item.key FROM pg_catalog.unnest(items) WITH ORDINALITY AS item (key, number)
+            WHERE pg_catalog.octet_length(item.key) OPERATOR(pg_catalog.<=) 1024
+            GROUP BY item.key ORDER BY pg_catalog.max(item.number));
     END IF;
-    EXECUTE replace(body, old, new);
+    PERFORM brocot.check_request(shape, list, items, anchor, from_list);
+    RETURN brocot.apply_move(shape, list, items, placement, anchor, "position", from_list, missing);
 END
-$patch$;
+$$;

@@ -85,6 +85,18 @@ struct RejectionTests {
         #expect(try await codes(moves) == ["invalid_key", "invalid_key", "invalid_key"])
     }
 
+    @Test("A request to place rows leaves out keys that are too long for other requests") func longKeyOfArrival()
+        async throws
+    {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1", "2"], in: &model, fixture.connection)
+        let moves = [["1", String(repeating: "9", count: Move.longestKey + 1)], ["1", "02"]].map {
+            Move(list: ListIdentifier(orderedTable: "public.tasks", list: "1"), items: $0, action: .arrive)
+        }
+        #expect(try await codes(moves) == [nil, "invalid_key"])
+    }
+
     @Test("A request that moves its own anchor is rejected with anchor_is_moved, before any other code")
     func anchorIsMoved() async throws {
         #expect(

@@ -47,9 +47,12 @@ extension Move {
             default: nil
             }
         guard let action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else { return nil }
+        var items = try row.decode(Column.items, as: [String].self)
+        // The queue refuses such keys in all other requests.
+        if case .arrive = action { items.removeAll { $0.utf8.count > Move.longestKey } }
         self.init(
             list: ListIdentifier(
                 orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list)),
-            items: try row.decode(Column.items), action: action, missing: missing)
+            items: items, action: action, missing: missing)
     }
 }
