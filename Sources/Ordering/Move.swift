@@ -19,7 +19,7 @@ package struct Move: Hashable, Sendable {
     package static let longestTableName = 200
 
     package let list: ListIdentifier
-    /// 1 to ``mostItems`` distinct keys.
+    /// 1 to ``mostItems`` distinct keys. If the action is ``Action/arrive``, a key may be there several times, and there may be no key.
     package let items: [String]
     package let action: Action
     /// What happens to missing items; it applies only to items that are placed without changing lists.

@@ -97,6 +97,18 @@ struct RejectionTests {
         #expect(try await codes(moves) == [nil, "invalid_key"])
     }
 
+    @Test("Requests to place rows of which no key is left do nothing, however many of one list there are") func noKeyOfArrival()
+        async throws
+    {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
+        let keys = ["8", "9"].map { String(repeating: $0, count: Move.longestKey + 1) }
+        let move = Move(list: ListIdentifier(orderedTable: "public.tasks", list: "1"), items: keys, action: .arrive)
+        let moves = Array(repeating: move, count: 20)
+        #expect(try await codes(moves) == moves.map { _ in nil })
+    }
+
     @Test("A request that moves its own anchor is rejected with anchor_is_moved, before any other code")
     func anchorIsMoved() async throws {
         #expect(

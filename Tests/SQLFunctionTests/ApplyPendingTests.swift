@@ -110,7 +110,8 @@ struct ApplyPendingTests {
                 INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, arrive)
                 VALUES ('public.tasks', 'public', 'tasks', '{}', 'id', false, 'none');
                 INSERT INTO brocot.move_requests (ordered_table, items, placement)
-                VALUES ('public.tasks', ARRAY['1', '2', '3', repeat('9', 1025), '1'], 'arrive');
+                VALUES ('public.tasks', ARRAY['1', '2', '3', repeat('9', 1025), '1'], 'arrive'),
+                    ('public.tasks', ARRAY[repeat('8', 1025), repeat('9', 1025)], 'arrive');
                 SELECT brocot.apply_pending();
                 """)
         let order = try await connection.query(

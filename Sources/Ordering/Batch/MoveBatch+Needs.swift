@@ -18,7 +18,8 @@ extension MoveBatch {
         return lists.elementIndices.compactMap { list in
             let lookups = lookups[list.offset]
             guard lookups >= reading.fewestLookupsOfWholeList else { return nil }
-            let affordable = reading.bytesOfOneFirstRun * lookups / bytes[list.offset]
+            // Moves without items need the ends of their lists only, which have no keys.
+            let affordable = reading.bytesOfOneFirstRun * lookups / max(1, bytes[list.offset])
             let count = min(reading.rowsPerLookup * lookups, reading.rowsOfOneFirstRun, affordable)
             if let least = leastSizes[lists[list].identifier], least >= count { return nil }
             return ListNeed(list: lists[list].identifier, need: .run(from: nil, .up, count: count))
