@@ -23,7 +23,7 @@ package enum TableLock {
     private static func isTrusted(_ names: OrderNames, on connection: isolated Connection) throws(PostgresError) -> Bool
     {
         let path: String = try connection.query("SELECT pg_catalog.current_setting('search_path')").single().decode(0)
-        try connection.execute("SELECT pg_catalog.set_config('search_path', 'pg_catalog', true)")
+        try connection.execute("SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)")
         let used = UsedTables.table(schema: names.schema, name: names.table)
         let foreign = try Migrator.foreignTables(used, on: connection).objects
         try connection.execute("SELECT pg_catalog.set_config('search_path', \(path), true)")

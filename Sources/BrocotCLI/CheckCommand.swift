@@ -94,15 +94,18 @@ struct CheckCommand: AsyncParsableCommand {
         if let table, definitions.isEmpty { throw Self.notAttached(table) }
         var (needsRepair, isRepairable) = (false, false)
         for definition in definitions {
-            let findings = try await tables.findings(of: definition)
-            let name = definition.names.orderedTable.printable
-            for line in findings.lines(placingRows: repair && placeRows) {
-                Stream.output.tell("\(name): \(line.printable)")
-            }
+            var findings = try await tables.findings(of: definition)
             if repair, !findings.isEmpty || placeRows {
                 try await attacher.exclusively { () async throws(AttachError) in
+                    // Another command may have changed the table, or have detached it, before this one got the lock.
+                    let name = definition.names.orderedTable
+                    guard let definition = try await tables.definitions(named: name).first else { return }
+                    findings = try await tables.findings(of: definition)
+                    tell(findings, of: definition)
                     try await tables.repair(definition, findings, placingRows: placeRows)
                 }
+            } else {
+                tell(findings, of: definition)
             }
             needsRepair = needsRepair || (repair ? findings.needsPerson : !findings.isEmpty)
             isRepairable = isRepairable || findings.isRepairable
@@ -115,6 +118,13 @@ struct CheckCommand: AsyncParsableCommand {
                     : isRepairable
                         ? "Repair them as the tables' owner: brocot check --repair"
                         : "These faults can't be repaired by brocot check --repair.")
+        }
+    }
+
+    private func tell(_ findings: TableFindings, of definition: OrderDefinition) {
+        let name = definition.names.orderedTable.printable
+        for line in findings.lines(placingRows: repair && placeRows) {
+            Stream.output.tell("\(name): \(line.printable)")
         }
     }
 

@@ -41,16 +41,26 @@ struct DetachCommand: AsyncParsableCommand {
             throw CommandFailure.notAnOrderedTable(names.orderedTable)
         }
         guard !dryRun else { return Stream.output.print(PlanText.script(plan.steps)) }
-        if let table = plan.table {
-            try attacher.requireOwners(of: table, names, for: plan.steps)
-        }
-        try await attacher.exclusively { () async throws(AttachError) in
-            for step in plan.steps {
-                Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")
-                try await attacher.run(step)
-            }
-        }
+        try Self.requireOwners(for: plan, names, by: attacher)
+        try await attacher.exclusively { () async throws(AttachError) in try await detach(names, by: attacher) }
         Stream.error.tell("Detached \(names.orderedTable.printable).")
+    }
+
+    private func detach(_ names: OrderNames, by attacher: Attacher) async throws(AttachError) {
+        // Another command may have changed the table, or have detached it, before this one got the lock.
+        guard let plan = try await plan(names, by: attacher) else { return }
+        try Self.requireOwners(for: plan, names, by: attacher)
+        for step in plan.steps {
+            Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")
+            try await attacher.run(step)
+        }
+    }
+
+    private static func requireOwners(
+        for plan: DetachPlan, _ names: OrderNames, by attacher: Attacher
+    ) throws(AttachError) {
+        guard let table = plan.table else { return }
+        try attacher.requireOwners(of: table, names, for: plan.steps)
     }
 
     private func plan(_ names: OrderNames, by attacher: Attacher) async throws(AttachError) -> DetachPlan? {

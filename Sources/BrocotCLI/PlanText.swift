@@ -39,7 +39,7 @@ enum PlanText {
             let comment = "-- \(step.purpose.printable), as \(actor): \(step.lock.rawValue)"
             guard step.execution != .alone else { return "\(comment)\n\(statements)" }
             // The user's triggers need the session's own search_path.
-            let searchPath = step.execution == .inBatches ? "" : "\nSET LOCAL search_path = pg_catalog;"
+            let searchPath = step.execution == .inBatches ? "" : "\nSET LOCAL search_path = pg_catalog, pg_temp;"
             return """
                 \(comment)
                 BEGIN;\(searchPath)

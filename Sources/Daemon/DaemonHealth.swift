@@ -10,7 +10,7 @@ package final class DaemonHealth: Sendable {
         /// Records that a turn of the loop begins, or that a wait is over.
         func noteTurn() { health.change(index) { $0.activity = .turning(since: .now) } }
 
-        /// Records that the loop waits for an event, which may take any time.
+        /// Records that the loop waits: for an event, which may take any time, or for a connection, which has a time limit of its own.
         func noteWait() { health.change(index) { $0.activity = .waiting } }
 
         /// Records that the loop has a connection. `reasonNotReady` is the reason why the database can't be worked on; nil if it can.
@@ -27,10 +27,10 @@ package final class DaemonHealth: Sendable {
         /// Returns whether a probe has asked for the readiness since the last call.
         func takeQuestion() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
 
-        /// Records that the loop has lost its connection, for this reason.
+        /// Records that the loop has lost its connection, for this reason. It pauses before it connects again.
         func noteLostConnection(_ reason: String) {
             health.change(index) { loop in
-                loop.activity = .turning(since: .now)
+                loop.activity = .waiting
                 loop.reasonNotReady = reason
             }
         }

@@ -67,6 +67,8 @@ struct ListenerSession {
                 listener.idleWorkers.wakeOne()
                 let pause = refusals.note(at: .now)
                 try await wait(pause)
+            } catch let error as PostgresError where error.code == .cancelled {
+                break
             }
         }
         try await SleepFlag.clearAtEnd(on: connection)
@@ -132,7 +134,7 @@ struct ListenerSession {
     /// - Returns: Whether any arrived.
     @discardableResult
     private func wait(_ duration: Duration) async throws(PostgresError) -> Bool {
-        if duration > SleepSchedule.usualLookInterval { listener.health.noteWait() }
+        listener.health.noteWait()
         let notifications = try await connection.run { connection throws(PostgresError) in
             try connection.notifications(waitingAtMost: duration)
         }

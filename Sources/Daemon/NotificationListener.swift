@@ -41,7 +41,7 @@ final class NotificationListener: Sendable {
         defer { health.noteEnd() }
         while !stopFlag.isSet, !Task.isCancelled {
             do {
-                health.noteTurn()
+                health.noteWait()
                 let connection = try await Connection.connect(parameters, logger: logger)
                 interruption.set(connection)
                 defer { interruption.set(nil) }

@@ -30,7 +30,7 @@ struct Worker: Sendable {
         defer { health.noteEnd() }
         while mustGoOn {
             do {
-                health.noteTurn()
+                health.noteWait()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 health.noteConnection()
                 var session = try await WorkerSession(self, on: connection, postponed: postponed)

@@ -69,7 +69,7 @@ package struct Migrator: Sendable {
     }
 
     private var readingSettings: [(String, String)] {
-        [("search_path", "pg_catalog"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))")]
+        [("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))")]
     }
 
     private func status(

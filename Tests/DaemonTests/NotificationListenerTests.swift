@@ -8,8 +8,9 @@ import Testing
 
 @Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
     /// Runs `body` beside a listener and a worker that always waits. `body` gets the number of times that the worker was woken.
+    /// - Parameter isCancelled: Whether the listener's task is cancelled at the end, instead of being asked to stop.
     private func withListener(
-        _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
+        isCancelled: Bool = false, _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
     ) async throws {
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         configuration.workers = 1
@@ -34,6 +35,10 @@ import Testing
             result = .success(try await body(try await TestDatabase.current.connect()) { wakeUps.count })
         } catch {
             result = .failure(error)
+        }
+        if isCancelled {
+            running.cancel()
+            await running.value
         }
         stopFlag.set()
         idleWorkers.close()
@@ -66,6 +71,14 @@ import Testing
     @Test("The listener sets the sleep flag while all workers wait, and clears it at the end")
     func flag() async throws {
         try await withListener { connection, _ in
+            try await eventually("the flag is set") { try await isFlagSet(connection) }
+        }
+        #expect(try await !isFlagSet(TestDatabase.current.connect()))
+    }
+
+    @Test("The listener clears the sleep flag when its task is cancelled")
+    func flagAfterCancellation() async throws {
+        try await withListener(isCancelled: true) { connection, _ in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
         }
         #expect(try await !isFlagSet(TestDatabase.current.connect()))

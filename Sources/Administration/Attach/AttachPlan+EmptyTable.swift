@@ -18,7 +18,7 @@ extension AttachPlan {
         return [
             """
             SELECT pg_catalog.set_config('brocot.former_path', pg_catalog.current_setting('search_path'), true), \
-            pg_catalog.set_config('search_path', 'pg_catalog', true)
+            pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)
             """,
             "LOCK TABLE \(table) IN SHARE ROW EXCLUSIVE MODE",
             "DO \(quoteLiteral(check))",

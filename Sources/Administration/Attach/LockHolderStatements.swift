@@ -9,11 +9,12 @@ enum LockHolderStatements {
     /// - Returns: The statement.
     static func names(where condition: SQL) -> SQL {
         """
-        SELECT coalesce(pg_catalog.format('Process %s', holder.pid), 'A prepared transaction')
-            || coalesce(pg_catalog.format(' (%s)', nullif(pg_catalog.concat_ws(', ',
-                'user ' || session.usename::text, nullif(session.application_name, '')), '')), '')
+        SELECT pg_catalog.concat(
+            CASE WHEN holder.pid IS NULL THEN 'A prepared transaction' ELSE pg_catalog.format('Process %s', holder.pid) END,
+            CASE WHEN session.usename IS NOT NULL THEN pg_catalog.format(' (user %s)', pg_catalog.concat_ws(', ', session.usename,
+                CASE WHEN session.application_name OPERATOR(pg_catalog.<>) '' THEN session.application_name END)) END)
         FROM pg_catalog.pg_locks AS holder
-        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
+        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid OPERATOR(pg_catalog.=) holder.pid
         WHERE \(condition)
         GROUP BY holder.pid, session.usename, session.application_name
         ORDER BY holder.pid

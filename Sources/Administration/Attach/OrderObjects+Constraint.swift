@@ -28,6 +28,8 @@ extension OrderObjects {
     /// inserted a row with a foreign key to this one, and would make such INSERTs wait (`RelationGetIndexAttrBitmap` in
     /// PostgreSQL). The planner removes a constant condition, and uses the index for all statements.
     static let indexPredicate = "('brocot'::text <> ''::text)"
+    /// The same condition for statements, which may run under any `search_path`.
+    private static let qualifiedPredicate = "('brocot'::pg_catalog.text OPERATOR(pg_catalog.<>) ''::pg_catalog.text)"
 
     func index(on relation: TableDescription.Relation) -> String {
         let columns = definition.listColumns.map(quoteIdentifier) + [rankColumns[0]]
@@ -35,7 +37,7 @@ extension OrderObjects {
         return """
             CREATE UNIQUE INDEX \(how.0)\(quoteIdentifier(names.index(on: relation.name))) ON \(how.1)\
             \(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name)) (\(columns.joined(separator: ", "))) \
-            WHERE \(Self.indexPredicate)
+            WHERE \(Self.qualifiedPredicate)
             """
     }
 }

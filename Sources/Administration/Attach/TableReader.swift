@@ -6,7 +6,7 @@ package enum TableReader {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
     /// statements from which a policy would hide rows. Names in the printed catalog are compared.
     static let settings = [
-        ("search_path", "pg_catalog"), ("statement_timeout", "0"), ("row_security", "off"), printedNames,
+        ("search_path", "pg_catalog, pg_temp"), ("statement_timeout", "0"), ("row_security", "off"), printedNames,
     ]
     /// The server prints names in quotes only where they need quotes, whatever the role's setting.
     static let printedNames = ("quote_all_identifiers", "off")
