@@ -60,17 +60,21 @@ package struct AttachPlan: Sendable {
         let names = objects.definition.names
         let absent = zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
-        let missing = absent.map { "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)" }
-        var steps: [AttachStep] = []
-        let constraint = table.constraint == .missing ? ["ADD \(objects.constraint) NOT VALID"] : []
-        if !(missing + constraint).isEmpty {
-            steps.append(
-                AttachStep(
-                    "add the rank columns and their constraint",
-                    ["ALTER TABLE \(objects.table) \((missing + constraint).joined(separator: ", "))"],
-                    missing: absent.map { "column \($0.0)" }
-                        + (constraint.isEmpty ? [] : ["constraint \(names.constraint)"]),
-                    lock: .accessExclusive, by: .tableOwner))
+        let columns = absent.map { (object: "column \($0.0)", change: "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)") }
+        let constraint =
+            table.constraint == .missing
+            ? [(object: "constraint \(names.constraint)", change: "ADD \(objects.constraint) NOT VALID")] : []
+        // If one of three columns was dropped, the ranks are repaired before the constraint is there. Otherwise it would refuse
+        // each UPDATE of a row until then.
+        let isDamaged = !columns.isEmpty && columns.count < OrderObjects.rankColumnTypes.count
+        let parts: [(purpose: String, additions: [(object: String, change: String)])] =
+            isDamaged && !constraint.isEmpty
+            ? [("add the rank columns", columns), ("add the constraint of the rank columns", constraint)]
+            : [("add the rank columns and their constraint", columns + constraint)]
+        var steps = parts.filter { !$0.additions.isEmpty }.map { part in
+            AttachStep(
+                part.purpose, ["ALTER TABLE \(objects.table) \(part.additions.map(\.change).joined(separator: ", "))"],
+                missing: part.additions.map(\.object), lock: .accessExclusive, by: .tableOwner)
         }
         if table.constraint != .valid {
             steps.append(

@@ -35,12 +35,23 @@ struct RepairStatements {
         SQL(unsafeRaw: "\(Move.mostItems)"), SQL(unsafeRaw: "\(Move.longestKey)")
     )
 
-    /// The greatest common divisor of a fraction's terms; NULL if the fraction can't be a rank. The denominator is checked first.
+    /// The terms of a row's fraction. A missing term is what the other one and the rank give: the 38 decimals of the rank determine it.
+    private var terms: SQL {
+        """
+        SELECT coalesce(\(num)::numeric, pg_catalog.round(\(rank) * \(den)::numeric)) AS num,
+            coalesce(\(den)::numeric, CASE WHEN \(num) = 0 THEN 1 WHEN \(rank) <> 0 THEN pg_catalog.round(\(num)::numeric / \(rank)) END)
+                AS den
+        """
+    }
+
+    /// The greatest common divisor of a fraction's terms; NULL if the fraction can't be a rank, or has a term that the rank does not
+    /// give exactly. The denominator is checked first.
     private var divisor: SQL {
         """
-        CASE WHEN \(den) >= 1 AND \(den) < \(Self.termLimit)
-            AND \(num) > -\(Self.termLimit) AND \(num) < \(Self.termLimit)
-        THEN pg_catalog.gcd(\(num), \(den)) END
+        CASE WHEN terms.den >= 1 AND terms.den < \(Self.termLimit)
+            AND terms.num > -\(Self.termLimit) AND terms.num < \(Self.termLimit)
+            AND (\(num) IS NOT NULL AND \(den) IS NOT NULL OR \(rank) = terms.num::numeric(57, 38) / terms.den)
+        THEN pg_catalog.gcd(terms.num::bigint, terms.den::bigint) END
         """
     }
 
@@ -57,7 +68,7 @@ struct RepairStatements {
         lists.map { column -> SQL in "stored.\(identifier: column.name) IS NOT NULL AND " }.joined(separator: "")
     }
 
-    /// Each row with a rank, the rank that it should have (NULLs mean none), and whether it is the first row with that rank.
+    /// Each row with a rank, the rank that it should have (NULLs mean none), and the first row with that rank.
     private func judged(_ list: [String]?) -> SQL {
         let isWanted: SQL =
             list.map { list in
@@ -66,31 +77,37 @@ struct RepairStatements {
                 }.joined(separator: "")
             } ?? ""
         return """
-            SELECT judged.*, row_number() OVER (
-                    PARTITION BY judged.list, judged.num, judged.den ORDER BY judged.is_right DESC, judged.item
-                ) > 1 AND judged.num IS NOT NULL AS is_twin
+            SELECT judged.*, row_number() OVER same_rank > 1 AND judged.num IS NOT NULL AS has_rank_of_other_row,
+                pg_catalog.first_value(judged.item) OVER same_rank AS first_item
             FROM (
-                SELECT \(listTexts) AS list, \(text(item)) AS item,
-                    \(num) / divided.divisor AS num, \(den) / divided.divisor AS den,
+                SELECT \(listTexts) AS list, \(text(item)) AS item, \(rank) AS rank,
+                    (terms.num / divided.divisor)::bigint AS num, (terms.den / divided.divisor)::bigint AS den,
                     coalesce(CASE WHEN divided.divisor = 1 THEN
                         \(rank) = \(num)::numeric(57, 38) / \(den)::numeric
                             AND pg_catalog.scale(\(rank)) = pg_catalog.min_scale(\(rank)) END, false
                     ) AS is_right
                 FROM \(table) AS stored
+                CROSS JOIN LATERAL (\(terms)) AS terms
                 CROSS JOIN LATERAL (SELECT \(divisor) AS divisor) AS divided
                 WHERE (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)\(isWanted)
             ) AS judged
+            WINDOW same_rank AS (PARTITION BY judged.list, judged.num, judged.den ORDER BY judged.is_right DESC, judged.item)
             """
     }
 
     private func damaged(_ list: [String]?) -> SQL {
-        "SELECT * FROM (\(judged(list))) AS found WHERE NOT found.is_right OR found.is_twin"
+        "SELECT * FROM (\(judged(list))) AS found WHERE NOT found.is_right OR found.has_rank_of_other_row"
     }
 
     var countOfDamaged: SQL { "SELECT count(*) FROM (\(damaged(nil))) AS damaged" }
 
-    var countOfUnplaced: SQL {
-        "SELECT count(*) FROM \(table) AS stored WHERE \(isInList)\(rank) IS NULL"
+    /// The numbers of rows without a place, and of those among them that can't have one, because a key is empty or too long.
+    var countsOfUnplaced: SQL {
+        """
+        SELECT count(*), count(*) FILTER (WHERE NOT \(isAdmitted(text(item)))
+            OR pg_catalog.octet_length(brocot.list_key(VARIADIC \(listTexts))) > \(Self.longestKey))
+        FROM \(table) AS stored WHERE \(isInList)\(rank) IS NULL
+        """
     }
 
     /// The lists of damaged rows, as the texts of their columns and as their key. Rows with NULL in a list column are in no list.
@@ -119,23 +136,42 @@ struct RepairStatements {
             SET \(identifier: names.numerator) = damaged.num, \(identifier: names.denominator) = damaged.den,
                 \(identifier: names.rank) =
                     pg_catalog.trim_scale(damaged.num::numeric(57, 38) / damaged.den::numeric)
-            FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.is_twin AND damaged.num IS NOT NULL
+            FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.has_rank_of_other_row AND damaged.num IS NOT NULL
             """,
-            requestPlacesOfDamaged,
+            requestPlacesBesideFirst, requestPlacesOfDamaged,
         ]
     }
 
-    /// Rows whose rank could not be corrected get a new place, at the table's end for new rows.
+    /// Whether the queue admits the key `key` of an item.
+    private func isAdmitted(_ key: SQL) -> SQL {
+        "pg_catalog.octet_length(\(key)) BETWEEN 1 AND \(Self.longestKey)"
+    }
+
+    /// Rows with the rank of another row get places directly behind it. The last one is requested first, so that the others come before it.
+    private var requestPlacesBesideFirst: SQL {
+        """
+        INSERT INTO brocot.move_requests (ordered_table, list, items, placement, anchor)
+        SELECT \(names.orderedTable), brocot.list_key(VARIADIC damaged.list), ARRAY[damaged.item], 'after', damaged.first_item
+        FROM pg_temp.brocot_damaged AS damaged
+        WHERE damaged.has_rank_of_other_row AND \(isAdmitted("damaged.item")) AND \(isAdmitted("damaged.first_item"))
+            AND pg_catalog.octet_length(brocot.list_key(VARIADIC damaged.list)) <= \(Self.longestKey)
+        ORDER BY damaged.num, damaged.den, damaged.item DESC
+        """
+    }
+
+    /// Rows whose rank could not be corrected get a new place, at the table's end for new rows and in the order of their ranks.
     private var requestPlacesOfDamaged: SQL {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
         SELECT \(names.orderedTable), keyed.list, pg_catalog.array_agg(keyed.item ORDER BY keyed.number), 'arrive'
         FROM (
-            SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item, row_number() OVER (ORDER BY damaged.item) AS number
-            FROM pg_temp.brocot_damaged AS damaged WHERE damaged.is_twin OR damaged.num IS NULL
+            SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item,
+                row_number() OVER (ORDER BY damaged.rank, damaged.item) AS number
+            FROM pg_temp.brocot_damaged AS damaged
+            WHERE damaged.num IS NULL OR damaged.has_rank_of_other_row AND NOT \(isAdmitted("damaged.first_item"))
         ) AS keyed
         WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey)
-            AND pg_catalog.octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
+            AND \(isAdmitted("keyed.item"))
         GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
         ORDER BY min(keyed.number)
         """
@@ -165,7 +201,7 @@ struct RepairStatements {
             WHERE \(isInList)\(rank) IS NULL
         ) AS keyed
         WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey)
-            AND pg_catalog.octet_length(keyed.item) BETWEEN 1 AND \(Self.longestKey)
+            AND \(isAdmitted("keyed.item"))
         GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
         ORDER BY min(keyed.number)
         """

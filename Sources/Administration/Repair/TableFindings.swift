@@ -7,19 +7,23 @@ package struct TableFindings: Hashable, Sendable {
     package let refusal: String?
     /// The steps of attach that create missing objects.
     package let missing: [AttachStep]
+    /// Whether the first of ``missing`` adds rank columns. Nothing is known of the rows until then.
+    let isMissingColumns: Bool
     /// The number of rows with an invalid fraction or rank, or with the rank of another row.
     package let damagedRows: Int
     /// The number of rows that are in a list but have no place. That is not a fault: they were removed, are not placed yet, or were
     /// written without triggers.
     package let unplacedRows: Int
+    /// The number of ``unplacedRows`` that can't get a place, because a key is empty or too long.
+    package let unplaceableRows: Int
     /// Whether `brocot attach` has not placed all rows yet, so that requests wait.
     package let isBeingFilled: Bool
     private let name: String
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], damagedRows: Int = 0,
-        unplacedRows: Int = 0, isBeingFilled: Bool = false
+        _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], isMissingColumns: Bool = false,
+        damagedRows: Int = 0, unplacedRows: Int = 0, unplaceableRows: Int = 0, isBeingFilled: Bool = false
     ) {
         name = names.orderedTable
         detachCommand = names.detachCommand
@@ -27,8 +31,10 @@ package struct TableFindings: Hashable, Sendable {
         let prefix = "\(names.schema).\(names.table): "
         self.refusal = refusal.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
         self.missing = missing
+        self.isMissingColumns = isMissingColumns
         self.damagedRows = damagedRows
         self.unplacedRows = unplacedRows
+        self.unplaceableRows = unplaceableRows
         self.isBeingFilled = isBeingFilled
     }
 
@@ -58,18 +64,27 @@ package struct TableFindings: Hashable, Sendable {
         }
         if damagedRows > 0 { lines.append("rows with a wrong rank, or with the rank of another row: \(damagedRows)") }
         if isEmpty { lines.append("all is right") }
-        if unplacedRows > 0 {
-            let rows = unplacedRows == 1 ? "1 row is in a list but has" : "\(unplacedRows) rows are in a list but have"
+        if isMissingColumns && !isBeingFilled {
+            lines.append("the ranks of all rows are wrong: a repair calculates them from the columns that are left")
+        }
+        if unplacedRows > unplaceableRows {
+            let count = unplacedRows - unplaceableRows
+            let rows = count == 1 ? "1 row is in a list but has" : "\(count) rows are in a list but have"
             lines.append(
                 placingRows
-                    ? """
-                    \(rows) no place. The daemon is asked to place them, except rows whose key is empty or longer than \
-                    \(Move.longestKey) bytes
-                    """
+                    ? "\(rows) no place. The daemon is asked to place them"
                     : """
                     \(rows) no place (new, removed from the order, or never placed). To place all of them: \
                     brocot check --repair --place-rows
                     """)
+        }
+        if unplaceableRows > 0 {
+            let rows = unplaceableRows == 1 ? "1 row is in a list but can" : "\(unplaceableRows) rows are in a list but can"
+            lines.append(
+                """
+                \(rows) have no place: the key of the item is empty, or the key of the item or the list is longer than \
+                \(Move.longestKey) bytes
+                """)
         }
         return lines
     }

@@ -37,12 +37,13 @@ package struct TableRepair: Sendable {
                 throw .refused("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
             guard !plan.isMissingColumns else {
-                return TableFindings(names, missing: missing, isBeingFilled: plan.fills)
+                return TableFindings(names, missing: missing, isMissingColumns: true, isBeingFilled: plan.fills)
             }
             let statements = RepairStatements(definition, on: table)
+            let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
+            let unplaced = plan.fills ? [0, 0] : try await counts(statements.countsOfUnplaced, columns: 2, in: names)
             return TableFindings(
-                names, missing: missing, damagedRows: try await count(statements.countOfDamaged, in: names),
-                unplacedRows: plan.fills ? 0 : try await count(statements.countOfUnplaced, in: names),
+                names, missing: missing, damagedRows: damaged[0], unplacedRows: unplaced[0], unplaceableRows: unplaced[1],
                 isBeingFilled: plan.fills)
         } catch {
             guard case .refused(let reason) = error else { throw error }
@@ -50,12 +51,14 @@ package struct TableRepair: Sendable {
         }
     }
 
-    private func count(_ statement: SQL, in names: OrderNames) async throws(AttachError) -> Int {
+    /// The numbers in the only row of a result.
+    private func counts(_ statement: SQL, columns: Int, in names: OrderNames) async throws(AttachError) -> [Int] {
         try await databaseErrors {
             try await connection.run { connection throws in
                 try connection.transaction(settings: TableReader.settings) { connection throws in
                     try Self.lock(names, on: connection)
-                    return try connection.query(statement).single().decode(0)
+                    let row = try connection.query(statement).single()
+                    return try (0..<columns).map { column in try row.decode(column) }
                 }
             }
         }
@@ -76,6 +79,11 @@ package struct TableRepair: Sendable {
         if findings.refusal != nil { return }
         let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         try attacher.requireOwners(of: found, definition.names, for: findings.missing)
+        if findings.isMissingColumns, let columns = findings.missing.first {
+            // Nothing can be said of the ranks before all columns are there.
+            try await attacher.run(columns)
+            return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
+        }
         if findings.damagedRows > 0 { try await correctRanks(definition) }
         for step in findings.missing { try await attacher.run(step) }
         guard placingRows else { return }

@@ -70,17 +70,71 @@ import Testing
         arguments: [
             ("UPDATE tasks SET rank_num = 4, rank_den = 2 WHERE id = 3", ["1", "2", "3", "4", "5"], [String]()),
             ("UPDATE tasks SET rank = 2.50 WHERE id = 3", ["1", "2", "3", "4", "5"], []),
-            ("UPDATE tasks SET rank_den = 0 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
-            ("UPDATE tasks SET rank_num = NULL WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
-            ("UPDATE tasks SET rank_num = -9223372036854775808 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
-            ("UPDATE tasks SET rank_num = 1, rank = 1 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
-            ("UPDATE tasks SET rank_num = 2, rank_den = 2, rank = 7 WHERE id = 3", ["1", "2", "4", "5"], ["3"]),
+            ("UPDATE tasks SET rank_den = 0 WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
+            ("UPDATE tasks SET rank_num = NULL WHERE id = 3", ["1", "2", "3", "4", "5"], []),
+            ("UPDATE tasks SET rank_den = NULL WHERE id = 3", ["1", "2", "3", "4", "5"], []),
+            ("UPDATE tasks SET rank_num = NULL, rank = 1.3 WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
+            ("UPDATE tasks SET rank_num = NULL, rank = 'NaN' WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
+            ("UPDATE tasks SET rank_num = -9223372036854775808 WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
+            ("UPDATE tasks SET rank_num = 1, rank = 1 WHERE id = 3", ["1", "2", "4", "5"], ["{3} after"]),
+            ("UPDATE tasks SET rank_num = 2, rank_den = 2, rank = 7 WHERE id = 3", ["1", "2", "4", "5"], ["{3} after"]),
         ]) func ranks(damage: String, order: [String], placed: [String]) async throws
     {
         let (fixture, found) = try await repair(Self.withoutRules + damage)
         #expect(found.contains("rows with a wrong rank, or with the rank of another row: 1"))
         #expect(try await self.order(fixture) == order)
-        #expect(try await fixture.requests() == placed.map { "public.tasks 1 {\($0)} arrive" })
+        #expect(try await fixture.requests() == placed.map { "public.tasks 1 \($0)" })
+    }
+
+    @Test(
+        "brocot check --repair restores dropped rank columns with the order as it was, and no UPDATE fails meanwhile",
+        arguments: [["rank"], ["rank_num"], ["rank_den"], ["rank_num", "rank_den"]])
+    func droppedColumns(columns: [String]) async throws {
+        let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
+        let (fixture, found) = try await repair(
+            """
+            SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks'),
+                brocot.move_now(1, 4, before => 1, ordered_table => 'public.tasks');
+            ALTER TABLE tasks \(drops);
+            """)
+        #expect(
+            found.contains("the ranks of all rows are wrong: a repair calculates them from the columns that are left"))
+        try await fixture.connection.execute("UPDATE tasks SET project_id = project_id")
+        try await fixture.connection.execute("SELECT brocot.apply_pending()")
+        #expect(try await order(fixture) == ["5", "4", "1", "2", "3"])
+    }
+
+    @Test("Rows with the rank of another row are placed directly behind it, in the order of their keys")
+    func equalRanks() async throws {
+        let (fixture, found) = try await repair(
+            Self.withoutRules + "UPDATE tasks SET rank_num = 1, rank_den = 1, rank = 1 WHERE id IN (4, 5)")
+        #expect(found.contains("rows with a wrong rank, or with the rank of another row: 2"))
+        try await fixture.connection.execute("SELECT brocot.apply_pending()")
+        #expect(try await order(fixture) == ["1", "2", "4", "5", "3"])
+    }
+
+    @Test("Rows whose key is too long for a place are named apart from those that can be placed")
+    func unplaceable() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id text PRIMARY KEY, project_id text);
+            INSERT INTO tasks VALUES ('d', 'a');
+            """)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            "INSERT INTO tasks VALUES ('', 'a'), (repeat('x', 1025), 'a'), ('c', repeat('x', 1025))")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
+        let findings = try await repair.findings(of: definition)
+        #expect(findings.unplacedRows == 3 && findings.unplaceableRows == 3)
+        #expect(
+            findings.lines() == [
+                "all is right",
+                """
+                3 rows are in a list but can have no place: the key of the item is empty, or the key of the item or the list is longer \
+                than 1024 bytes
+                """,
+            ])
     }
 
     private static let unplacedRows = """
