@@ -37,7 +37,7 @@ enum ExitStatus: Int32, Sendable {
         case let error as AttachError: self = Self.status(of: error)
         case let error as LocalPostgresError: self = Self.status(of: error)
         case is OnlyWaitingWorkIsLeft: self = .needsRepair
-        case is ProbeServerError: self = .failed
+        case is ProbeServerError, is QueueRefused: self = .failed
         default: return nil
         }
     }

@@ -21,7 +21,7 @@ package struct Daemon: Service {
     /// Runs until one of three events: a graceful shutdown, after which the running transactions are finished; a cancellation,
     /// which rolls them back; or, with `drains`, that nothing is pending, or only requests that wait for a person.
     ///
-    /// - Throws: ``OnlyWaitingWorkIsLeft`` with `drains`.
+    /// - Throws: ``OnlyWaitingWorkIsLeft`` or ``QueueRefused``, both with `drains` only.
     package func run() async throws {
         let interruption = ListenerInterruption()
         let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
@@ -56,7 +56,8 @@ package struct Daemon: Service {
                 "rebalanced_rows": .stringConvertible(totals.rebalancedRows),
                 "largest_rebalance": .stringConvertible(totals.largestRebalance),
             ])
-        if ends.contains(.onlyWaitingWork) { throw OnlyWaitingWorkIsLeft() }
+        for case .refused(let failure) in ends { throw QueueRefused(reason: "\(failure)") }
+        for case .onlyWaitingWork in ends { throw OnlyWaitingWorkIsLeft() }
     }
 
     private func addListener(
@@ -98,6 +99,19 @@ package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
         filling, or of tables that the daemon can't use. brocot status shows these lists, and brocot doctor shows why \
         a table can't be used. For held lists run brocot release, for what is paused brocot resume, and for a table \
         that is being filled the same brocot attach again
+        """
+    }
+}
+
+/// The server refuses the statements that read or write the queue, for example because the role lacks a right.
+package struct QueueRefused: Error, CustomStringConvertible {
+    /// The server's error.
+    let reason: String
+
+    package var description: String {
+        """
+        the server refuses this role the queue: \(reason). Run brocot doctor as the same role. If a right is missing, run as \
+        the owner of schema brocot: brocot grant daemon ROLE
         """
     }
 }

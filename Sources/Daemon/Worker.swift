@@ -18,6 +18,8 @@ struct Worker: Sendable {
     /// Why a worker ended by itself.
     enum End: Sendable {
         case drained, onlyWaitingWork
+        /// With `drains`: the server refuses the statements that read or write the queue, whichever the requests.
+        case refused(BatchFailure)
     }
 
     /// The pause before a new connection if a list may have ended the last one.

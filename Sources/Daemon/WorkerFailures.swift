@@ -92,7 +92,7 @@ struct WorkerFailures {
 
 extension QueueError {
     /// What a person can do about a failure that does not pass by itself; nil if it may pass.
-    fileprivate var nextStep: String? {
+    var nextStep: String? {
         switch self {
         case .ordering(.missingColumn): "A table or column is missing. Run brocot doctor."
         case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank), .ordering(.ranksOutOfOrder):

@@ -30,7 +30,8 @@ struct WorkerSession {
     /// The lists that are left out for a while.
     var postponed: PostponedLists { queue.postponed }
 
-    /// Works until the daemon stops or, with `drains`, until nothing is pending, or only requests that wait for a person.
+    /// Works until the daemon stops or, with `drains`, until nothing is pending, or only requests that wait for a person, or until the
+    /// server refuses the daemon the queue.
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
@@ -44,7 +45,9 @@ struct WorkerSession {
                 if let end = try await runBatch(&failures) { return end }
             } catch let failure as BatchFailure {
                 guard !Task.isCancelled else { return nil }
+                let wasSmallest = failures.share.isSmallest
                 guard let pause = try await pause(after: failure, &failures) else { continue }
+                if drains, wasSmallest, failure.error.nextStep != nil { return .refused(failure) }
                 await worker.stopFlag.wait(atMost: pause)
                 beginsElsewhere = true
             }

@@ -13,7 +13,15 @@ package struct TransactionMode: Sendable {
     package static let readCommitted = TransactionMode(
         clause: "ISOLATION LEVEL READ COMMITTED READ WRITE",
         searchPath: "SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text)")
-    /// The same, but only `pg_catalog` is searched. For statements that fire no trigger of a user.
+    /// The same, for sessions in which triggers of users fire. A trigger may have changed the session's `search_path`, or have taken
+    /// advisory locks of the session. The next transaction undoes both, so that they don't reach other users' tables.
+    package static let readCommittedAfterTriggers = TransactionMode(
+        clause: readCommitted.clause,
+        searchPath: """
+            RESET search_path; SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text), \
+            pg_catalog.pg_advisory_unlock_all()
+            """)
+    /// The same as ``readCommitted``, but only `pg_catalog` is searched. For statements that fire no trigger of a user.
     package static let readCommittedInSystemCatalog = TransactionMode(
         clause: readCommitted.clause, searchPath: SearchPath.setSystemCatalogOnly)
     /// All statements see the same moment; may not write. Only `pg_catalog` is searched, because no trigger fires.

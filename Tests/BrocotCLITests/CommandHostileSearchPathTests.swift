@@ -77,6 +77,24 @@ struct CommandHostileSearchPathTests {
         #expect(statuses.filter { $0 != "applied" } == ["rejected anchor_not_found", "rejected unknown_ordered_table"])
     }
 
+    @Test("Tables are attached, checked, repaired and detached under a hostile search_path") func attachedTable() async throws {
+        try await migrate()
+        let administrator = try await HostileSchema.connectUntouched()
+        try await administrator.execute(
+            script: "CREATE TABLE public.tasks (id bigint PRIMARY KEY); INSERT INTO public.tasks VALUES (2), (1);")
+        _ = try await succeed("attach", "public.tasks", "--item", "id", "--order-by", "id")
+        let index: SQL = "SELECT indexdef FROM pg_indexes WHERE indexname = 'brocot_tasks_rank'"
+        let definition = try await rows(index, on: administrator)
+        try await administrator.execute("DROP INDEX public.brocot_tasks_rank")
+        _ = try await succeed("check", "--table", "public.tasks", "--repair")
+        #expect(try await rows(index, on: administrator) == definition)
+        #expect(try await succeed("check").contains("public.tasks: all is right"))
+        #expect(
+            try await rows("SELECT id::text FROM public.tasks ORDER BY rank", on: administrator) == ["1", "2"])
+        _ = try await succeed("detach", "public.tasks")
+        #expect(try await rows(index, on: administrator) == [])
+    }
+
     @Test("A daemon works under a hostile search_path without a warning")
     func daemonRuns() async throws {
         try await migrate()

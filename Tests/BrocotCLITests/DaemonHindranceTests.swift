@@ -60,6 +60,22 @@ import Testing
         try await wait(for: 1_000, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
+    @Test("brocot daemon --drain ends with 1 if the role may not use the queue", .database, arguments: [nil, "reader"])
+    func queueIsRefused(access: String?) async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
+        try await TestRole.with(["drainer"], owner: owner) { roles in
+            if let access {
+                #expect(try await BrocotProcess.run("grant", access, roles[0].name).exitCode == 0)
+            } else {
+                try await owner.execute("GRANT USAGE ON SCHEMA brocot TO \(identifier: roles[0].name)")
+            }
+            let result = try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url)
+            #expect(result.exitCode == 1, "\(result.errors)")
+            #expect(result.errors.contains("brocot grant daemon"))
+        }
+    }
+
     @Test(
         "Lists that need a missing right wait, and all other lists are applied",
         .database, arguments: ["archive", "public"])

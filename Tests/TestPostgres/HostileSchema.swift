@@ -55,7 +55,7 @@ package enum HostileSchema {
             END LOOP;
             FOR found IN
                 SELECT typname FROM pg_type
-                WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype IN ('b', 'r') AND typcategory <> 'A'
+                WHERE typnamespace = 'pg_catalog'::regnamespace AND typcategory <> 'A' AND (typtype IN ('b', 'r') OR typname = 'record')
             LOOP
                 EXECUTE format('CREATE TYPE hostile.%I AS (lie boolean)', found.typname);
             END LOOP;

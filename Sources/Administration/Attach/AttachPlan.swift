@@ -6,8 +6,8 @@ import Ordering
 package struct AttachPlan: Sendable {
     package let definition: OrderDefinition
     package let steps: [AttachStep]
-    /// Whether a rank column is missing.
-    let isMissingColumns: Bool
+    /// How many of the three rank columns are missing.
+    let missingColumns: Int
     /// Whether rows are to be placed after the steps.
     package let fills: Bool
     /// Notes for the person who attaches the table.
@@ -26,11 +26,11 @@ package struct AttachPlan: Sendable {
         steps += Self.columns(objects, table)
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
-        isMissingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
-            .contains { table.column($0) == nil }
+        missingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
+            .count { table.column($0) == nil }
         fills = table.registered?.isBeingFilled ?? true
         let indexes = Self.indexes(objects, table)
-        if fills && !isMissingColumns && indexes.contains(where: { !$0.missing.isEmpty }) {
+        if fills && missingColumns == 0 && indexes.contains(where: { !$0.missing.isEmpty }) {
             steps.append(EqualRanks(definition, on: table).step)
         }
         steps += indexes

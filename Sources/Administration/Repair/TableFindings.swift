@@ -7,8 +7,8 @@ package struct TableFindings: Hashable, Sendable {
     package let refusal: String?
     /// The steps of attach that create missing objects.
     package let missing: [AttachStep]
-    /// Whether the first of ``missing`` adds rank columns. Nothing is known of the rows until then.
-    let isMissingColumns: Bool
+    /// How many rank columns the first of ``missing`` adds. Nothing is known of the rows until then.
+    let missingColumns: Int
     /// The number of rows with an invalid fraction or rank, or with the rank of another row.
     package let damagedRows: Int
     /// The number of rows that are in a list but have no place. That is not a fault: they were removed, are not placed yet, or were
@@ -22,7 +22,7 @@ package struct TableFindings: Hashable, Sendable {
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], isMissingColumns: Bool = false,
+        _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], missingColumns: Int = 0,
         damagedRows: Int = 0, unplacedRows: Int = 0, unplaceableRows: Int = 0, isBeingFilled: Bool = false
     ) {
         name = names.orderedTable
@@ -31,7 +31,7 @@ package struct TableFindings: Hashable, Sendable {
         let prefix = "\(names.schema).\(names.table): "
         self.refusal = refusal.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
         self.missing = missing
-        self.isMissingColumns = isMissingColumns
+        self.missingColumns = missingColumns
         self.damagedRows = damagedRows
         self.unplacedRows = unplacedRows
         self.unplaceableRows = unplaceableRows
@@ -64,8 +64,17 @@ package struct TableFindings: Hashable, Sendable {
         }
         if damagedRows > 0 { lines.append("rows with a wrong rank, or with the rank of another row: \(damagedRows)") }
         if isEmpty { lines.append("all is right") }
-        if isMissingColumns && !isBeingFilled {
-            lines.append("the ranks of all rows are wrong: a repair calculates them from the columns that are left")
+        if missingColumns == OrderObjects.rankColumnTypes.count && !isBeingFilled {
+            lines.append(
+                placingRows
+                    ? "no row has a place. The daemon is asked to place all of them, in the order of their keys"
+                    : "no row has a place. To place all of them: brocot check --repair --place-rows")
+        } else if missingColumns > 0 && !isBeingFilled {
+            lines.append(
+                """
+                the ranks of all rows are wrong: a repair calculates them from the columns that are left, or asks the daemon to place \
+                all rows in the order that is left
+                """)
         }
         if unplacedRows > unplaceableRows {
             let count = unplacedRows - unplaceableRows

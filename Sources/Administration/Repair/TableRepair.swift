@@ -36,8 +36,8 @@ package struct TableRepair: Sendable {
             guard !table.hidesRows else {
                 throw .refused("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
-            guard !plan.isMissingColumns else {
-                return TableFindings(names, missing: missing, isMissingColumns: true, isBeingFilled: plan.fills)
+            guard plan.missingColumns == 0 else {
+                return TableFindings(names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
             }
             let statements = RepairStatements(definition, on: table)
             let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
@@ -79,7 +79,7 @@ package struct TableRepair: Sendable {
         if findings.refusal != nil { return }
         let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         try attacher.requireOwners(of: found, definition.names, for: findings.missing)
-        if findings.isMissingColumns, let columns = findings.missing.first {
+        if findings.missingColumns > 0, let columns = findings.missing.first {
             // Nothing can be said of the ranks before all columns are there.
             try await attacher.run(columns)
             return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)

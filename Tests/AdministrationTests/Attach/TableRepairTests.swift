@@ -97,8 +97,7 @@ import Testing
                 brocot.move_now(1, 4, before => 1, ordered_table => 'public.tasks');
             ALTER TABLE tasks \(drops);
             """)
-        #expect(
-            found.contains("the ranks of all rows are wrong: a repair calculates them from the columns that are left"))
+        #expect(found.last?.hasPrefix("the ranks of all rows are wrong: a repair calculates them") == true)
         try await fixture.connection.execute("UPDATE tasks SET project_id = project_id")
         try await fixture.connection.execute("SELECT brocot.apply_pending()")
         #expect(try await order(fixture) == ["5", "4", "1", "2", "3"])
