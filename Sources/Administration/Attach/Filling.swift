@@ -109,10 +109,12 @@ package struct Filling: Sendable {
         let name = definition.names.orderedTable
         let table: OrderedTable?
         do {
-            table = try await connection.run { connection throws(OrderingError) in
-                try OrderedTable.named(name, on: connection)
+            table = try await connection.run { connection throws in
+                try connection.transaction(.repeatableReadOnly) { connection throws in
+                    try OrderedTable.named(name, on: connection)
+                }
             }
-        } catch {
+        } catch let error as OrderingError {
             if case .database(let failure) = error { throw AttachError.database(failure) }
             throw AttachError.refused("\(error)")
         }

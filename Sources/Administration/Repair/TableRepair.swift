@@ -16,8 +16,10 @@ package struct TableRepair: Sendable {
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
         try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
-                try TableReader.attached(on: connection)
-                    .filter { name == nil || name == $0.names.orderedTable }
+                try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                    try TableReader.attached(on: connection)
+                        .filter { name == nil || name == $0.names.orderedTable }
+                }
             }
         }
     }
