@@ -77,7 +77,9 @@ struct CommandHostileSearchPathTests {
         #expect(statuses.filter { $0 != "applied" } == ["rejected anchor_not_found", "rejected unknown_ordered_table"])
     }
 
-    @Test("Tables are attached, checked, repaired and detached under a hostile search_path") func attachedTable() async throws {
+    @Test("Tables are attached, checked, repaired and detached under a hostile search_path") func attachedTable()
+        async throws
+    {
         try await migrate()
         let administrator = try await HostileSchema.connectUntouched()
         try await administrator.execute(

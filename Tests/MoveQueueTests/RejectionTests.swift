@@ -97,7 +97,8 @@ struct RejectionTests {
         #expect(try await codes(moves) == [nil, "invalid_key"])
     }
 
-    @Test("Requests to place rows of which no key is left do nothing, however many of one list there are") func noKeyOfArrival()
+    @Test("Requests to place rows of which no key is left do nothing, however many of one list there are")
+    func noKeyOfArrival()
         async throws
     {
         let fixture = try await QueueFixture()

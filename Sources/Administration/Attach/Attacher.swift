@@ -62,7 +62,29 @@ package struct Attacher: Sendable {
                 Nothing was changed.
                 """)
         }
+        if droppingColumns, let table = found.table, table.isTable {
+            try await requireNoDependents(of: found.names, on: table)
+        }
         return DetachPlan(found.names, on: found.table, dropsColumns: droppingColumns)
+    }
+
+    /// Nothing may be changed if the columns can't be dropped at the end.
+    private func requireNoDependents(of names: OrderNames, on table: TableDescription) async throws(AttachError) {
+        let columns = [names.rank, names.numerator, names.denominator]
+        let dependents: [String] = try await databaseErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    try TableReader.dependents(ofColumns: columns, of: names, on: table, on: connection)
+                }
+            }
+        }
+        guard dependents.isEmpty else {
+            throw .refused(
+                """
+                \(names.schema).\(names.table): \(dependents.joined(separator: ", ")) uses the rank columns, so they can't be dropped. \
+                Change or drop that first, or leave out --drop-columns. Nothing was changed.
+                """)
+        }
     }
 
     /// The registered names of an order, its table, and the table that has its triggers if that is another one.

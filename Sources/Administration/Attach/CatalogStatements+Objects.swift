@@ -93,4 +93,22 @@ extension CatalogStatements {
         SELECT registered.name FROM brocot.ordered_tables AS registered
         WHERE registered.schema_name <> 'brocot' ORDER BY registered.name
         """
+
+    /// Views, triggers and other objects of users that use columns of a table, as the server describes them. They keep the columns from
+    /// being dropped. Triggers with the names `own` are dropped first.
+    static func dependents(ofColumns columns: [String], of relation: Int64, except own: [String]) -> SQL {
+        """
+        SELECT DISTINCT coalesce(pg_describe_object('pg_class'::regclass, rule.ev_class, 0),
+            pg_describe_object(found.classid, found.objid, found.objsubid)) AS description
+        FROM pg_depend AS found
+        JOIN pg_attribute AS stored ON stored.attrelid = found.refobjid AND stored.attnum = found.refobjsubid
+        LEFT JOIN pg_rewrite AS rule ON found.classid = 'pg_rewrite'::regclass AND rule.oid = found.objid
+        LEFT JOIN pg_trigger AS trigger ON found.classid = 'pg_trigger'::regclass AND trigger.oid = found.objid
+        WHERE found.refclassid = 'pg_class'::regclass AND found.refobjid = \(relation)::oid AND found.deptype = 'n'
+            AND stored.attname = ANY (\(columns)::text[]::name[])
+            AND found.classid <> ALL ('{pg_class,pg_constraint,pg_attrdef}'::regclass[])
+            AND (trigger.tgname = ANY (\(own)::text[]::name[])) IS NOT TRUE
+        ORDER BY description
+        """
+    }
 }

@@ -10,8 +10,10 @@ extension OrderObjects {
     /// The statements by the triggers' names. An existing trigger is replaced.
     var triggers: [String: String] {
         // 4 and 4.0 are equal, but the constraint admits only the first form.
-        let changesScale = "pg_catalog.scale(OLD.\(rankColumns[0])) IS DISTINCT FROM pg_catalog.scale(NEW.\(rankColumns[0]))"
-        let changesRank = (rankColumns.map { "OLD.\($0) IS DISTINCT FROM NEW.\($0)" } + [changesScale]).joined(separator: " OR ")
+        let changesScale =
+            "pg_catalog.scale(OLD.\(rankColumns[0])) IS DISTINCT FROM pg_catalog.scale(NEW.\(rankColumns[0]))"
+        let changesRank = (rankColumns.map { "OLD.\($0) IS DISTINCT FROM NEW.\($0)" } + [changesScale]).joined(
+            separator: " OR ")
         var triggers = [
             names.keepTrigger: """
             BEFORE UPDATE OF \(rankColumns.joined(separator: ", ")) ON \(table) FOR EACH ROW

@@ -180,6 +180,20 @@ package enum TableReader {
         }
     }
 
+    /// Descriptions of the users' objects that keep these columns from being dropped.
+    static func dependents(
+        ofColumns columns: [String], of names: OrderNames, on table: TableDescription,
+        on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        guard let relation = try connection.query(CatalogStatements.relation(names)).first else { return [] }
+        let oid = try relation.decode(CatalogStatements.RelationColumn.oid, as: Int64.self)
+        var dependents: [String] = []
+        for row in try connection.query(
+            CatalogStatements.dependents(ofColumns: columns, of: oid, except: table.triggers.keys.sorted()))
+        { dependents.append(try row.decode(0)) }
+        return dependents
+    }
+
     /// The attached tables.
     package static func attached(on connection: isolated Connection) throws(PostgresError) -> [OrderDefinition] {
         var definitions: [OrderDefinition] = []

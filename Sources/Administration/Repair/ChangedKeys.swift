@@ -18,7 +18,8 @@ struct ChangedKeys {
         for column in (definition.listColumns + [definition.itemColumn]).compactMap(table.column) {
             guard let former = type(of: column.name, in: body), former != column.type else { continue }
             return """
-                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). Detach and attach the table
+                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). Run the same brocot attach \
+                again, and then: brocot check --repair --place-rows
                 """
         }
         return nil

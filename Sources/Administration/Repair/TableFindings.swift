@@ -88,7 +88,8 @@ package struct TableFindings: Hashable, Sendable {
                     """)
         }
         if unplaceableRows > 0 {
-            let rows = unplaceableRows == 1 ? "1 row is in a list but can" : "\(unplaceableRows) rows are in a list but can"
+            let rows =
+                unplaceableRows == 1 ? "1 row is in a list but can" : "\(unplaceableRows) rows are in a list but can"
             lines.append(
                 """
                 \(rows) have no place: the key of the item is empty, or the key of the item or the list is longer than \

@@ -39,13 +39,15 @@ package struct TableRepair: Sendable {
                 throw .refused("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
             guard plan.missingColumns == 0 else {
-                return TableFindings(names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
+                return TableFindings(
+                    names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
             }
             let statements = RepairStatements(definition, on: table)
             let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
             let unplaced = plan.fills ? [0, 0] : try await counts(statements.countsOfUnplaced, columns: 2, in: names)
             return TableFindings(
-                names, missing: missing, damagedRows: damaged[0], unplacedRows: unplaced[0], unplaceableRows: unplaced[1],
+                names, missing: missing, damagedRows: damaged[0], unplacedRows: unplaced[0],
+                unplaceableRows: unplaced[1],
                 isBeingFilled: plan.fills)
         } catch {
             guard case .refused(let reason) = error else { throw error }

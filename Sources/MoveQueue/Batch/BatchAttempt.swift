@@ -42,7 +42,8 @@ struct BatchAttempt {
     /// - Throws: The error that rolled the transaction back.
     mutating func run(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         do {
-            return try connection.transaction(.readCommittedAfterTriggers, settings: queue.configuration.settings) { connection in
+            return try connection.transaction(.readCommittedAfterTriggers, settings: queue.configuration.settings) {
+                connection in
                 try decide(on: connection)
             }
         } catch {

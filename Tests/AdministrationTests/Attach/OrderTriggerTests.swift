@@ -108,7 +108,9 @@ import Testing
                 "SELECT rank IS NULL AND rank_num IS NULL AND rank_den IS NULL FROM tasks WHERE title = 'a'") == ["t"])
     }
 
-    @Test("An UPDATE that writes the same rank with further decimals changes nothing") func furtherDecimals() async throws {
+    @Test("An UPDATE that writes the same rank with further decimals changes nothing") func furtherDecimals()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
         let ranks = try await fixture.texts("SELECT rank FROM tasks ORDER BY id")

@@ -77,7 +77,10 @@ import Testing
             ("UPDATE tasks SET rank_num = NULL, rank = 'NaN' WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
             ("UPDATE tasks SET rank_num = -9223372036854775808 WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
             ("UPDATE tasks SET rank_num = 1, rank = 1 WHERE id = 3", ["1", "2", "4", "5"], ["{3} after"]),
-            ("UPDATE tasks SET rank_num = 2, rank_den = 2, rank = 7 WHERE id = 3", ["1", "2", "4", "5"], ["{3} after"]),
+            (
+                "UPDATE tasks SET rank_num = 2, rank_den = 2, rank = 7 WHERE id = 3", ["1", "2", "4", "5"],
+                ["{3} after"]
+            ),
         ]) func ranks(damage: String, order: [String], placed: [String]) async throws
     {
         let (fixture, found) = try await repair(Self.withoutRules + damage)
@@ -187,7 +190,12 @@ import Testing
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE integer")
         let changed = try await repair.findings(of: AttachFixture.definition())
         #expect(
-            changed.lines() == ["column \"id\" is now integer; it was bigint. Detach and attach the table"])
+            changed.lines() == [
+                """
+                column "id" is now integer; it was bigint. Run the same brocot attach again, and then: brocot check --repair \
+                --place-rows
+                """
+            ])
         try await fixture.connection.execute(script: "DROP TABLE tasks")
         let dropped = try await repair.findings(of: AttachFixture.definition())
         #expect(dropped.lines() == ["the table is gone. Restore it, or run: brocot detach public.tasks"])

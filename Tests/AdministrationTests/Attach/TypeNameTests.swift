@@ -8,7 +8,9 @@ import Testing
         INSERT INTO tasks SELECT md5(n::text)::uuid, 'a' FROM generate_series(1, 3) AS n;
         """
 
-    private static let (first, fourth) = ("c4ca4238-a0b9-2382-0dcc-509a6f75849b", "a87ff679-a2f3-e71d-9181-a67b7542122c")
+    private static let (first, fourth) = (
+        "c4ca4238-a0b9-2382-0dcc-509a6f75849b", "a87ff679-a2f3-e71d-9181-a67b7542122c"
+    )
 
     @Test(
         "A temporary table changes no move and no INSERT, whatever its name",
@@ -29,7 +31,8 @@ import Testing
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("A domain that stands before pg_catalog in the search_path is not used", arguments: ["uuid", "text", "record"])
+    @Test(
+        "A domain that stands before pg_catalog in the search_path is not used", arguments: ["uuid", "text", "record"])
     func domain(name: String) async throws {
         let fixture = try await AttachFixture(Self.cards)
         try await fixture.attach()

@@ -22,7 +22,9 @@ struct SessionStateTests {
         CREATE TRIGGER take_note AFTER INSERT ON brocot.items FOR EACH ROW WHEN (NEW.list = 'victim') EXECUTE FUNCTION take_note();
         """
 
-    @Test("A search_path and an advisory lock that a trigger leaves behind reach no other list") func leftovers() async throws {
+    @Test("A search_path and an advisory lock that a trigger leaves behind reach no other list") func leftovers()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: Self.triggers)
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
