@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
     /// Runs `body` beside a listener and a worker that always waits. `body` gets the number of times that the worker was woken.
-    /// - Parameter isCancelled: Whether the listener's task is cancelled at the end, instead of being asked to stop.
+    /// At the end the listener is asked to stop, or its task is cancelled.
     private func withListener(
         isCancelled: Bool = false, _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
     ) async throws {

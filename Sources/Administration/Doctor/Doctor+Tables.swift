@@ -91,7 +91,8 @@ extension Doctor {
             }
             guard changedKeys.isEmpty else {
                 return .failure(
-                    "orders", changedKeys.joined(separator: "; "), advice: "New rows get no place until the table is attached again.")
+                    "orders", changedKeys.joined(separator: "; "),
+                    advice: "New rows get no place until the table is attached again.")
             }
             guard unfinished.isEmpty else {
                 let names = unfinished.map(\.orderedTable).joined(separator: ", ")
