@@ -39,8 +39,8 @@ struct RepairStatements {
     private var terms: SQL {
         """
         SELECT coalesce(\(num)::numeric, pg_catalog.round(\(rank) * \(den)::numeric)) AS num,
-            coalesce(\(den)::numeric, CASE WHEN \(num) = 0 THEN 1 WHEN \(rank) <> 0 THEN pg_catalog.round(\(num)::numeric / \(rank)) END)
-                AS den
+            coalesce(\(den)::numeric, CASE WHEN \(num) = 0::bigint THEN 1::numeric
+                WHEN \(rank) <> 0::numeric THEN pg_catalog.round(\(num)::numeric / \(rank)) END) AS den
         """
     }
 
@@ -48,10 +48,10 @@ struct RepairStatements {
     /// give exactly. The denominator is checked first.
     private var divisor: SQL {
         """
-        CASE WHEN terms.den >= 1 AND terms.den < \(Self.termLimit)
-            AND terms.num > -\(Self.termLimit) AND terms.num < \(Self.termLimit)
+        CASE WHEN terms.den >= 1::numeric AND terms.den < \(Self.termLimit)::numeric
+            AND terms.num > (-\(Self.termLimit))::numeric AND terms.num < \(Self.termLimit)::numeric
             AND (\(num) IS NOT NULL AND \(den) IS NOT NULL OR \(rank) = terms.num::numeric(57, 38) / terms.den)
-        THEN pg_catalog.gcd(terms.num::bigint, terms.den::bigint) END
+        THEN pg_catalog.gcd(terms.num, terms.den) END
         """
     }
 
@@ -82,7 +82,7 @@ struct RepairStatements {
             FROM (
                 SELECT \(listTexts) AS list, \(text(item)) AS item, \(rank) AS rank,
                     (terms.num / divided.divisor)::bigint AS num, (terms.den / divided.divisor)::bigint AS den,
-                    coalesce(CASE WHEN divided.divisor = 1 THEN
+                    coalesce(CASE WHEN divided.divisor = 1::numeric THEN
                         \(rank) = \(num)::numeric(57, 38) / \(den)::numeric
                             AND pg_catalog.scale(\(rank)) = pg_catalog.min_scale(\(rank)) END, false
                     ) AS is_right
