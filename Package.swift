@@ -54,7 +54,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "PrometheusText", dependencies: [metrics], swiftSettings: strict),
         .target(
-            name: "Supervision", dependencies: [logging, serviceLifecycle] + nio, swiftSettings: strict),
+            name: "Supervision", dependencies: [serviceLifecycle] + nio, swiftSettings: strict),
         .target(name: "LocalPostgres", dependencies: [subprocess], swiftSettings: strict),
         .executableTarget(
             name: "BrocotCLI",

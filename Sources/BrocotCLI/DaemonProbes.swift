@@ -32,7 +32,7 @@ struct DaemonProbes {
                     health.askForReasonNotReady().map { ProbeAnswer(status: 503, body: "not ready: \($0)\n") }
                         ?? ProbeAnswer(body: "ready\n")
                 },
-            ], logger: logger)
+            ])
         logger.info("answering HTTP", metadata: ["address": "\(http.host)", "port": .stringConvertible(server.port)])
         return DaemonProbes(health: health, stallAfter: stallAfter, server: server)
     }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
 import LibPQ
-import Logging
 import Migrations
 
 struct MigrateCommand: AsyncParsableCommand {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Synchronization
 
 /// Shows the progress of long work in one line that is rewritten, if standard error is a terminal.

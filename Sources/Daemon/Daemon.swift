@@ -1,6 +1,5 @@
 import LibPQ
 import Logging
-import MoveQueue
 import ServiceLifecycle
 
 /// Applies move requests until it is stopped. Failures of the server don't end it.

@@ -1,5 +1,4 @@
 import LibPQ
-import Logging
 import MoveQueue
 
 /// Reads the state of the queue at intervals, for the gauges.

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Subprocess
 
 #if canImport(Glibc)

@@ -10,7 +10,7 @@ extension Rank {
     ///   - upper: The upper end of the gap, greater than `lower` (a precondition); nil stands for 1/0.
     ///   - limit: The bound of both terms, 2 to ``limit``.
     /// - Returns: The fraction; nil if one of its terms is outside `limit`, so that the gap has no room.
-    public static func between(_ lower: Rank?, _ upper: Rank?, limit: Int64 = Rank.limit) -> Rank? {
+    package static func between(_ lower: Rank?, _ upper: Rank?, limit: Int64 = Rank.limit) -> Rank? {
         precondition(limit > 1 && limit <= Rank.limit, "the limit of a rank's terms is from 2 to 2^62")
         if let lower, let upper { precondition(lower < upper, "\(lower) is not below \(upper)") }
         if let upper, upper.numerator <= 0 {

@@ -13,7 +13,7 @@ extension Rank {
     ///   - limit: The bound of both terms, 2 to ``limit``.
     /// - Returns: The ranks; nil if a term of one of them is outside `limit`, so that the gap has no room for
     ///   `count` ranks.
-    public static func spread(
+    package static func spread(
         _ count: Int, between lower: Rank?, and upper: Rank?, limit: Int64 = Rank.limit
     ) -> [Rank]? {
         precondition(count >= 0 && count <= 1 << 32, "a spread has from 0 to 2^32 ranks")

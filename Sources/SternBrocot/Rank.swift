@@ -2,17 +2,17 @@
 ///
 /// Ranks are in lowest terms. Their terms are bounded, so that the mediant of any two ranks fits `Int64`. Ranks are compared
 /// by value.
-public struct Rank: Hashable, Sendable {
+package struct Rank: Hashable, Sendable {
     /// The bound of both terms: `|numerator| < limit` and `1 <= denominator < limit`.
-    public static let limit: Int64 = 1 << 62
+    package static let limit: Int64 = 1 << 62
 
     /// The numerator, which has the sign of the fraction.
-    public let numerator: Int64
+    package let numerator: Int64
     /// The denominator, at least 1.
-    public let denominator: Int64
+    package let denominator: Int64
 
     /// Returns nil unless the fraction is in lowest terms and both terms are within ``limit``.
-    public init?(numerator: Int64, denominator: Int64) {
+    package init?(numerator: Int64, denominator: Int64) {
         guard Self.isWithin(Self.limit, numerator: numerator, denominator: denominator),
             Self.greatestCommonDivisor(numerator.magnitude, denominator.magnitude) == 1
         else { return nil }
@@ -41,7 +41,7 @@ public struct Rank: Hashable, Sendable {
 
 extension Rank: Comparable {
     /// Compares by value, exactly: the cross products have up to 124 bits.
-    public static func < (lhs: Rank, rhs: Rank) -> Bool {
+    package static func < (lhs: Rank, rhs: Rank) -> Bool {
         let left = lhs.numerator.multipliedFullWidth(by: rhs.denominator)
         let right = rhs.numerator.multipliedFullWidth(by: lhs.denominator)
         return (left.high, left.low) < (right.high, right.low)
@@ -50,5 +50,5 @@ extension Rank: Comparable {
 
 extension Rank: CustomStringConvertible {
     /// The fraction as `numerator/denominator`, such as `-3/7`.
-    public var description: String { "\(numerator)/\(denominator)" }
+    package var description: String { "\(numerator)/\(denominator)" }
 }

@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -44,7 +43,7 @@ package final class ProbeServer: Service {
     ///
     /// - Throws: ``ProbeServerError`` if the server can't listen on the address.
     package static func start(
-        at address: ProbeAddress, routes: Routes, patience: Duration = .seconds(10), logger: Logger
+        at address: ProbeAddress, routes: Routes, patience: Duration = .seconds(10)
     ) async throws -> ProbeServer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let connections = OpenConnections()

@@ -1,4 +1,3 @@
-import Logging
 import ServiceLifecycle
 
 #if canImport(Glibc)

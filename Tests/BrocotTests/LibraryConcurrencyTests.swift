@@ -40,8 +40,7 @@ struct LibraryConcurrencyTests {
         .database(on: .own()),
         arguments: [true, false])
     func together(ownsRows: Bool) async throws {
-        let seed = UInt64.random(in: 0..<1_000_000)
-        print("seed \(seed)")
+        let seed = SeededGenerator.seed(for: "LibraryConcurrencyTests")
         let fixture = try await LibraryFixture(maximumConnections: Self.callers)
         let table = ownsRows ? "items" : "public.cards"
         var model = ListModel(ownsRows: ownsRows)

@@ -1,4 +1,5 @@
 import LibPQ
+import SeededRandom
 import SternBrocot
 import TestPostgres
 import Testing
@@ -8,7 +9,8 @@ struct SortKeyTests {
     /// The order that the database gives to ranks that are inserted in random order.
     private func sorted(_ ranks: [Rank]) async throws -> [Rank] {
         let connection = try await TestDatabase.current.connect()
-        let shuffled = ranks.shuffled()
+        var generator = SeededGenerator(for: "SortKeyTests")
+        let shuffled = ranks.shuffled(using: &generator)
         try await connection.execute(
             """
             INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
@@ -21,10 +23,10 @@ struct SortKeyTests {
     }
 
     /// A rank and the closest one with terms below the limit.
-    private func neighbours(below limit: Int64, sign: Int64) -> [Rank] {
+    private func neighbours(below limit: Int64, sign: Int64, _ generator: inout SeededGenerator) -> [Rank] {
         var (a, b, c, d): (Int64, Int64, Int64, Int64) = (0, 1, 1, 0)
         while b + d < limit, a + c < limit {
-            if Bool.random() { (a, b) = (a + c, b + d) } else { (c, d) = (a + c, b + d) }
+            if Bool.random(using: &generator) { (a, b) = (a + c, b + d) } else { (c, d) = (a + c, b + d) }
         }
         return [(a, b), (c, d)].compactMap { Rank(numerator: sign * $0.0, denominator: $0.1) }
     }
@@ -32,7 +34,8 @@ struct SortKeyTests {
     @Test("The column rank sorts neighbours with terms of 62 bits like the exact fractions", arguments: [1, -1])
     func closeNeighbours(sign: Int64) async throws {
         var ranks: Set<Rank> = []
-        for _ in 0..<2_000 { ranks.formUnion(neighbours(below: Rank.limit, sign: sign)) }
+        var generator = SeededGenerator(for: "SortKeyTests")
+        for _ in 0..<2_000 { ranks.formUnion(neighbours(below: Rank.limit, sign: sign, &generator)) }
         #expect(try await sorted(Array(ranks)) == ranks.sorted())
     }
 

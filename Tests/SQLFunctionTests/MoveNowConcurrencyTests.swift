@@ -35,8 +35,7 @@ struct MoveNowConcurrencyTests {
         "Concurrent callers cause no deadlock, and every outcome is the same as on plain arrays", .database(on: .own()),
         arguments: [true, false])
     func together(ownsRows: Bool) async throws {
-        let seed = UInt64.random(in: 0..<1_000_000)
-        print("seed \(seed)")
+        let seed = SeededGenerator.seed(for: "MoveNowConcurrencyTests")
         let observer = try await SQLCaller()
         var model = ListModel(ownsRows: ownsRows)
         if !ownsRows {

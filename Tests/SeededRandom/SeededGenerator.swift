@@ -7,10 +7,14 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     package init(seed: UInt64) { state = seed }
 
     /// Takes the seed from `BROCOT_SEED`, else a random one, and prints it with the name of the test.
-    package init(for test: String) {
+    package init(for test: String) { state = Self.seed(for: test) }
+
+    /// The seed from `BROCOT_SEED`, else a random one. It is printed with the name of the test.
+    package static func seed(for test: String) -> UInt64 {
         let repeated = ProcessInfo.processInfo.environment["BROCOT_SEED"].flatMap { UInt64($0) }
-        state = repeated ?? .random(in: 0 ... .max)
-        print("\(test): BROCOT_SEED=\(state)")
+        let seed = repeated ?? .random(in: 0 ... .max)
+        print("\(test): BROCOT_SEED=\(seed)")
+        return seed
     }
 
     package mutating func next() -> UInt64 {

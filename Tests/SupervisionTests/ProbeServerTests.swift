@@ -1,5 +1,4 @@
 import FaultHarness
-import Logging
 import Supervision
 import SupervisionHarness
 import TestPostgres
@@ -78,8 +77,7 @@ import Testing
         let address = try #require(ProbeAddress("127.0.0.1:0"))
         let server = try await ProbeServer.start(
             at: address,
-            routes: ["/small": { ProbeAnswer(body: "small") }], patience: patience,
-            logger: Logger(label: "ProbeServerTests") { _ in SwiftLogNoOpLogHandler() })
+            routes: ["/small": { ProbeAnswer(body: "small") }], patience: patience)
         let running = Task { try await server.run() }
         do {
             try await body(UInt16(server.port))

@@ -1,7 +1,6 @@
 import Daemon
 import Configuration
 import LibPQ
-import Logging
 import MoveQueue
 import Supervision
 

@@ -1,5 +1,3 @@
-import SternBrocot
-
 /// Applies moves, one after the other, to the known rows of their lists.
 ///
 /// A batch does no I/O. ``advance()`` applies as many moves as it can and returns the rows that must be read.

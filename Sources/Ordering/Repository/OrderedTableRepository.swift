@@ -1,5 +1,4 @@
 import LibPQ
-import SternBrocot
 
 /// Reads and writes the rows of one ordered table. The caller must have the locks of the lists.
 struct OrderedTableRepository {
