@@ -5,6 +5,10 @@ import Synchronization
 ///
 /// The sizes are hints: another writer may have changed a list since. They decide only how a list is read.
 package final class KnownListSizes: Sendable {
+    /// A list that was read in vain counts as this many times as long as what was read of it. So it is read in vain a few times at most, each
+    /// time at least this many times as far. Otherwise each batch that wants slightly more of its rows would read it in vain again.
+    static let growth = 2
+
     /// The most lists that are remembered; they need a few MB.
     static let capacity = 65_536
 
@@ -14,7 +18,7 @@ package final class KnownListSizes: Sendable {
 
     package init() {}
 
-    /// The number of rows that each of the lists had at least; unknown lists are left out.
+    /// The number of rows that each of the lists is expected to have at least; unknown lists are left out.
     func leastSizes(of lists: some Sequence<ListIdentifier>) -> [ListIdentifier: Int] {
         sizes.withLock { sizes in
             var known: [ListIdentifier: Int] = [:]
@@ -37,10 +41,10 @@ package final class KnownListSizes: Sendable {
         sizes.withLock { sizes in
             if sizes.count + runs.count > Self.capacity { sizes.removeAll(keepingCapacity: true) }
             for run in runs.prefix(Self.capacity) {
-                let rows = Int32(clamping: run.rows)
-                // A short run at the beginning of a long list says nothing new.
-                let known = run.isWholeList ? 0 : sizes[run.list.hashValue] ?? 0
-                sizes[run.list.hashValue] = max(known, rows)
+                sizes[run.list.hashValue] =
+                    run.isWholeList
+                    ? Int32(clamping: run.rows)
+                    : max(sizes[run.list.hashValue] ?? 0, Int32(clamping: Self.growth * run.rows))
             }
         }
     }
