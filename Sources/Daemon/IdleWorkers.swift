@@ -2,24 +2,23 @@ import Synchronization
 
 /// The workers that found nothing to do and wait to be woken.
 ///
-/// ``wakeOne()`` wakes one of them. A worker that finds more work than it can take wakes the next one. If no worker waits, the
-/// next call of ``wait(until:)`` returns at once.
+/// ``wakeOne()`` wakes one of them. If no worker waits, the next call of ``wait(until:)`` returns at once.
+///
+/// While requests arrive slowly enough for one worker, the others wait too: see ``noteDecision(wakesAnother:)`` and
+/// ``rest(until:)``. Several workers would share the requests in smaller batches, and each batch has a cost of its own.
 final class IdleWorkers: Sendable {
     private struct State {
-        /// The waits by their tickets. A wait returns whether it ended before its deadline.
-        var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        /// The waits by their tickets.
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextTicket: UInt64 = 0
         var hasPendingWakeUp = false
         var isClosed = false
         var hasDecided = false
-        var lastDecision = ContinuousClock.now
     }
 
-    /// If no request was decided for this time, a worker that waits for another worker's decisions continues.
-    private static let longestSilence = Duration.milliseconds(100)
+    /// How many workers of the daemon wait.
+    enum Share { case none, some, all }
 
-    /// The role of the worker that waits for more requests to arrive.
-    let gathering = GatheringRole()
     private let state = Mutex(State())
     private let workers: Int
     private let onAllWaiting: @Sendable () -> Void
@@ -32,25 +31,19 @@ final class IdleWorkers: Sendable {
         self.onAllWaiting = onAllWaiting
     }
 
-    /// Whether every worker of the daemon waits.
-    var areAllWaiting: Bool { state.withLock { $0.waiting.count == workers } }
-
-    /// Records that a worker decided requests. There may be more requests than it could take, so another worker is woken, unless this
-    /// worker waits for more requests.
-    func noteDecision(wakesAnother: Bool = true) {
-        state.withLock { state in
-            state.hasDecided = true
-            state.lastDecision = .now
+    /// How many workers wait now.
+    var waiting: Share {
+        switch state.withLock({ $0.waiting.count }) {
+        case 0: .none
+        case workers: .all
+        default: .some
         }
-        if wakesAnother { wakeOne() }
     }
 
-    /// Waits while another worker decides requests, or until this worker is woken.
-    func waitWhileAnotherDecides() async {
-        while true {
-            let due = state.withLock { $0.lastDecision } + Self.longestSilence
-            guard due > .now, await !wait(until: due) else { return }
-        }
+    /// Records that a worker decided requests. With `wakesAnother`, there may be more requests than it can take.
+    func noteDecision(wakesAnother: Bool) {
+        state.withLock { $0.hasDecided = true }
+        if wakesAnother { wakeOne() }
     }
 
     /// Returns whether a worker has decided requests since the last call.
@@ -61,23 +54,29 @@ final class IdleWorkers: Sendable {
         }
     }
 
+    /// Waits as ``wait(until:)`` does, if another worker works. Otherwise it returns at once.
+    func rest(until deadline: ContinuousClock.Instant) async {
+        await wait(until: deadline, ifAnotherWorks: true)
+    }
+
     /// Wakes one worker. If no worker waits, the next worker that would wait continues instead.
     func wakeOne() {
-        let woken = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+        let woken = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let ticket = state.waiting.keys.first else {
                 state.hasPendingWakeUp = true
                 return nil
             }
             return state.waiting.removeValue(forKey: ticket)
         }
-        woken?.resume(returning: true)
+        woken?.resume()
     }
 
     /// Waits until ``wakeOne()`` or ``close()`` is called, the task is cancelled, or `deadline` has passed.
-    ///
-    /// - Returns: Whether something else than the deadline ended the wait.
-    @discardableResult
-    func wait(until deadline: ContinuousClock.Instant? = nil) async -> Bool {
+    func wait(until deadline: ContinuousClock.Instant? = nil) async {
+        await wait(until: deadline, ifAnotherWorks: false)
+    }
+
+    private func wait(until deadline: ContinuousClock.Instant?, ifAnotherWorks: Bool) async {
         let ticket = state.withLock { state in
             state.nextTicket += 1
             return state.nextTicket
@@ -85,32 +84,33 @@ final class IdleWorkers: Sendable {
         let alarm = deadline.map { deadline in
             Task {
                 try await Task.sleep(until: deadline, clock: .continuous)
-                release(ticket, isDue: true)
+                release(ticket)
             }
         }
         defer { alarm?.cancel() }
-        return await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (end, areAllWaiting) = state.withLock { state -> (Bool?, Bool) in
+                let (mustWait, areAllWaiting) = state.withLock { state -> (Bool, Bool) in
                     if state.hasPendingWakeUp || state.isClosed || Task.isCancelled {
                         state.hasPendingWakeUp = false
-                        return (true, false)
+                        return (false, false)
                     }
                     // The deadline may already have passed.
                     if let deadline, deadline <= .now { return (false, false) }
+                    if ifAnotherWorks, state.waiting.count == workers - 1 { return (false, false) }
                     state.waiting[ticket] = continuation
-                    return (nil, state.waiting.count == workers)
+                    return (true, state.waiting.count == workers)
                 }
-                if let end { continuation.resume(returning: end) }
+                if !mustWait { continuation.resume() }
                 if areAllWaiting { onAllWaiting() }
             }
         } onCancel: {
-            release(ticket, isDue: false)
+            release(ticket)
         }
     }
 
-    private func release(_ ticket: UInt64, isDue: Bool) {
-        state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume(returning: !isDue)
+    private func release(_ ticket: UInt64) {
+        state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
     }
 
     /// Wakes all workers. From now on, no worker waits.
@@ -120,6 +120,6 @@ final class IdleWorkers: Sendable {
             defer { state.waiting = [:] }
             return state.waiting.values
         }
-        for continuation in waiting { continuation.resume(returning: true) }
+        for continuation in waiting { continuation.resume() }
     }
 }

@@ -80,10 +80,10 @@ struct ListenerSession {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
-        if listener.idleWorkers.takeDecision() { schedule.noteDecision() }
-        let areAllWaiting = listener.idleWorkers.areAllWaiting
-        listener.metrics.note(isAsleep: areAllWaiting)
-        switch schedule.next(areAllWaiting: areAllWaiting, at: .now) {
+        if listener.idleWorkers.takeDecision() { schedule.noteDecision(at: .now) }
+        let waiting = listener.idleWorkers.waiting
+        listener.metrics.note(isAsleep: waiting == .all)
+        switch schedule.next(waiting, at: .now) {
         case .fallAsleep:
             if receivesNotifications { try await SleepFlag.set(true, on: connection) }
             _ = try await look()
@@ -92,6 +92,8 @@ struct ListenerSession {
             let look = try await look()
             if receivesNotifications, !look.enqueuersNotify { schedule.noteUnknownFlag() }
             return true
+        case .wakeWorker:
+            listener.idleWorkers.wakeOne()
         case .wakeUp:
             try await SleepFlag.set(false, on: connection)
         case .wait(let duration):

@@ -1,4 +1,4 @@
-/// Decides what a listener does next, from the time, from whether all workers wait, and from the last look at the queue. Pure.
+/// Decides what a listener does next, from the time, from how many workers wait, and from the last look at the queue. Pure.
 struct SleepSchedule {
     enum Action: Equatable {
         /// Set the flag that the daemon sleeps; then look once more.
@@ -7,6 +7,8 @@ struct SleepSchedule {
         case wakeUp
         /// Read the state of the queue.
         case look
+        /// Wake a worker that waits, since the others have decided nothing for a while.
+        case wakeWorker
         case wait(Duration)
         /// Wait for a notification without a limit.
         case rest
@@ -18,6 +20,9 @@ struct SleepSchedule {
     static let firstLookInterval = Duration.milliseconds(5)
     /// Together with the queries for metrics and for pruning the log, an idle daemon sends less than one query a second.
     static let usualLookInterval = Duration.milliseconds(1_500)
+    /// If the workers that work decide nothing for this time, for example because of a trigger that waits, another worker takes care of the
+    /// other lists.
+    static let longestSilence = Duration.milliseconds(100)
     /// How often a working daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmationInterval = Duration.seconds(300)
     /// After this many consecutive looks at a quiet queue, every INSERT notifies. A transaction may have read the flag
@@ -30,6 +35,8 @@ struct SleepSchedule {
     /// The last value that was written to the flag. Nil at first, because an earlier daemon may have left the flag set.
     private var written: (isAsleep: Bool, at: ContinuousClock.Instant)?
     private var busySince: ContinuousClock.Instant?
+    /// When the workers last decided requests, became busy, or were joined by another worker.
+    private var silentSince: ContinuousClock.Instant?
     private var lookInterval = firstLookInterval
     private var nextLook: ContinuousClock.Instant?
     private var quietLooks = 0
@@ -44,8 +51,15 @@ struct SleepSchedule {
     /// it works, another daemon that rests would not be notified.
     private var reliesOnNotifications: Bool { longestLookInterval.map { $0 > Self.usualLookInterval } ?? true }
 
-    mutating func next(areAllWaiting: Bool, at now: ContinuousClock.Instant) -> Action {
-        areAllWaiting ? nextIdle(at: now) : nextBusy(at: now)
+    mutating func next(_ waiting: IdleWorkers.Share, at now: ContinuousClock.Instant) -> Action {
+        guard waiting != .all else { return nextIdle(at: now) }
+        let action = nextBusy(at: now)
+        guard case .wait(let duration) = action else { return action }
+        let start = silentSince ?? now
+        let remaining = Self.longestSilence - (now - start)
+        silentSince = remaining > .zero ? start : now
+        if remaining <= .zero, waiting == .some { return .wakeWorker }
+        return .wait(min(duration, remaining > .zero ? remaining : Self.longestSilence))
     }
 
     /// Records that the flag may not be as it was written: another daemon has cleared it, or the server refused to write it.
@@ -60,8 +74,9 @@ struct SleepSchedule {
     }
 
     /// Records that requests were decided. More requests may follow soon.
-    mutating func noteDecision() {
+    mutating func noteDecision(at now: ContinuousClock.Instant) {
         hasDecided = true
+        silentSince = now
     }
 
     /// Records that a notification arrived.
@@ -71,7 +86,7 @@ struct SleepSchedule {
 
     private mutating func nextIdle(at now: ContinuousClock.Instant) -> Action {
         let wasBusy = busySince != nil
-        busySince = nil
+        (busySince, silentSince) = (nil, nil)
         guard written?.isAsleep == true else {
             written = (true, now)
             lookSoon(at: now)

@@ -14,6 +14,8 @@ struct WorkerSession {
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
+    /// The longest time that a worker leaves the requests to another one. Only one worker is patient with slow lists, for example.
+    private static let longestRest = Duration.seconds(1)
     /// The milliseconds before a smaller batch follows a failed one. The pause is random, so that workers that failed together don't
     /// try again together.
     private static let pauseBeforeSmallerBatch = 5...50
@@ -35,7 +37,6 @@ struct WorkerSession {
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
-        defer { worker.idleWorkers.gathering.giveUp(by: worker.number) }
         var beginsElsewhere = true
         while worker.mustGoOn {
             do {
@@ -45,6 +46,8 @@ struct WorkerSession {
                 if let end = try await runBatch(&failures) { return end }
             } catch let failure as BatchFailure {
                 guard !Task.isCancelled else { return nil }
+                // Another worker may be patient with slow lists, or decide requests of other lists meanwhile.
+                worker.idleWorkers.wakeOne()
                 let wasSmallest = failures.share.isSmallest
                 guard let pause = try await pause(after: failure, &failures) else { continue }
                 if drains, wasSmallest, failure.error.nextStep != nil { return .refused(failure) }
@@ -90,18 +93,18 @@ struct WorkerSession {
         to result: WorkerRound.TurnResult, after duration: Duration, _ failures: inout WorkerFailures
     ) async throws -> Worker.End? {
         let idleWorkers = worker.idleWorkers
-        if case .gathering = result {} else { idleWorkers.gathering.giveUp(by: worker.number) }
         switch result {
         case .gathering(let pause):
-            if idleWorkers.gathering.tryTake(by: worker.number) { try await Task.sleep(for: pause) }
+            try await Task.sleep(for: pause)
         case .decided(let report):
             worker.metrics.note(report.decisions, in: duration)
             worker.note(report.decisions)
-            idleWorkers.noteDecision(
-                wakesAnother: !queue.isGathering && !idleWorkers.gathering.isTakenByAnother(than: worker.number))
+            let needsAnother = drains || report.needsAnotherWorker || !result.failures.isEmpty
+            idleWorkers.noteDecision(wakesAnother: needsAnother)
             failures.backoff.reset()
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
+            if !needsAnother { await rest() }
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             // At least the batch was not too large.
@@ -121,11 +124,14 @@ struct WorkerSession {
             worker.health.noteWait()
             await idleWorkers.wait()
         }
-        if idleWorkers.gathering.isTakenByAnother(than: worker.number) {
-            worker.health.noteWait()
-            await idleWorkers.waitWhileAnotherDecides()
-        }
         return nil
+    }
+
+    /// Leaves the requests to another worker, if one works, until that one needs help or a postponed list is due.
+    private func rest() async {
+        worker.health.noteWait()
+        let longest = ContinuousClock.now + Self.longestRest
+        await worker.idleWorkers.rest(until: queue.postponed.nextDue.map { min($0, longest) } ?? longest)
     }
 
     private var drains: Bool { worker.configuration.drains }

@@ -57,9 +57,6 @@ package struct QueueWorker: Sendable {
         }
     }
 
-    /// Whether the worker waits for more requests before its next batch.
-    package var isGathering: Bool { round.isGathering }
-
     /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
     ///
     /// - Returns: Whether that is necessary.

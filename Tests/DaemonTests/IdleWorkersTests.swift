@@ -1,28 +1,45 @@
+import TestPostgres
 import Testing
 
 @testable import Daemon
 
 @Suite("Workers that wait", .timeLimit(.minutes(30))) struct IdleWorkersTests {
     private let workers = IdleWorkers(workers: 2, onAllWaiting: {})
+    private var soon: ContinuousClock.Instant { .now + .seconds(60) }
 
-    @Test("Only one worker waits for more requests, and another can do so after it")
-    func gathering() {
-        let role = GatheringRole()
-        let taken = [role.tryTake(by: 1), role.tryTake(by: 2), role.tryTake(by: 1)]
-        #expect(taken == [true, false, true])
-        #expect(role.isTakenByAnother(than: 2) && !role.isTakenByAnother(than: 1))
-        role.giveUp(by: 2)
-        #expect(role.isTakenByAnother(than: 2), "worker 2 did not have the role")
-        role.giveUp(by: 1)
-        #expect(!role.isTakenByAnother(than: 2))
-        #expect(role.tryTake(by: 2))
+    @Test("A worker rests while another one works, until it is woken")
+    func rests() async throws {
+        let resting = Task { await workers.rest(until: soon) }
+        try await eventually("one worker rests") { workers.waiting == .some }
+        workers.wakeOne()
+        await resting.value
+        #expect(workers.waiting == .none)
     }
 
-    @Test("A waiting worker takes over after 100 ms without a decision of another worker")
-    func silence() async {
+    @Test("The last worker does not rest")
+    func lastWorker() async throws {
+        let waiting = Task { await workers.wait() }
+        try await eventually("the other worker waits") { workers.waiting == .some }
+        await workers.rest(until: soon)
+        workers.wakeOne()
+        await waiting.value
+    }
+
+    @Test("A worker that rests continues at its deadline")
+    func deadline() async {
         let start = ContinuousClock.now
+        await workers.rest(until: start + .milliseconds(20))
+        #expect(.now - start >= .milliseconds(20))
+    }
+
+    @Test("A decision that needs another worker wakes it")
+    func decision() async throws {
+        let resting = Task { await workers.rest(until: soon) }
+        try await eventually("one worker rests") { workers.waiting == .some }
         workers.noteDecision(wakesAnother: false)
-        await workers.waitWhileAnotherDecides()
-        #expect(.now - start >= .milliseconds(100))
+        #expect(workers.waiting == .some)
+        workers.noteDecision(wakesAnother: true)
+        await resting.value
+        #expect(workers.takeDecision() && !workers.takeDecision())
     }
 }

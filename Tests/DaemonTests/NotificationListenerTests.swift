@@ -7,16 +7,17 @@ import Testing
 @testable import Daemon
 
 @Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
-    /// Runs `body` beside a listener and a worker that always waits. `body` gets the number of times that the worker was woken.
+    /// Runs `body` beside a listener and a worker that always waits. With `anotherWorks`, the daemon has another worker, which never waits. `body` gets the number of times that the worker was woken.
     /// At the end the listener is asked to stop, or its task is cancelled.
     private func withListener(
-        isCancelled: Bool = false, _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
+        isCancelled: Bool = false, anotherWorks: Bool = false,
+        _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
     ) async throws {
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
-        configuration.workers = 1
+        configuration.workers = anotherWorks ? 2 : 1
         let health = DaemonHealth()
         let interruption = ListenerInterruption()
-        let idleWorkers = IdleWorkers(workers: 1) { interruption.wakeUp() }
+        let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
         let listener = NotificationListener(
             configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
@@ -93,6 +94,16 @@ import Testing
             #expect(wakeUps() == before)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             try await eventually("a worker is woken") { wakeUps() > before }
+        }
+    }
+
+    @Test(
+        "The listener wakes a worker again and again while another one works without deciding anything, as in a user's trigger that waits"
+    )
+    func silence() async throws {
+        try await withListener(anotherWorks: true) { connection, wakeUps in
+            try await eventually("a worker is woken", read: wakeUps, until: { $0 >= 3 })
+            #expect(try await !isFlagSet(connection))
         }
     }
 

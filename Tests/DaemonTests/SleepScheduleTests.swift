@@ -8,14 +8,14 @@ import Testing
     @Test("The daemon falls asleep, looks after 5 ms, and then looks less often, down to every 1.5 s")
     func looks() {
         var schedule = SleepSchedule()
-        #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
         var now = start
         var waits: [Duration] = []
         for _ in 0..<11 {
-            guard case .wait(let duration) = schedule.next(areAllWaiting: true, at: now) else { break }
+            guard case .wait(let duration) = schedule.next(.all, at: now) else { break }
             waits.append(duration)
             now += duration
-            #expect(schedule.next(areAllWaiting: true, at: now) == .look)
+            #expect(schedule.next(.all, at: now) == .look)
         }
         let milliseconds = [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_500, 1_500]
         #expect(waits == milliseconds.map { Duration.milliseconds($0) })
@@ -24,26 +24,26 @@ import Testing
     @Test("The daemon stays asleep for enqueuers while its workers are busy for less than 100 ms")
     func nap() {
         var schedule = SleepSchedule()
-        #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
-        #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(100)))
-        #expect(schedule.next(areAllWaiting: false, at: start + .milliseconds(99)) == .wait(.milliseconds(1)))
-        schedule.noteDecision()
-        #expect(schedule.next(areAllWaiting: true, at: start + .milliseconds(100)) == .wait(.milliseconds(5)))
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
+        #expect(schedule.next(.none, at: start + .milliseconds(99)) == .wait(.milliseconds(1)))
+        schedule.noteDecision(at: start)
+        #expect(schedule.next(.all, at: start + .milliseconds(100)) == .wait(.milliseconds(5)))
     }
 
     @Test("The daemon looks less often if workers find only requests that wait for a person")
     func heldWork() {
         var schedule = SleepSchedule()
-        #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
         var now = start
         var waits: [Duration] = []
         for _ in 0..<11 {
-            guard case .wait(let duration) = schedule.next(areAllWaiting: true, at: now) else { break }
+            guard case .wait(let duration) = schedule.next(.all, at: now) else { break }
             waits.append(duration)
             now += duration
-            #expect(schedule.next(areAllWaiting: true, at: now) == .look)
+            #expect(schedule.next(.all, at: now) == .look)
             // The listener wakes a worker, and the worker decides nothing.
-            _ = schedule.next(areAllWaiting: false, at: now)
+            _ = schedule.next(.none, at: now)
         }
         #expect(waits.last == .milliseconds(1_500))
     }
@@ -51,45 +51,71 @@ import Testing
     @Test("The daemon wakes up after 100 ms of work, and falls asleep again afterwards")
     func work() {
         var schedule = SleepSchedule()
-        #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
-        #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(100)))
-        #expect(schedule.next(areAllWaiting: false, at: start + .milliseconds(100)) == .wakeUp)
-        #expect(schedule.next(areAllWaiting: false, at: start + .milliseconds(100)) == .wait(.milliseconds(1_500)))
-        #expect(schedule.next(areAllWaiting: true, at: start + .seconds(1)) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
+        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wait(.milliseconds(100)))
+        #expect(schedule.next(.all, at: start + .seconds(1)) == .fallAsleep)
+    }
+
+    @Test("A worker that waits is woken after 100 ms in which the others decide nothing, and again every 100 ms")
+    func silence() {
+        var schedule = SleepSchedule()
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        var (now, actions): (ContinuousClock.Instant, [SleepSchedule.Action]) = (start, [])
+        for _ in 0..<7 {
+            let action = schedule.next(.some, at: now)
+            if case .wait(let duration) = action { now += duration }
+            actions.append(action)
+        }
+        let wait = SleepSchedule.Action.wait(.milliseconds(100))
+        #expect(actions == [wait, .wakeUp, .wakeWorker, wait, .wakeWorker, wait, .wakeWorker])
+    }
+
+    @Test("No worker is woken while the others decide requests, or if none waits")
+    func noSilence() {
+        var schedule = SleepSchedule()
+        _ = schedule.next(.some, at: start)
+        for step in 1...10 {
+            let now = start + .milliseconds(90 * step)
+            schedule.noteDecision(at: now)
+            #expect(schedule.next(.some, at: now) != .wakeWorker)
+        }
+        #expect(schedule.next(.none, at: start + .seconds(2)) == .wait(.milliseconds(100)))
     }
 
     @Test("A daemon with work at its start clears the sleep flag, because another daemon may have been killed")
     func startsIntoWork() {
         var schedule = SleepSchedule()
-        #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(100)))
-        #expect(schedule.next(areAllWaiting: false, at: start + .milliseconds(100)) == .wakeUp)
+        #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
+        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
     }
 
     @Test("A busy daemon clears the sleep flag every five minutes, because another daemon may have been killed")
     func confirmation() {
         var schedule = SleepSchedule()
-        _ = schedule.next(areAllWaiting: false, at: start)
-        #expect(schedule.next(areAllWaiting: false, at: start + .seconds(1)) == .wakeUp)
-        #expect(schedule.next(areAllWaiting: false, at: start + .seconds(300)) == .wait(.milliseconds(1_500)))
-        #expect(schedule.next(areAllWaiting: false, at: start + .seconds(301)) == .wakeUp)
-        #expect(schedule.next(areAllWaiting: false, at: start + .seconds(302)) == .wait(.milliseconds(1_500)))
+        _ = schedule.next(.none, at: start)
+        #expect(schedule.next(.none, at: start + .seconds(1)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .seconds(300)) == .wait(.milliseconds(100)))
+        #expect(schedule.next(.none, at: start + .seconds(301)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .seconds(302)) == .wait(.milliseconds(100)))
     }
 
     @Test("A sleeping daemon sets the sleep flag again if another daemon cleared it, and looks soon afterwards")
     func contradiction() {
         var schedule = SleepSchedule()
-        #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
         schedule.noteUnknownFlag()
-        #expect(schedule.next(areAllWaiting: true, at: start + .seconds(60)) == .fallAsleep)
-        #expect(schedule.next(areAllWaiting: true, at: start + .seconds(60)) == .wait(.milliseconds(5)))
+        #expect(schedule.next(.all, at: start + .seconds(60)) == .fallAsleep)
+        #expect(schedule.next(.all, at: start + .seconds(60)) == .wait(.milliseconds(5)))
     }
 
     @Test("A daemon does not set the sleep flag again during a long sleep")
     func longSleep() {
         var schedule = SleepSchedule()
-        #expect(schedule.next(areAllWaiting: true, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
         for hour in 1...24 {
-            #expect(schedule.next(areAllWaiting: true, at: start + .seconds(3_600 * hour)) == .look)
+            #expect(schedule.next(.all, at: start + .seconds(3_600 * hour)) == .look)
         }
     }
 
@@ -99,12 +125,12 @@ import Testing
     {
         var waits: [Duration] = []
         for _ in 0..<60 {
-            switch schedule.next(areAllWaiting: true, at: now) {
+            switch schedule.next(.all, at: now) {
             case .fallAsleep, .look: schedule.noteLook(isQuiet: isQuiet)
             case .wait(let duration):
                 waits.append(duration)
                 now += duration
-            case .wakeUp: Issue.record("it is idle")
+            case .wakeUp, .wakeWorker: Issue.record("it is idle")
             case .rest: return waits
             }
         }
@@ -125,10 +151,10 @@ import Testing
         var (schedule, now) = (SleepSchedule(longestLookInterval: nil), start)
         let waits = pauses(&schedule, isQuiet: true, from: &now)
         #expect(waits.count >= 8 && waits.max() == .milliseconds(1_280))
-        #expect(schedule.next(areAllWaiting: true, at: now + .seconds(86_400)) == .rest)
+        #expect(schedule.next(.all, at: now + .seconds(86_400)) == .rest)
         now += .seconds(100_000)
         schedule.noteNotification(at: now)
-        #expect(schedule.next(areAllWaiting: true, at: now) == .wait(.milliseconds(5)))
+        #expect(schedule.next(.all, at: now) == .wait(.milliseconds(5)))
     }
 
     @Test(
@@ -142,7 +168,7 @@ import Testing
     @Test("A daemon that may rest never clears the sleep flag, because another daemon may rest too")
     func neverAwake() {
         var schedule = SleepSchedule(longestLookInterval: nil)
-        #expect(schedule.next(areAllWaiting: false, at: start) == .wait(.milliseconds(1_500)))
-        #expect(schedule.next(areAllWaiting: false, at: start + .seconds(400)) == .wait(.milliseconds(1_500)))
+        #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
+        #expect(schedule.next(.none, at: start + .seconds(400)) == .wait(.milliseconds(100)))
     }
 }

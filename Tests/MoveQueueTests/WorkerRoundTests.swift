@@ -407,10 +407,16 @@ import Testing
         return round
     }
 
+    /// Whether the next turn waits for more requests.
+    private func isGathering(_ round: WorkerRound) -> Bool {
+        var round = round
+        return round.beginTurn(isLookDue: false, at: now).readsLastID
+    }
+
     @Test("A worker waits for more requests while requests keep arriving, up to the longest delay")
     func waitsForMoreRequests() {
         var round = round(afterDeciding: 100)
-        #expect(round.isGathering)
+        #expect(isGathering(round))
         var (pauses, time, id): ([Duration], ContinuousClock.Instant, Int64) = ([], now, 1_000)
         while round.beginTurn(isLookDue: false, at: time).readsLastID, pauses.count < 10 {
             guard let pause = round.note(lastID: id, at: time).end?.pause else { break }
@@ -419,7 +425,7 @@ import Testing
             (time, id) = (time + pause + .milliseconds(1), id + 1)
         }
         #expect(pauses == [5, 5, 5, 2].map { .milliseconds($0) })
-        #expect(!round.isGathering)
+        #expect(!isGathering(round))
     }
 
     @Test("A worker stops waiting when no request arrives during a pause")
@@ -429,7 +435,7 @@ import Testing
         #expect(round.note(lastID: 7, at: now).end?.pause == .milliseconds(5))
         _ = round.beginTurn(isLookDue: false, at: now)
         #expect(round.note(lastID: 7, at: now + .milliseconds(1)).batch?.scope.isNext(from: nil) == true)
-        #expect(!round.isGathering)
+        #expect(!isGathering(round))
     }
 
     @Test("A worker stops waiting when a batch is full")
@@ -444,10 +450,10 @@ import Testing
 
     @Test("A worker does not wait after few requests, after a full batch, or if the longest delay is 0")
     func doesNotWait() {
-        #expect(!patientRound().isGathering, "the first batch after a quiet time")
-        #expect(!round(afterDeciding: 15).isGathering)
-        #expect(!round(afterDeciding: QueueConfiguration().requestsPerBatch).isGathering)
-        #expect(!round(afterDeciding: 100, maxDelay: .zero).isGathering)
+        #expect(!isGathering(patientRound()), "the first batch after a quiet time")
+        #expect(!isGathering(round(afterDeciding: 15)))
+        #expect(!isGathering(round(afterDeciding: QueueConfiguration().requestsPerBatch)))
+        #expect(!isGathering(round(afterDeciding: 100, maxDelay: .zero)))
     }
 
     @Test("A worker does not wait if its batch left requests pending")
@@ -457,7 +463,7 @@ import Testing
         var report = decided(100)
         report.undecided.count = 1
         _ = round.note(report, at: now)
-        #expect(!round.isGathering)
+        #expect(!isGathering(round))
     }
 
     @Test("A worker waits after several batches that decided enough requests together")
@@ -467,10 +473,10 @@ import Testing
         var report = decided(10)
         report.claim.found = asked
         _ = round.note(report, at: now)
-        #expect(!round.isGathering)
+        #expect(!isGathering(round))
         _ = round.beginTurn(isLookDue: false, at: now)
         _ = round.note(decided(6), at: now)
-        #expect(round.isGathering)
+        #expect(isGathering(round))
     }
 
     @Test("A worker retries postponed lists while it waits for more requests")
@@ -481,7 +487,7 @@ import Testing
         var report = failed(bad, among: lists("a"))
         report.decisions.applied = 100
         _ = round.note(report, at: now)
-        #expect(round.isGathering)
+        #expect(isGathering(round))
         #expect(try #require(round.beginTurn(isLookDue: false, at: later).batch).scope.named == [bad])
         _ = round.note(BatchReport(), at: later)
         #expect(round.beginTurn(isLookDue: false, at: later).readsLastID)

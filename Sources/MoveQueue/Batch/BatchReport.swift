@@ -8,6 +8,10 @@ package struct BatchReport: Sendable {
     /// Whether a transaction that was passed over has ended: see ``ReadProgress``. Then nothing was decided.
     var hasLostProgress = false
 
+    /// The fewest requests in one batch that show that requests arrive faster than one worker should decide them. Batches of about this size
+    /// still cost little for each request, and take some hundredths of a second.
+    private static let fewestForAnotherWorker = 256
+
     init() {}
 
     /// A batch that found only lists whose locks another session has.
@@ -19,6 +23,9 @@ package struct BatchReport: Sendable {
     /// Lists that make little or no progress, because another session has their locks, has locked their rows, or has a list that they
     /// need.
     package var unavailable: Set<ListIdentifier> { unavailableAmongLocked.union(claim.lockedByOthers) }
+
+    /// Whether another worker should decide requests at the same time.
+    package var needsAnotherWorker: Bool { decisions.count + undecided.count >= Self.fewestForAnotherWorker }
 
     /// The ``unavailable`` lists whose locks the transaction had.
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }

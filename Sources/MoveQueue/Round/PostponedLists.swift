@@ -62,7 +62,7 @@ package struct PostponedLists: Sendable {
     var failing: [ListIdentifier] { entries.filter { !$0.value.isUnavailable }.map(\.key) }
 
     /// When the first list is due.
-    var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
+    package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
 
     /// Records that another session has these lists. The lists of one call become due together, because items may move between
     /// them.

@@ -63,9 +63,6 @@ package struct WorkerRound: Sendable {
     /// The lists that are left out of the usual batches.
     var postponed: PostponedLists { postponedTurns.postponed }
 
-    /// Whether the worker waits for more requests before its next batch.
-    var isGathering: Bool { gathering != nil }
-
     // MARK: Events
 
     /// Sets the size of the next batches.
