@@ -131,6 +131,20 @@ import Testing
         #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
     }
 
+    @Test("Postponed lists without pending requests are forgotten, however many there are", arguments: [10, 300, 5_000])
+    func manyEmptyPostponedLists(count: Int) {
+        var postponed = PostponedLists()
+        postponed.noteUnavailable((1...count).map { ListIdentifier("\($0)") }, at: now)
+        var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+        var turns = 0
+        while !round.postponed.isEmpty, turns < 1_000 {
+            turns += 1
+            var action = round.beginTurn(isLookDue: false, at: now + .seconds(turns))
+            while action.batch != nil { action = round.note(BatchReport(), at: now + .seconds(turns)) }
+        }
+        #expect(round.postponed.isEmpty)
+    }
+
     @Test("A patient worker waits for a list that others had at each of many attempts, at most once in 5 s")
     func waitsForList() throws {
         var postponed = PostponedLists()

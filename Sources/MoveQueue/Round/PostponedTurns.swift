@@ -25,6 +25,9 @@ struct PostponedTurns: Sendable {
     /// The most requests that are tried together, because a search had no time for all its requests. It doubles after
     /// each search that had time. nil: as many as in a usual batch.
     private var searchSize: Int?
+    /// Whether a search for the oldest requests found no list to work on. Then the postponed lists are tried by their names: they may have no
+    /// requests any more, or lists that wait for a person may have all the oldest requests.
+    private var isOldestInVain = false
     /// When the worker may wait again for a list that other sessions have.
     private var nextWait: ContinuousClock.Instant?
 
@@ -46,7 +49,7 @@ struct PostponedTurns: Sendable {
         }
         let lists = postponed.next(at: now)
         guard !lists.isEmpty else { return nil }
-        if lists.count == PostponedLists.largestGroup, postponed.areManyUnavailable {
+        if lists.count == PostponedLists.largestGroup, postponed.areManyUnavailable, !isOldestInVain {
             let oldest = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
             return (
                 .oldest(insteadOf: lists),
@@ -120,6 +123,7 @@ struct PostponedTurns: Sendable {
         let others = unavailable.union(decisions.suspected).union(decisions.failures.map(\.list))
         switch retry {
         case .lists(let lists):
+            isOldestInVain = false
             noteSearch(report)
             let done = lists.filter { !others.contains($0) }
             if lists.count == 1, report.hasDecisions, done == lists {
@@ -128,6 +132,8 @@ struct PostponedTurns: Sendable {
                 postponed.forget(done)
             }
             postponed.noteUnavailable(unavailable, at: now)
+        case .oldest where report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty:
+            isOldestInVain = true
         case .oldest(let lists):
             postponed.forget(report.claim.locked.filter { !others.contains($0) })
             postponed.noteUnavailable(report.hasDecisions ? unavailable : unavailable.union(lists), at: now)
