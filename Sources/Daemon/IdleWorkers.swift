@@ -31,6 +31,9 @@ final class IdleWorkers: Sendable {
         self.onAllWaiting = onAllWaiting
     }
 
+    /// Whether ``close()`` was called.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
     /// How many workers wait now.
     var waiting: Share {
         switch state.withLock({ $0.waiting.count }) {

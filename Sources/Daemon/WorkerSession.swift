@@ -38,7 +38,7 @@ struct WorkerSession {
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
         var beginsElsewhere = true
-        while worker.mustGoOn {
+        while worker.mustGoOn, !worker.idleWorkers.isClosed {
             do {
                 worker.health.noteTurn()
                 if beginsElsewhere { try await queue.goToRandomList(on: connection) }
@@ -99,7 +99,7 @@ struct WorkerSession {
         case .decided(let report):
             worker.metrics.note(report.decisions, in: duration)
             worker.note(report.decisions)
-            let needsAnother = drains || report.needsAnotherWorker || !result.failures.isEmpty
+            let needsAnother = report.needsAnotherWorker || !result.failures.isEmpty
             idleWorkers.noteDecision(wakesAnother: needsAnother)
             failures.backoff.reset()
             failures.share.noteSuccess()
@@ -114,6 +114,9 @@ struct WorkerSession {
         case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
             .waiting where drains:
             if queue.beginFinalRound() { return nil }
+            if case .postponed = result { return .onlyWaitingWork }
+            // Nothing is left for the other workers either. Some may wait until a postponed list is due.
+            idleWorkers.close()
             if case .idle = result { return .drained }
             return .onlyWaitingWork
         case .postponed(let due):
@@ -130,7 +133,7 @@ struct WorkerSession {
     /// Leaves the requests to another worker, if one works, until that one needs help or a postponed list is due.
     private func rest() async {
         worker.health.noteWait()
-        let longest = ContinuousClock.now + Self.longestRest
+        let longest = ContinuousClock.now + (drains ? SleepSchedule.longestSilence : Self.longestRest)
         await worker.idleWorkers.rest(until: queue.postponed.nextDue.map { min($0, longest) } ?? longest)
     }
 
