@@ -131,7 +131,8 @@ import Testing
         #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
     }
 
-    @Test("Postponed lists without pending requests are forgotten, however many there are", arguments: [10, 300, 5_000])
+    @Test(
+        "Postponed lists without pending requests are forgotten, however many there are", arguments: [10, 300, 5_000])
     func manyEmptyPostponedLists(count: Int) {
         var postponed = PostponedLists()
         postponed.noteUnavailable((1...count).map { ListIdentifier("\($0)") }, at: now)
