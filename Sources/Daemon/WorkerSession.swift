@@ -10,6 +10,8 @@ struct WorkerSession {
     let worker: Worker
     let connection: Connection
     private var queue: QueueWorker
+    /// Whether the next turn begins at the list of a random request.
+    private var beginsElsewhere = true
     var lockWatch = ListLockWatch()
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
@@ -37,7 +39,6 @@ struct WorkerSession {
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
-        var beginsElsewhere = true
         while worker.mustGoOn, !worker.idleWorkers.isClosed {
             do {
                 worker.health.noteTurn()
@@ -68,6 +69,7 @@ struct WorkerSession {
         if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
         for failure in result.failures { failures.note(failure) }
         failures.noteBatch(result)
+        if result.meetsAnotherWorker { beginsElsewhere = true }
         return try await react(to: result, after: duration, &failures)
     }
 

@@ -146,6 +146,17 @@ import Testing
         #expect(round.postponed.isEmpty)
     }
 
+    @Test("A worker meets another one if other sessions had most lists of its batch")
+    func meetsAnotherWorker() {
+        var report = decided(lists("a", "b"))
+        #expect(!WorkerRound.TurnResult.decided(report).meetsAnotherWorker)
+        report.claim.lockedByOthers = lists("c", "d")
+        #expect(!WorkerRound.TurnResult.decided(report).meetsAnotherWorker)
+        report.claim.lockedByOthers.append("e")
+        #expect(WorkerRound.TurnResult.decided(report).meetsAnotherWorker)
+        #expect(WorkerRound.TurnResult.undecided(report).meetsAnotherWorker)
+    }
+
     @Test("A patient worker waits for a list that others had at each of many attempts, at most once in 5 s")
     func waitsForList() throws {
         var postponed = PostponedLists()

@@ -4,7 +4,7 @@ import Ordering
 /// action.
 ///
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
-/// they meet, the locks of the lists keep them apart.
+/// they meet, the locks of the lists keep them apart, and ``TurnResult/meetsAnotherWorker`` tells one of them to continue elsewhere.
 ///
 /// A worker chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
 /// round (``RoundSearch``).
