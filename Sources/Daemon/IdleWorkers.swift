@@ -2,10 +2,10 @@ import Synchronization
 
 /// The workers that found nothing to do and wait to be woken.
 ///
-/// ``wakeOne()`` wakes one of them. If no worker waits, the next call of ``wait(until:)`` returns at once.
+/// ``wakeOne()`` wakes the one that has waited longest. If no worker waits, the next call of ``wait(until:)`` returns at once.
 ///
-/// While requests arrive slowly enough for one worker, the others wait too: see ``noteDecision(wakesAnother:)`` and
-/// ``rest(until:)``. Several workers would share the requests in smaller batches, and each batch has a cost of its own.
+/// While requests arrive slowly enough for one worker, the others wait too: see ``noteDecision(by:wakesAnother:)`` and
+/// ``mayRest(_:)``. Several workers would share the requests in smaller batches, and each batch has a cost of its own.
 final class IdleWorkers: Sendable {
     private struct State {
         /// The waits by their tickets.
@@ -14,6 +14,15 @@ final class IdleWorkers: Sendable {
         var hasPendingWakeUp = false
         var isClosed = false
         var hasDecided = false
+        /// When each worker last decided requests.
+        var decisions: [Int: ContinuousClock.Instant] = [:]
+
+        /// Whether another worker than this one has decided requests lately. One that is busy, but decides nothing, may be in a trigger that
+        /// waits, or without a connection.
+        func isAnotherActive(than worker: Int) -> Bool {
+            let earliest = ContinuousClock.now - SleepSchedule.usualSilence
+            return decisions.contains { $0.key != worker && $0.value > earliest }
+        }
     }
 
     /// How many workers of the daemon wait.
@@ -34,9 +43,12 @@ final class IdleWorkers: Sendable {
     /// Whether ``close()`` was called.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
+    /// The number of workers that wait now.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// How many workers wait now.
     var waiting: Share {
-        switch state.withLock({ $0.waiting.count }) {
+        switch waitingCount {
         case 0: .none
         case workers: .all
         default: .some
@@ -44,9 +56,17 @@ final class IdleWorkers: Sendable {
     }
 
     /// Records that a worker decided requests. With `wakesAnother`, there may be more requests than it can take.
-    func noteDecision(wakesAnother: Bool) {
-        state.withLock { $0.hasDecided = true }
+    func noteDecision(by worker: Int, wakesAnother: Bool) {
+        state.withLock { state in
+            state.hasDecided = true
+            state.decisions[worker] = .now
+        }
         if wakesAnother { wakeOne() }
+    }
+
+    /// Whether another worker works, and has decided requests lately, so that this one may rest.
+    func mayRest(_ worker: Int) -> Bool {
+        state.withLock { $0.waiting.count < workers - 1 && $0.isAnotherActive(than: worker) }
     }
 
     /// Returns whether a worker has decided requests since the last call.
@@ -65,7 +85,7 @@ final class IdleWorkers: Sendable {
     /// Wakes one worker. If no worker waits, the next worker that would wait continues instead.
     func wakeOne() {
         let woken = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard let ticket = state.waiting.keys.first else {
+            guard let ticket = state.waiting.keys.min() else {
                 state.hasPendingWakeUp = true
                 return nil
             }

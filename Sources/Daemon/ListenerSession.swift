@@ -32,7 +32,9 @@ struct ListenerSession {
         self.reasonNotReady = reasonNotReady
         self.delivery = delivery
         let configuration = listener.configuration
-        schedule = SleepSchedule(longestLookInterval: configuration.longestLookInterval(with: delivery))
+        schedule = SleepSchedule(
+            longestLookInterval: configuration.longestLookInterval(with: delivery),
+            longestPause: configuration.queue.longestPause)
         observer = QueueObserver(configuration.queue)
         sampling = QueueSampler(configuration.queue, metrics: listener.metrics)
     }

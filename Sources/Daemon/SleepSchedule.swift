@@ -22,7 +22,12 @@ struct SleepSchedule {
     static let usualLookInterval = Duration.milliseconds(1_500)
     /// If the workers that work decide nothing for this time, for example because of a trigger that waits, another worker takes care of the
     /// other lists.
-    static let longestSilence = Duration.milliseconds(100)
+    static let usualSilence = Duration.milliseconds(100)
+    /// The time doubles up to this while nothing is decided, because the queue may be empty.
+    static let longestSilence = Duration.milliseconds(500)
+    /// While some workers work and others wait, one of those is woken this often, whatever the others decide. Each worker must try now and
+    /// then, because only one is patient with slow lists.
+    static let longestRest = Duration.seconds(1)
     /// How often a working daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmationInterval = Duration.seconds(300)
     /// After this many consecutive looks at a quiet queue, every INSERT notifies. A transaction may have read the flag
@@ -37,14 +42,24 @@ struct SleepSchedule {
     private var busySince: ContinuousClock.Instant?
     /// When the workers last decided requests, became busy, or were joined by another worker.
     private var silentSince: ContinuousClock.Instant?
+    /// When the workers became busy, or were last joined by another worker.
+    private var joined: ContinuousClock.Instant?
+    /// After how long a silence a worker is woken next, and at first.
+    private var silence: Duration
+    private let firstSilence: Duration
     private var lookInterval = firstLookInterval
     private var nextLook: ContinuousClock.Instant?
     private var quietLooks = 0
     /// Whether a request was decided since the daemon was last idle.
     private var hasDecided = false
 
-    init(longestLookInterval: Duration? = usualLookInterval) {
+    /// - Parameters:
+    ///   - longestLookInterval: See ``longestLookInterval``.
+    ///   - longestPause: The longest time that a worker waits for more requests before it looks again.
+    init(longestLookInterval: Duration? = usualLookInterval, longestPause: Duration = .zero) {
         self.longestLookInterval = longestLookInterval
+        firstSilence = Self.usualSilence + longestPause
+        silence = firstSilence
     }
 
     /// Whether the daemon relies on notifications for longer than usual. Then it must not clear the flag: if it were killed while
@@ -55,11 +70,15 @@ struct SleepSchedule {
         guard waiting != .all else { return nextIdle(at: now) }
         let action = nextBusy(at: now)
         guard case .wait(let duration) = action else { return action }
-        let start = silentSince ?? now
-        let remaining = Self.longestSilence - (now - start)
-        silentSince = remaining > .zero ? start : now
-        if remaining <= .zero, waiting == .some { return .wakeWorker }
-        return .wait(min(duration, remaining > .zero ? remaining : Self.longestSilence))
+        let (silentSince, joined) = (silentSince ?? now, joined ?? now)
+        (self.silentSince, self.joined) = (silentSince, joined)
+        let remaining = min(silence - (now - silentSince), Self.longestRest - (now - joined))
+        guard remaining <= .zero else { return .wait(min(duration, remaining)) }
+        let isSilent = now - silentSince >= silence
+        (self.silentSince, self.joined) = (now, now)
+        guard waiting == .some else { return .wait(min(duration, silence)) }
+        if isSilent { silence = min(silence * 2, max(Self.longestSilence, firstSilence)) }
+        return .wakeWorker
     }
 
     /// Records that the flag may not be as it was written: another daemon has cleared it, or the server refused to write it.
@@ -76,7 +95,7 @@ struct SleepSchedule {
     /// Records that requests were decided. More requests may follow soon.
     mutating func noteDecision(at now: ContinuousClock.Instant) {
         hasDecided = true
-        silentSince = now
+        (silentSince, silence) = (now, firstSilence)
     }
 
     /// Records that a notification arrived.
@@ -86,7 +105,7 @@ struct SleepSchedule {
 
     private mutating func nextIdle(at now: ContinuousClock.Instant) -> Action {
         let wasBusy = busySince != nil
-        (busySince, silentSince) = (nil, nil)
+        (busySince, silentSince, joined, silence) = (nil, nil, nil, firstSilence)
         guard written?.isAsleep == true else {
             written = (true, now)
             lookSoon(at: now)

@@ -30,7 +30,7 @@ struct Worker: Sendable {
         var failures = WorkerFailures(logger, drains: configuration.drains)
         var postponed = PostponedLists()
         defer { health.noteEnd() }
-        while mustGoOn {
+        while mustGoOn, !idleWorkers.isClosed {
             do {
                 health.noteWait()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)

@@ -16,8 +16,6 @@ struct WorkerSession {
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     private static let shortestPause = Duration.milliseconds(1)
-    /// The longest time that a worker leaves the requests to another one. Only one worker is patient with slow lists, for example.
-    private static let longestRest = Duration.seconds(1)
     /// The milliseconds before a smaller batch follows a failed one. The pause is random, so that workers that failed together don't
     /// try again together.
     private static let pauseBeforeSmallerBatch = 5...50
@@ -69,7 +67,7 @@ struct WorkerSession {
         if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
         for failure in result.failures { failures.note(failure) }
         failures.noteBatch(result)
-        if result.meetsAnotherWorker { beginsElsewhere = true }
+        if queue.hasMetAnotherWorker { beginsElsewhere = true }
         return try await react(to: result, after: duration, &failures)
     }
 
@@ -102,13 +100,14 @@ struct WorkerSession {
             worker.metrics.note(report.decisions, in: duration)
             worker.note(report.decisions)
             let needsAnother = report.needsAnotherWorker || !result.failures.isEmpty
-            idleWorkers.noteDecision(wakesAnother: needsAnother)
+            idleWorkers.noteDecision(by: worker.number, wakesAnother: needsAnother)
             failures.backoff.reset()
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
-            if !needsAnother { await rest() }
+            if !needsAnother, queue.hasEndedRound, idleWorkers.mayRest(worker.number) { await rest() }
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
+            if !result.failures.isEmpty { idleWorkers.wakeOne() }
             // At least the batch was not too large.
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
@@ -132,10 +131,10 @@ struct WorkerSession {
         return nil
     }
 
-    /// Leaves the requests to another worker, if one works, until that one needs help or a postponed list is due.
+    /// Leaves the requests to another worker, until that one needs help or a postponed list is due.
     private func rest() async {
         worker.health.noteWait()
-        let longest = ContinuousClock.now + (drains ? SleepSchedule.longestSilence : Self.longestRest)
+        let longest = ContinuousClock.now + (drains ? SleepSchedule.usualSilence : SleepSchedule.longestRest)
         await worker.idleWorkers.rest(until: queue.postponed.nextDue.map { min($0, longest) } ?? longest)
     }
 

@@ -112,6 +112,9 @@ package struct QueueConfiguration: Sendable {
         return reduced
     }
 
+    /// The longest time that a worker waits for more requests before it looks again.
+    package var longestPause: Duration { maxDelay / Gathering.pauses }
+
     /// How long to wait for an answer. It is longer than the server's own limit for a statement.
     package var answerTimeout: Duration { statementTimeout + idleTimeout / 2 }
 

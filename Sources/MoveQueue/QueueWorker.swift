@@ -57,6 +57,12 @@ package struct QueueWorker: Sendable {
         }
     }
 
+    /// Whether the latest turn ended a round through the lists, so that no further requests are known.
+    package var hasEndedRound: Bool { round.hasEndedRound }
+
+    /// Whether other sessions had most of the next lists in the latest turn, probably because two workers met.
+    package var hasMetAnotherWorker: Bool { round.hasMetAnotherWorker }
+
     /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
     ///
     /// - Returns: Whether that is necessary.

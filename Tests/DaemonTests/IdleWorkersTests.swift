@@ -1,3 +1,4 @@
+import Synchronization
 import TestPostgres
 import Testing
 
@@ -14,6 +15,49 @@ import Testing
         workers.wakeOne()
         await resting.value
         #expect(workers.waiting == .none)
+    }
+
+    @Test("A worker may rest only if another one works and has decided requests lately")
+    func mayRest() async throws {
+        #expect(!workers.mayRest(1), "nobody has decided anything")
+        workers.noteDecision(by: 1, wakesAnother: false)
+        #expect(!workers.mayRest(1), "only worker 1 has decided anything")
+        workers.noteDecision(by: 2, wakesAnother: false)
+        try await eventually("worker 2 has decided lately") {
+            workers.noteDecision(by: 2, wakesAnother: false)
+            return workers.mayRest(1)
+        }
+        let waiting = Task { await workers.wait() }
+        try await eventually("the other worker waits") { workers.waiting == .some }
+        #expect(!workers.mayRest(1), "the other worker waits")
+        workers.wakeOne()
+        await waiting.value
+        try await eventually("worker 2 has not decided lately") { !workers.mayRest(1) }
+    }
+
+    @Test("The worker that has waited longest is woken first") func order() async throws {
+        let workers = IdleWorkers(workers: 9, onAllWaiting: {})
+        let woken = Woken()
+        var waits: [Task<Void, Never>] = []
+        for number in 1...8 {
+            waits.append(
+                Task {
+                    await workers.wait()
+                    woken.add(number)
+                })
+            try await eventually("\(number) workers wait") { workers.waitingCount == number }
+        }
+        for number in 1...8 {
+            workers.wakeOne()
+            try await eventually("worker \(number) is woken") { woken.numbers == Array(1...number) }
+        }
+        for wait in waits { await wait.value }
+    }
+
+    private final class Woken: Sendable {
+        private let list = Mutex<[Int]>([])
+        var numbers: [Int] { list.withLock { $0 } }
+        func add(_ number: Int) { list.withLock { $0.append(number) } }
     }
 
     @Test("The last worker does not rest")
@@ -36,9 +80,9 @@ import Testing
     func decision() async throws {
         let resting = Task { await workers.rest(until: soon) }
         try await eventually("one worker rests") { workers.waiting == .some }
-        workers.noteDecision(wakesAnother: false)
+        workers.noteDecision(by: 2, wakesAnother: false)
         #expect(workers.waiting == .some)
-        workers.noteDecision(wakesAnother: true)
+        workers.noteDecision(by: 2, wakesAnother: true)
         await resting.value
         #expect(workers.takeDecision() && !workers.takeDecision())
     }

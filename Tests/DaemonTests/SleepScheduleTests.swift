@@ -58,18 +58,42 @@ import Testing
         #expect(schedule.next(.all, at: start + .seconds(1)) == .fallAsleep)
     }
 
-    @Test("A worker that waits is woken after 100 ms in which the others decide nothing, and again every 100 ms")
+    @Test(
+        "A worker that waits is woken after 100 ms in which the others decide nothing, and then less often, down to every 0.5 s"
+    )
     func silence() {
         var schedule = SleepSchedule()
         #expect(schedule.next(.all, at: start) == .fallAsleep)
-        var (now, actions): (ContinuousClock.Instant, [SleepSchedule.Action]) = (start, [])
-        for _ in 0..<7 {
-            let action = schedule.next(.some, at: now)
-            if case .wait(let duration) = action { now += duration }
-            actions.append(action)
+        var (now, wakeUps): (ContinuousClock.Instant, [Duration]) = (start, [])
+        for _ in 0..<20 {
+            switch schedule.next(.some, at: now) {
+            case .wait(let duration): now += duration
+            case .wakeWorker: wakeUps.append(now - start)
+            default: break
+            }
         }
-        let wait = SleepSchedule.Action.wait(.milliseconds(100))
-        #expect(actions == [wait, .wakeUp, .wakeWorker, wait, .wakeWorker, wait, .wakeWorker])
+        #expect(Array(wakeUps.prefix(5)) == [100, 300, 700, 1_200, 1_700].map { Duration.milliseconds($0) })
+    }
+
+    @Test("A worker that waits is woken once a second even if the others decide requests")
+    func longestRest() {
+        var schedule = SleepSchedule()
+        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        let wakeUps = (0...30).filter { step in
+            let now = start + .milliseconds(90 * step)
+            schedule.noteDecision(at: now)
+            return schedule.next(.some, at: now) == .wakeWorker
+        }
+        #expect(wakeUps == [12, 24])
+    }
+
+    @Test("A worker that waits for more requests is no silence")
+    func gathering() {
+        var schedule = SleepSchedule(longestPause: .milliseconds(250))
+        _ = schedule.next(.some, at: start)
+        _ = schedule.next(.some, at: start + .milliseconds(100))
+        #expect(schedule.next(.some, at: start + .milliseconds(349)) == .wait(.milliseconds(1)))
+        #expect(schedule.next(.some, at: start + .milliseconds(350)) == .wakeWorker)
     }
 
     @Test("No worker is woken while the others decide requests, or if none waits")
@@ -79,7 +103,7 @@ import Testing
         for step in 1...10 {
             let now = start + .milliseconds(90 * step)
             schedule.noteDecision(at: now)
-            #expect(schedule.next(.some, at: now) != .wakeWorker)
+            #expect(schedule.next(.some, at: now) != .wakeWorker, "for less than a second")
         }
         #expect(schedule.next(.none, at: start + .seconds(2)) == .wait(.milliseconds(100)))
     }

@@ -146,15 +146,40 @@ import Testing
         #expect(round.postponed.isEmpty)
     }
 
-    @Test("A worker meets another one if other sessions had most lists of its batch")
-    func meetsAnotherWorker() {
+    @Test(
+        "A worker meets another one if other sessions have most of the next lists of its round", arguments: [1, 2, 3])
+    func meetsAnotherWorker(others: Int) {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isLookDue: false, at: now)
         var report = decided(lists("a", "b"))
-        #expect(!WorkerRound.TurnResult.decided(report).meetsAnotherWorker)
-        report.claim.lockedByOthers = lists("c", "d")
-        #expect(!WorkerRound.TurnResult.decided(report).meetsAnotherWorker)
-        report.claim.lockedByOthers.append("e")
-        #expect(WorkerRound.TurnResult.decided(report).meetsAnotherWorker)
-        #expect(WorkerRound.TurnResult.undecided(report).meetsAnotherWorker)
+        report.claim.lockedByOthers = (1...others).map { ListIdentifier("other \($0)") }
+        _ = round.note(report, at: now)
+        #expect(round.hasMetAnotherWorker == (others > 2))
+    }
+
+    @Test("A batch that found no more lists than it wanted ends the round") func endsRound() throws {
+        var round = WorkerRound(QueueConfiguration())
+        let asked = try #require(round.beginTurn(isLookDue: false, at: now).batch?.scope.lists)
+        var report = decided(lists("a"))
+        report.claim.found = asked
+        _ = round.note(report, at: now)
+        #expect(!round.hasEndedRound)
+        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.note(decided(lists("b")), at: now)
+        #expect(round.hasEndedRound)
+    }
+
+    @Test("Another worker is needed for many requests, many lists, or requests for which there was no room")
+    func needsAnotherWorker() {
+        func report(_ change: (inout BatchReport) -> Void) -> BatchReport {
+            var report = decided(lists("a"))
+            change(&report)
+            return report
+        }
+        #expect(!decided(255).needsAnotherWorker && decided(256).needsAnotherWorker)
+        #expect(report { $0.undecided.count = 256 }.needsAnotherWorker)
+        #expect(report { $0.claim.found = 128 }.needsAnotherWorker)
+        #expect(report { $0.undecided.crowdedOut = "b" }.needsAnotherWorker)
     }
 
     @Test("A patient worker waits for a list that others had at each of many attempts, at most once in 5 s")

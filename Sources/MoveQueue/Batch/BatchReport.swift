@@ -11,6 +11,8 @@ package struct BatchReport: Sendable {
     /// The fewest requests in one batch that show that requests arrive faster than one worker should decide them. Batches of about this size
     /// still cost little for each request, and take some hundredths of a second.
     private static let fewestForAnotherWorker = 256
+    /// The fewest lists with requests that show the same. A batch has 256 lists at most, and half as many if items change lists.
+    private static let fewestListsForAnotherWorker = 128
 
     init() {}
 
@@ -25,7 +27,10 @@ package struct BatchReport: Sendable {
     package var unavailable: Set<ListIdentifier> { unavailableAmongLocked.union(claim.lockedByOthers) }
 
     /// Whether another worker should decide requests at the same time.
-    package var needsAnotherWorker: Bool { decisions.count + undecided.count >= Self.fewestForAnotherWorker }
+    package var needsAnotherWorker: Bool {
+        decisions.count + undecided.count >= Self.fewestForAnotherWorker
+            || claim.found + claim.beyondLimit >= Self.fewestListsForAnotherWorker || undecided.crowdedOut != nil
+    }
 
     /// The ``unavailable`` lists whose locks the transaction had.
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }

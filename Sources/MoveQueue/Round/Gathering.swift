@@ -3,7 +3,7 @@
 /// The wait has four pauses. After each pause, the last id that was handed out is read. A pause is long enough for sessions that
 /// commit at the same time and then enqueue at the same time.
 struct Gathering {
-    private static let pauses = 4
+    static let pauses = 4
 
     /// The longest wait.
     let limit: Duration

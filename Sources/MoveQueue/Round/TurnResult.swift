@@ -15,16 +15,6 @@ extension WorkerRound {
         /// Requests may be arriving. The next turn shall begin after this time, so that it finds more of them.
         case gathering(Duration)
 
-        /// Whether most lists of the batch were locked by other sessions. Two workers whose rounds meet would keep on finding each other's
-        /// lists.
-        package var meetsAnotherWorker: Bool {
-            switch self {
-            case .undecided(let report), .decided(let report):
-                report.claim.lockedByOthers.count > report.claim.locked.count
-            case .idle, .waiting, .postponed, .gathering: false
-            }
-        }
-
         /// The lists that failed, one failure for each.
         package var failures: [ListFailure] {
             switch self {

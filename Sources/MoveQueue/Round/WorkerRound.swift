@@ -4,7 +4,7 @@ import Ordering
 /// action.
 ///
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
-/// they meet, the locks of the lists keep them apart, and ``TurnResult/meetsAnotherWorker`` tells one of them to continue elsewhere.
+/// they meet, the locks of the lists keep them apart, and ``hasMetAnotherWorker`` tells one of them to continue elsewhere.
 ///
 /// A worker chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
 /// round (``RoundSearch``).
@@ -49,6 +49,10 @@ package struct WorkerRound: Sendable {
     private var waking = Waking.awake
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
+    /// Whether the turn ended the round, so that no further requests are known.
+    private(set) var hasEndedRound = false
+    /// Whether other sessions had most of the round's next lists. Two workers whose rounds meet would find each other's lists again and again.
+    private(set) var hasMetAnotherWorker = false
 
     /// `postponed` are the lists that an earlier round left out.
     init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
@@ -76,6 +80,7 @@ package struct WorkerRound: Sendable {
     /// Begins a turn. `isLookDue` says whether it is time to look at the queue.
     mutating func beginTurn(isLookDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isRoundTurn.toggle()
+        (hasEndedRound, hasMetAnotherWorker) = (false, false)
         if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
             return .decide(task)
@@ -164,7 +169,11 @@ package struct WorkerRound: Sendable {
         postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
         let step = search.note(report, of: target)
         if step != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
-        if case .nextRound(let decided) = step { gather(after: decided) }
+        hasMetAnotherWorker = report.claim.lockedByOthers.count > report.claim.locked.count
+        if case .nextRound(let decided) = step {
+            hasEndedRound = true
+            gather(after: decided)
+        }
         guard let result = finishSearch(report, step) else { return advance() }
         return end(result)
     }
