@@ -170,6 +170,8 @@ package struct WorkerRound: Sendable {
         let step = search.note(report, of: target)
         if step != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
         hasMetAnotherWorker = report.claim.lockedByOthers.count > report.claim.locked.count
+        // Several batches of one turn may end rounds; the last one counts.
+        hasEndedRound = false
         if case .nextRound(let decided) = step {
             hasEndedRound = true
             gather(after: decided)
