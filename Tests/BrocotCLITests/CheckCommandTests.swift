@@ -87,7 +87,7 @@ import Testing
     @Test("brocot check names a row that needs repair") func namesARowThatNeedsRepair() async throws {
         try await execute(
             groceries + """
-                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
+                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_valid;
                 INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'rice', 6, 4, 1.5);
                 """)
         let check = try await BrocotProcess.run("check", "groceries")
@@ -107,7 +107,7 @@ import Testing
             (
                 "items", "groceries",
                 groceries + """
-                    ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
+                    ALTER TABLE brocot.items DROP CONSTRAINT rank_is_valid;
                     INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'r''ice', 6, 4, 1.5);
                     """
             ),

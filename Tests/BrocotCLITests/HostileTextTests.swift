@@ -25,7 +25,7 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
-                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_in_lowest_terms;
+                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_valid;
                 CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$
                     BEGIN RAISE EXCEPTION '%', (SELECT item FROM brocot.items LIMIT 1); END $$
                 """)

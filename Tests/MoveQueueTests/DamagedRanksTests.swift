@@ -21,7 +21,7 @@ struct DamagedRanksTests {
             ),
             (
                 """
-                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_that_of_the_pair; UPDATE brocot.items SET rank = 9 WHERE item = '1'
+                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_valid; UPDATE brocot.items SET rank = 9 WHERE item = '1'
                 """, "has a rank that is not the value of its fraction"
             ),
         ], [Placement.at(1), .last])

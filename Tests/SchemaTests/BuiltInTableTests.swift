@@ -26,6 +26,32 @@ import Testing
         }
     }
 
+    @Test(
+        "A logged request has an error code if it is rejected, and none if it is applied",
+        arguments: [
+            ("applied", "NULL", true), ("rejected", "'item_not_found'", true), ("rejected", "NULL", false),
+            ("applied", "'item_not_found'", false), ("waiting", "NULL", false),
+        ])
+    func refusesInvalidOutcomes(outcome: String, errorCode: String, isAccepted: Bool) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let row = SQL(unsafeRaw: "'items', 'l', '{a}', 'last', '\(outcome)', \(errorCode)")
+        do throws(PostgresError) {
+            try await connection.execute(
+                "INSERT INTO brocot.move_log (ordered_table, list, items, placement, outcome, error_code) VALUES (\(row))"
+            )
+            #expect(isAccepted)
+        } catch {
+            #expect(!isAccepted && error.constraint == "outcome_is_applied_or_else_rejected_with_error_code")
+        }
+    }
+
+    @Test("Every constraint of schema brocot is validated") func validatesConstraints() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let rows = try await connection.query(
+            "SELECT conname::text FROM pg_constraint WHERE connamespace = 'brocot'::regnamespace AND NOT convalidated")
+        #expect(try rows.map { try $0.decode(0, as: String.self) } == [])
+    }
+
     @Test("The closest possible ranks are kept apart and in order") func keepsTheClosestRanksApartAndInOrder()
         async throws
     {

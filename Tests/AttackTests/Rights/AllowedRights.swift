@@ -141,6 +141,8 @@ enum AllowedRights {
         routine brocot.write_placement(brocot.order_shape,text,text[],boolean[],text,bigint[],bigint[],text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.write_ranks(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         type brocot.order_shape |  | USAGE | USAGE | USAGE | USAGE
+        type brocot.rank_columns |  |  |  |  |
+        type brocot.valid_rank |  |  |  |  |
         type brocot.well_formed_request |  |  |  |  |
         """
 
