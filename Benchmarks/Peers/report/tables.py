@@ -46,22 +46,32 @@ def order(figures):
 
 def break_table(workloads):
     """Peers by workloads: until when each was right, rows of a move, and speed."""
-    header = [""] + [workload["title"] for workload in workloads]
-    rows = []
-    for key in workloads[0]["peers"]:
-        rows.append([name(key)] + [_break_cell(workload["peers"].get(key)) for workload in workloads])
     notes = [
         f"- {title(key)}, {workload['title']}: {figures['broke']['message']}"
         for workload in workloads for key, figures in workload["peers"].items() if figures.get("broke")
     ]
-    return table(header, rows) + ("\n\nWhat the broken ones said:\n\n" + "\n".join(notes) if notes else "")
+    return _table_of_workloads(workloads, _break_cell) + ("\n\nWhat the broken ones said:\n\n" + "\n".join(notes) if notes else "")
+
+
+def cost_table(workloads):
+    """Peers by workloads: the time of a move, and its write-ahead log."""
+    return _table_of_workloads(workloads, _cost_cell)
+
+
+def _table_of_workloads(workloads, cell):
+    def measured(figures):
+        return "–" if figures is None else "missing" if "missing" in figures else cell(figures)
+
+    header = [""] + [workload["title"] for workload in workloads]
+    return table(header, [
+        [name(key)] + [measured(workload["peers"].get(key)) for workload in workloads] for key in workloads[0]["peers"]])
+
+
+def _cost_cell(figures):
+    return f"{milliseconds(figures['p50'])}; {milliseconds(figures['p99'])}; {number(figures.get('wal_per_move'))}"
 
 
 def _break_cell(figures):
-    if figures is None:
-        return "–"
-    if "missing" in figures:
-        return "missing"
     if figures.get("wrong"):
         until = f"**wrong from {figures['wrong_from']:,}**" if figures.get("wrong_from") else "**wrong**"
     elif figures.get("broke"):

@@ -109,6 +109,41 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 2 {2} arrive"])
     }
 
+    @Test("--arrive-now asks the queue to place a row if a hidden row has the place after the last visible row")
+    func placeOfHiddenRow() async throws {
+        let fixture = try await attached(
+            """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, deleted boolean NOT NULL DEFAULT false, code text UNIQUE);
+            INSERT INTO tasks VALUES (1, 1, false), (2, 1, true);
+            """)
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY readers ON tasks FOR SELECT USING (NOT deleted);
+                CREATE POLICY writers ON tasks FOR INSERT WITH CHECK (true);
+                CREATE POLICY movers ON tasks FOR UPDATE USING (true);
+                CREATE FUNCTION code() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.code := 'same'; RETURN NEW; END $$;
+                """)
+        try await LoginRole.with(.mover) { role, connection in
+            try await fixture.connection.execute("GRANT INSERT ON tasks TO \(identifier: role.name)")
+            try await connection.execute(script: "INSERT INTO tasks VALUES (3, 1), (4, 1)")
+            #expect(try await order(fixture) == ["1:1,2"])
+            #expect(try await fixture.requests() == ["public.tasks 1 {3,4} arrive"])
+            try await fixture.connection.execute("SELECT brocot.apply_pending()")
+            #expect(try await order(fixture) == ["1:1,2,3,4"])
+            // A violation of the user's own constraint is still an error.
+            try await fixture.connection.execute(
+                script: """
+                    INSERT INTO tasks VALUES (5, 2, false, 'same');
+                    CREATE TRIGGER code BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION code();
+                    """)
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute(script: "INSERT INTO tasks VALUES (6, 2)")
+            }
+            #expect(error?.constraint == "tasks_code_key")
+        }
+    }
+
     @Test("--arrive-now uses a request for a row that changes partitions") func partitions()
         async throws
     {
