@@ -94,11 +94,7 @@ public final class BrocotClient: Sendable {
     /// The transaction contains nothing else, so it needs no savepoint, and the move takes its locks by itself.
     private func apply(_ move: Move) async throws {
         try MoveRules.check(move)
-        try await pool.perform { connection in
-            try connection.transaction(.callersReadCommitted) { connection in
-                try LibraryStatements.apply(move, on: connection)
-            }
-        }
+        try await pool.perform { connection in try LibraryStatements.applyAlone(move, on: connection) }
     }
 
     /// Moves items by their offsets in a separate transaction: see ``BrocotTransaction/move(fromOffsets:toOffset:in:)``.
@@ -139,10 +135,8 @@ public final class BrocotClient: Sendable {
         _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) async throws -> Int64 {
-        try await transaction { transaction in
-            try transaction.enqueuePlace(
-                items, placement, in: list, from: source, missing: missing, idempotencyKey: idempotencyKey)
-        }
+        try await enqueue(
+            Move(list: list, items: items, action: .place(placement, from: source), missing: missing), idempotencyKey)
     }
 
     /// Enqueues a request in a separate transaction: see ``BrocotTransaction/enqueueRemove(_:from:idempotencyKey:)``.
@@ -151,8 +145,14 @@ public final class BrocotClient: Sendable {
     public func enqueueRemove(
         _ items: [String], from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
-        try await transaction { transaction in
-            try transaction.enqueueRemove(items, from: list, idempotencyKey: idempotencyKey)
+        try await enqueue(Move(list: list, items: items, action: .remove), idempotencyKey)
+    }
+
+    private func enqueue(_ move: Move, _ idempotencyKey: String?) async throws -> Int64 {
+        try MoveRules.check(move, idempotencyKey: idempotencyKey)
+        return try await pool.perform { connection in
+            try connection.transaction(of: LibraryStatements.enqueue(move, idempotencyKey: idempotencyKey)).single()
+                .decode(0)
         }
     }
 

@@ -131,8 +131,7 @@ extension BrocotTransaction {
     }
 
     private func enqueue(_ move: Move, _ idempotencyKey: String?) throws(BrocotError) -> Int64 {
-        try MoveRules.check(move)
-        if let idempotencyKey { try MoveRules.check(idempotencyKey: idempotencyKey) }
+        try MoveRules.check(move, idempotencyKey: idempotencyKey)
         return try onConnection { connection throws(PostgresError) in
             try connection.query(LibraryStatements.enqueue(move, idempotencyKey: idempotencyKey)).single().decode(0)
         }

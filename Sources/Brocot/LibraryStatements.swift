@@ -31,6 +31,17 @@ enum LibraryStatements {
         }
     }
 
+    /// The same in a transaction of its own, in one round trip.
+    ///
+    /// - Throws: ``Rejection`` or ``BrocotError``. Nothing was changed, unless its code is `commitOutcomeUnknown`.
+    static func applyAlone(_ move: Move, on connection: isolated Connection) throws {
+        do throws(PostgresError) {
+            _ = try connection.transaction(of: call(move))
+        } catch {
+            throw MoveFailure.of(error)
+        }
+    }
+
     private static func call(_ move: Move) -> SQL {
         let (list, table) = (move.list.list, move.list.orderedTable)
         guard move.placement != nil else {

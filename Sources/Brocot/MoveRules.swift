@@ -35,8 +35,9 @@ enum MoveRules {
         }
     }
 
-    static func check(idempotencyKey key: String) throws(BrocotError) {
-        try check(key, "an idempotency key")
+    static func check(_ move: Move, idempotencyKey key: String?) throws(BrocotError) {
+        try check(move)
+        if let key { try check(key, "an idempotency key") }
     }
 
     private static func check(_ key: String, _ name: String) throws(BrocotError) {

@@ -3,7 +3,7 @@ internal import CLibPQ
 /// A transaction's isolation level and access mode. BEGIN always states them, because the default of a server or role may
 /// differ.
 package struct TransactionMode: Sendable {
-    fileprivate let clause: String
+    let clause: String
     /// A statement that changes the `search_path`, which is sent together with BEGIN.
     fileprivate let searchPath: String?
 
@@ -112,10 +112,14 @@ extension Connection {
         return value
     }
 
-    private func begin(_ mode: TransactionMode, _ settings: [(String, String)]) throws(PostgresError) {
+    func refuseSecondTransaction() throws(PostgresError) {
         guard transactionStatus == .idle || isLost else {
             throw PostgresError(.protocolMisuse, "a transaction is under way; use a savepoint inside it")
         }
+    }
+
+    private func begin(_ mode: TransactionMode, _ settings: [(String, String)]) throws(PostgresError) {
+        try refuseSecondTransaction()
         var script = "BEGIN \(mode.clause)"
         if let searchPath = mode.searchPath { script += "; \(searchPath)" }
         for (name, value) in settings {
@@ -137,11 +141,7 @@ extension Connection {
             result = try execute(script: "COMMIT", .cancellable)
         } catch {
             // The server may have committed before the connection broke.
-            guard error.isConnectionLost else { throw error }
-            throw error.with { fields in
-                fields.code = .commitOutcomeUnknown
-                fields.message = "the connection was lost during COMMIT, which may have succeeded: \(error.message)"
-            }
+            throw error.isConnectionLost ? error.ofLostCommit : error
         }
         guard result.commandTag == "COMMIT" else {
             throw PostgresError(
@@ -151,7 +151,7 @@ extension Connection {
 
     /// Throws nothing, so that the first error is reported. If the rollback fails too, the connection is lost and the
     /// server rolls back by itself.
-    private func rollBack() {
+    func rollBack() {
         guard transactionStatus == .inTransaction || transactionStatus == .failed else { return }
         do throws(PostgresError) {
             try execute(script: "ROLLBACK", .mustRun)
@@ -174,5 +174,15 @@ extension Connection {
     private func rollBack(toSavepoint quotedName: String) throws(PostgresError) {
         guard !isLost else { return }
         try execute(script: "ROLLBACK TO SAVEPOINT \(quotedName); RELEASE SAVEPOINT \(quotedName)", .mustRun)
+    }
+}
+
+extension PostgresError {
+    /// The same error of a connection that was lost during COMMIT.
+    var ofLostCommit: PostgresError {
+        with { fields in
+            fields.code = .commitOutcomeUnknown
+            fields.message = "the connection was lost during COMMIT, which may have succeeded: \(message)"
+        }
     }
 }

@@ -12,7 +12,7 @@ NAMES = {
 
 
 def claims(results):
-    return [sentence for make in (_speeds, _breaking, _cost, _latency) for sentence in make(results)]
+    return [sentence for make in (_speeds, _at_once, _breaking, _cost, _latency) for sentence in make(results)]
 
 
 def _speeds(results):
@@ -23,6 +23,18 @@ def _speeds(results):
             for key, name in NAMES.items() if peers.get(key, {}).get("per_second"))
         sessions = ", one session" if workload["sessions"] == 1 else ""
         yield f"{workload['title']}{sessions}, moves a second: {speeds}."
+
+
+def _at_once(results):
+    """How fast `move_now` is beside the double midpoint, whose SQL function checks and logs nothing."""
+    ratios = []
+    for key, place in (("sessions-1", "one list"), ("sessions-64", "64 lists")):
+        peers = (results.workload(key) or {}).get("peers", {})
+        ours, theirs = (peers.get(one, {}).get("per_second") for one in ("brocot-now", "double-midpoint"))
+        if ours and theirs:
+            ratios.append(f"{number(ours / theirs)} on {place}")
+    if ratios:
+        yield f"Eight sessions, moves of `move_now` as a ratio to those of the double midpoint: {', '.join(ratios)}."
 
 
 def _breaking(results):
