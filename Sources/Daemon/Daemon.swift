@@ -56,6 +56,8 @@ package struct Daemon: Service {
                 "largest_rebalance": .stringConvertible(totals.largestRebalance),
             ])
         for case .refused(let failure) in ends { throw QueueRefused(reason: "\(failure)") }
+        // A worker that found nothing pending has read the whole queue after the others.
+        if ends.contains(where: { if case .drained = $0 { true } else { false } }) { return }
         for case .onlyWaitingWork in ends { throw OnlyWaitingWorkIsLeft() }
     }
 

@@ -12,6 +12,7 @@ struct ListenerSession {
     private var observer: QueueObserver
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
+    private var nextProof = ContinuousClock.now
     private var nextTestOfDelivery = ContinuousClock.now + testInterval
 
     /// How often the database is checked again while a probe asks for the readiness.
@@ -82,6 +83,12 @@ struct ListenerSession {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
+        if refusals.areGoingOn, .now >= nextProof {
+            // Busy workers need no look, but only a look shows that the server no longer refuses the query.
+            nextProof = .now + SleepSchedule.usualLookInterval
+            _ = try await look()
+            return true
+        }
         if listener.idleWorkers.takeDecision() { schedule.noteDecision(at: .now) }
         let waiting = listener.idleWorkers.waiting
         listener.metrics.note(isAsleep: waiting == .all)
@@ -101,6 +108,7 @@ struct ListenerSession {
         case .wait(let duration):
             if try await wait(duration) { schedule.noteNotification(at: .now) }
         case .rest:
+            try await sampling.takeIfPending(on: connection, &failures.samples)
             if try await wait(Self.longestRest) { schedule.noteNotification(at: .now) }
         }
         return false

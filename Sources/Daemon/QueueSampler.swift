@@ -4,10 +4,15 @@ import MoveQueue
 /// Reads the state of the queue at intervals, for the gauges.
 struct QueueSampler {
     private static let interval = Duration.seconds(15)
+    /// At most this part of the time is spent on samples. The listener does nothing else meanwhile, and a sample takes long if the queue has
+    /// millions of deleted requests that a long transaction keeps.
+    private static let largestShare = 1.0 / 100
 
     let metrics: DaemonMetrics
     let configuration: QueueConfiguration
     private var next = ContinuousClock.now
+    /// Whether the latest sample shows pending requests.
+    private var showsPending = false
 
     init(_ configuration: QueueConfiguration, metrics: DaemonMetrics) {
         self.configuration = configuration
@@ -19,13 +24,25 @@ struct QueueSampler {
     mutating func takeIfDue(
         on connection: Connection, _ failures: inout FailureLog
     ) async throws(PostgresError) {
-        guard .now >= next else { return }
-        next = .now + Self.interval
+        if .now >= next { try await take(on: connection, &failures) }
+    }
+
+    /// Takes a sample before a rest without queries, so that the gauges don't show pending requests for as long as the rest lasts.
+    mutating func takeIfPending(
+        on connection: Connection, _ failures: inout FailureLog
+    ) async throws(PostgresError) {
+        if showsPending { try await take(on: connection, &failures) }
+    }
+
+    private mutating func take(on connection: Connection, _ failures: inout FailureLog) async throws(PostgresError) {
+        let start = ContinuousClock.now
+        defer { next = .now + max(Self.interval, start.duration(to: .now) / Self.largestShare) }
         do throws(PostgresError) {
-            metrics.note(
-                try await connection.run { [configuration] connection throws(PostgresError) in
-                    try QueueSample.take(configuration, on: connection)
-                })
+            let sample = try await connection.run { [configuration] connection throws(PostgresError) in
+                try QueueSample.take(configuration, on: connection)
+            }
+            metrics.note(sample)
+            showsPending = sample.pending > 0
             failures.noteSuccess("the queue is sampled for metrics again")
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }

@@ -37,6 +37,9 @@ package struct QueueConfiguration: Sendable {
     var longestSearch = Duration.milliseconds(100)
     /// A shorter limit for statements; nil if there is none.
     var longestStatement: Duration?
+    /// Whether this limit also applies to the statements that find lists and read requests. These take long if the queue has millions of
+    /// deleted requests that a long transaction keeps. Setting the limit after them takes a further round trip.
+    var limitsReading = true
 
     /// What happens to poison messages of tables without another setting.
     package var poisonPolicy = PoisonPolicy.skip
@@ -58,7 +61,7 @@ package struct QueueConfiguration: Sendable {
             ("lock_timeout", lockTimeoutSetting),
             // Otherwise every error would have a context. A context shows that an error comes from within a function.
             ("log_parameter_max_length_on_error", "0"),
-            ("statement_timeout", statementTimeoutSetting),
+            ("statement_timeout", limitsReading ? statementTimeoutSetting : milliseconds(statementTimeout)),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
             // If a policy hides rows, that is an error, instead of silently omitting the rows.
             ("row_security", "off"),

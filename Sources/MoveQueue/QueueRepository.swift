@@ -77,6 +77,14 @@ struct QueueRepository {
         }
     }
 
+    /// Sets the limit for statements of users' tables, if it did not apply to reading.
+    func limitStatements(on connection: isolated Connection) throws(QueueError) {
+        guard !configuration.limitsReading else { return }
+        try QueueError.wrapping { () throws(PostgresError) in
+            try connection.execute(script: "SET LOCAL statement_timeout = '\(configuration.statementTimeoutSetting)'")
+        }
+    }
+
     // MARK: Writing
 
     /// Deletes decided requests, logs their outcomes, and makes lists wait for a person. With `replacing`, the log may already have

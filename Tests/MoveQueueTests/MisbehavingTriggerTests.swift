@@ -117,6 +117,39 @@ struct MisbehavingTriggerTests {
         #expect(try items.map { try $0.decode(0, as: String.self) } == ["65cc81", "c3a4"])
     }
 
+    @Test("A trigger that fails only at COMMIT delays no other list", .timeLimit(.minutes(2)))
+    func failsAtCommit() async throws {
+        let fixture = try await fixture("RETURN NEW")
+        // SET CONSTRAINTS ALL IMMEDIATE does not reach an event that a trigger makes deferred meanwhile.
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE effects (number bigint);
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+                CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON effects DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION refuse();
+                CREATE FUNCTION cause() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN SET CONSTRAINTS refuse DEFERRED; INSERT INTO effects VALUES (1); RETURN NULL; END $$;
+                CREATE CONSTRAINT TRIGGER cause AFTER UPDATE ON cards DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION cause();
+                """)
+        try await fixture.enqueue((1...40).map { place("\($0)", in: "l\($0 % 20)") })
+        let healthy = try await fixture.enqueue([
+            Move(list: ListIdentifier("a list"), items: ["1"], action: .place(.last, from: nil))
+        ])
+        let session = try await TestDatabase.current.connect()
+        var (worker, share) = (QueueWorker(), BatchShare())
+        while try await fixture.outcomes()[healthy[0]] == nil {
+            worker.take(share)
+            do {
+                _ = try await worker.runBatch(on: session)
+                share.noteSuccess()
+            } catch {
+                if error.lists.isEmpty { share.noteFailure() }
+            }
+        }
+        #expect(try await fixture.outcomes() == [healthy[0]: nil])
+    }
+
     @Test("on_poison = hold holds the list of a misbehaving trigger until a release with reject")
     func held() async throws {
         let fixture = try await fixture("RETURN NULL")

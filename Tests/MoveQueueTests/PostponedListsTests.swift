@@ -39,6 +39,15 @@ import Testing
         #expect((.milliseconds(50) ... .milliseconds(100)).contains(try #require(failing.nextDue) - start))
     }
 
+    @Test("A list that failed a thousand times has batches of the usual size again after a few successes")
+    func recovers() {
+        var postponed = PostponedLists()
+        let list = lists(1)[0]
+        for _ in 1...1_000 { postponed.noteFailure(of: [list], at: start) }
+        for _ in 1...12 { postponed.noteProgress(of: list, at: start) }
+        #expect(postponed.halvings(of: list) == 0)
+    }
+
     @Test("Lists that other sessions have locked are retried together, without failing lists")
     func groups() {
         var postponed = PostponedLists()

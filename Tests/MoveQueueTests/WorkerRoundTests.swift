@@ -1,7 +1,7 @@
-import LibPQ
 import Ordering
 import Testing
 
+@testable import LibPQ
 @testable import MoveQueue
 
 @Suite("A worker's round", .timeLimit(.minutes(30))) struct WorkerRoundTests {
@@ -30,6 +30,25 @@ import Testing
     }
 
     // MARK: The first action of a turn
+
+    @Test("After a time-out of reading, only the statements for users' tables have a short limit")
+    func readsPatiently() throws {
+        func limit(_ round: inout WorkerRound) throws -> String? {
+            let task = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+            round.noteFailure(of: [], at: now)
+            return task.configuration.settings.first { $0.0 == "statement_timeout" }?.1
+        }
+        let timeOut = PostgresError(fields: .init(code: .server, message: "canceled", sqlState: .queryCanceled))
+        #expect(BatchFailure(.database(timeOut), isOfReading: true).isOfSlowReading)
+        #expect(!BatchFailure(.database(timeOut)).isOfSlowReading)
+        var round = WorkerRound(QueueConfiguration())
+        #expect(try limit(&round) == "3000ms")
+        round.readPatiently()
+        #expect(try limit(&round) == "120000ms")
+        round.take(BatchShare(halvings: 1))
+        let task = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        #expect(!task.configuration.limitsReading && task.configuration.statementTimeoutSetting == "3000ms")
+    }
 
     @Test("A worker's turn begins with a batch of the next lists")
     func beginsWithLists() throws {

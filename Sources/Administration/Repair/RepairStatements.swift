@@ -147,11 +147,12 @@ struct RepairStatements {
         "pg_catalog.octet_length(\(key)) BETWEEN 1 AND \(Self.longestKey)"
     }
 
-    /// Rows with the rank of another row get places directly behind it. The last one is requested first, so that the others come before it.
+    /// Rows with the rank of another row get places directly behind it. The last one is requested first, so that the others come before it. A
+    /// row that is deleted meanwhile is not inserted again.
     private var requestPlacesBesideFirst: SQL {
         """
-        INSERT INTO brocot.move_requests (ordered_table, list, items, placement, anchor)
-        SELECT \(names.orderedTable), brocot.list_key(VARIADIC damaged.list), ARRAY[damaged.item], 'after', damaged.first_item
+        INSERT INTO brocot.move_requests (ordered_table, list, items, placement, anchor, missing)
+        SELECT \(names.orderedTable), brocot.list_key(VARIADIC damaged.list), ARRAY[damaged.item], 'after', damaged.first_item, 'reject'
         FROM pg_temp.brocot_damaged AS damaged
         WHERE damaged.has_rank_of_other_row AND \(isAdmitted("damaged.item")) AND \(isAdmitted("damaged.first_item"))
             AND pg_catalog.octet_length(brocot.list_key(VARIADIC damaged.list)) <= \(Self.longestKey)

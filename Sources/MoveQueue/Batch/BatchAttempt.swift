@@ -27,14 +27,17 @@ struct BatchAttempt {
     private var stage = Stage.claiming
     /// The lists whose locks were taken.
     private(set) var lockedLists: [ListIdentifier] = []
+    /// Whether the transaction is for one list, with the other lists of its changes of list.
+    private let isForOneList: Bool
 
     init(
         _ queue: QueueRepository, sizes: KnownListSizes, scope: QueueTransaction.Scope,
-        onlyList: ListIdentifier? = nil, _ method: Method, postponed: [ListIdentifier] = []
+        onlyList: ListIdentifier?, isForOneList: Bool, _ method: Method, postponed: [ListIdentifier] = []
     ) {
         (self.queue, self.sizes) = (queue, sizes)
         (self.scope, self.onlyList, self.postponed) = (scope, onlyList, postponed)
         self.method = method
+        self.isForOneList = isForOneList
     }
 
     /// Runs the transaction.
@@ -76,6 +79,7 @@ struct BatchAttempt {
             limit: queue.configuration.requestsPerList)
         report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
         guard !batch.requests.isEmpty else { return report }
+        try queue.limitStatements(on: connection)
         stage = .applying
         let decisions = try apply(batch.requests, on: connection)
         stage = .finishing
@@ -124,11 +128,15 @@ struct BatchAttempt {
     /// The failure, with the lists that may contain the cause.
     func failure(_ error: QueueError) -> BatchFailure {
         if case .unreadableRequest = error { return BatchFailure(error, lists: lockedLists) }
-        // A single list is named in any case, so that it can be postponed. If the connection broke, a user's trigger may have ended
-        // the session.
-        guard stage == .applying,
-            !error.isOfServerOrConnection || error.isConnectionLost || lockedLists.count == 1
-        else { return BatchFailure(error) }
-        return BatchFailure(error, lists: lockedLists)
+        // A single list is named in any case, so that it can be postponed, and other lists don't wait for it. If the connection broke, a user's
+        // trigger may have ended the session.
+        let isOfOneList = isForOneList || lockedLists.count == 1
+        let mayBeOfLists =
+            switch stage {
+            case .lockingOnlyList, .claiming: false
+            case .applying: isOfOneList || !error.isOfServerOrConnection || error.isConnectionLost
+            case .finishing: isOfOneList
+            }
+        return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], isOfReading: stage == .claiming)
     }
 }

@@ -10,8 +10,16 @@ struct BatchDecisions {
     private(set) var failures: [ListFailure] = []
     /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
     private(set) var suspected: Set<ListIdentifier> = []
-    /// Lists of which no further request may be decided.
-    private var blocked: Set<ListIdentifier> = []
+    /// Lists of which no further request may be decided, and why.
+    private var obstacles: [ListIdentifier: Obstacle] = [:]
+
+    /// Why a list is left for later.
+    private enum Obstacle {
+        case lockedRows
+        case failure(QueueError)
+        case suspicion
+        case hold
+    }
 
     /// Whether the batch decided no request and held no list.
     var areEmpty: Bool { decided.isEmpty && holds.isEmpty }
@@ -19,13 +27,13 @@ struct BatchDecisions {
     /// The requests that may be decided, in the order of their ids: those that don't come after a request of the same list that is left
     /// for later.
     ///
-    /// The lists of all other requests are blocked too, because a change of list must not be decided before an earlier request of one of
-    /// its lists.
+    /// The other lists of such a request are left for later too, for the same reason: a change of list must not be decided before an earlier
+    /// request of one of its lists. Otherwise the worker would try them again and again without a pause.
     mutating func admissible(_ requests: [PendingRequest]) -> [PendingRequest] {
-        guard !blocked.isEmpty else { return requests }
+        guard !obstacles.isEmpty else { return requests }
         return requests.filter { request in
-            guard !blocked.isDisjoint(with: request.move.lists) else { return true }
-            blocked.formUnion(request.move.lists)
+            guard let obstacle = request.move.lists.compactMap({ obstacles[$0] }).first else { return true }
+            leave(request.move.lists, because: obstacle)
             return false
         }
     }
@@ -33,26 +41,34 @@ struct BatchDecisions {
     mutating func decide(_ decisions: [Decision]) { decided += decisions }
 
     /// Leaves lists for later, because another session has locked some of their rows.
-    mutating func leaveLocked(_ lists: [ListIdentifier]) {
-        withLockedRows.formUnion(lists)
-        blocked.formUnion(lists)
-    }
+    mutating func leaveLocked(_ lists: [ListIdentifier]) { leave(lists, because: .lockedRows) }
 
     /// Leaves the lists of a request for later, because of an error that no request causes.
     mutating func fail(_ request: PendingRequest, _ error: QueueError) {
-        for list in request.move.lists { failures.append(ListFailure(list: list, error: error)) }
-        blocked.formUnion(request.move.lists)
+        leave(request.move.lists, because: .failure(error))
     }
 
     /// Leaves requests to a later batch, which tries their lists in smaller groups.
     mutating func leaveForLater(_ requests: [PendingRequest]) {
-        for request in requests { suspected.formUnion(request.move.lists) }
-        blocked.formUnion(suspected)
+        for request in requests { leave(request.move.lists, because: .suspicion) }
     }
 
     /// Makes the list of a request wait for a person.
     mutating func hold(_ request: PendingRequest, because error: Refusal) {
         holds.append(HeldList(list: request.move.list, request: request.id, error: error))
-        blocked.formUnion(request.move.lists)
+        leave(request.move.lists, because: .hold)
+    }
+
+    /// A list that is left already keeps its reason.
+    private mutating func leave(_ lists: some Sequence<ListIdentifier>, because obstacle: Obstacle) {
+        for list in lists where obstacles[list] == nil {
+            obstacles[list] = obstacle
+            switch obstacle {
+            case .lockedRows: withLockedRows.insert(list)
+            case .failure(let error): failures.append(ListFailure(list: list, error: error))
+            case .suspicion: suspected.insert(list)
+            case .hold: break
+            }
+        }
     }
 }

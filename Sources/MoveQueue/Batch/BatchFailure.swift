@@ -6,10 +6,17 @@ package struct BatchFailure: Error, CustomStringConvertible {
     /// The lists that may contain the cause; empty if no list is the cause.
     package let lists: [ListIdentifier]
 
-    init(_ error: QueueError, lists: [ListIdentifier] = []) {
+    /// Whether finding lists or reading requests failed, before any request was applied.
+    let isOfReading: Bool
+
+    init(_ error: QueueError, lists: [ListIdentifier] = [], isOfReading: Bool = false) {
         self.error = error
         self.lists = lists
+        self.isOfReading = isOfReading
     }
+
+    /// Whether reading needs more time than statements for several lists get.
+    var isOfSlowReading: Bool { isOfReading && error.databaseError?.sqlState == .queryCanceled }
 
     package var description: String { "\(error)" }
 }

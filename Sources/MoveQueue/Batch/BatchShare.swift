@@ -1,7 +1,7 @@
 /// The part of a usual batch that a worker takes. It becomes smaller after each failure, because the batch may take longer than
 /// the server's time-outs allow, and larger again after each success. Pure.
 package struct BatchShare: Equatable, Sendable {
-    private static let mostHalvings = 12
+    static let mostHalvings = 12
 
     private var halvings: Int
 

@@ -26,6 +26,15 @@ struct QueueTransaction: Sendable {
             case .next, .oldest: nil
             }
         }
+
+        /// Whether the transaction asks for one list, with the other lists of its changes of list.
+        var isForOneList: Bool {
+            switch self {
+            case .lists(let lists), .suspects(let lists): lists.count == 1
+            case .waitingFor: true
+            case .next(_, let count, _, _), .oldest(let count): count == 1
+            }
+        }
     }
 
     private let configuration: QueueConfiguration
@@ -57,7 +66,9 @@ struct QueueTransaction: Sendable {
             break
         case .next, .lists, .oldest:
             var attempt = BatchAttempt(
-                queue, sizes: sizes, scope: scope, onlyList: scope.onlyList, .together, postponed: postponed)
+                queue, sizes: sizes, scope: scope, onlyList: scope.onlyList, isForOneList: scope.isForOneList,
+                .together,
+                postponed: postponed)
             do throws(QueueError) {
                 return try attempt.run(on: connection)
             } catch {
@@ -65,7 +76,9 @@ struct QueueTransaction: Sendable {
             }
             scopeInParts = .suspects(attempt.lockedLists)
         }
-        var attempt = BatchAttempt(queue, sizes: sizes, scope: scopeInParts, onlyList: scope.onlyList, .inParts)
+        var attempt = BatchAttempt(
+            queue, sizes: sizes, scope: scopeInParts, onlyList: scope.onlyList, isForOneList: scope.isForOneList,
+            .inParts)
         do throws(QueueError) {
             return try attempt.run(on: connection)
         } catch {

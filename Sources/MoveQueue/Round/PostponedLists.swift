@@ -17,7 +17,8 @@ package struct PostponedLists: Sendable {
     private struct Entry {
         /// How often the list was postponed since it was last worked on.
         var postponements = 0
-        /// How often batches with this list alone failed, less those that succeeded since.
+        /// How often batches with this list alone failed, less those that succeeded since. More failures than halvings of a batch would
+        /// only make the list slower afterwards.
         var failures = 0
         var due: ContinuousClock.Instant
         var reason: Reason
@@ -91,7 +92,7 @@ package struct PostponedLists: Sendable {
         let pause = Self.pause(after: entry.postponements, Self.firstPause.failed, Self.longestPause.failed)
         (entry.due, entry.reason) = (now + pause * Double.random(in: 0.5...1), reason)
         entry.postponements += 1
-        entry.failures += 1
+        entry.failures = min(entry.failures + 1, BatchShare.mostHalvings)
         set(lists[0], entry)
     }
 

@@ -37,7 +37,7 @@ package struct WorkerRound: Sendable {
     /// The fewest requests of a round after which waiting for more requests is worth it.
     private static let fewestGathered = 16
 
-    private let fullConfiguration: QueueConfiguration
+    private var fullConfiguration: QueueConfiguration
     private var configuration: QueueConfiguration
     private var state = State.betweenTurns
     private var search: RoundSearch
@@ -72,6 +72,11 @@ package struct WorkerRound: Sendable {
     /// Sets the size of the next batches.
     mutating func take(_ share: BatchShare) {
         configuration = fullConfiguration.reduced(to: share)
+    }
+
+    /// Gives the statements that find lists and read requests as much time as any statement from now on.
+    mutating func readPatiently() {
+        (fullConfiguration.limitsReading, configuration.limitsReading) = (false, false)
     }
 
     /// Continues the round at this list.

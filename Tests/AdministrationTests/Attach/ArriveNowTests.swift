@@ -109,13 +109,24 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == ["public.tasks 2 {2} arrive"])
     }
 
-    @Test("--arrive-now asks the queue to place a row if a hidden row has the place after the last visible row")
-    func placeOfHiddenRow() async throws {
+    @Test(
+        "--arrive-now asks the queue to place a row if a hidden row has the place after the last visible row",
+        arguments: [false, true])
+    func placeOfHiddenRow(isPartitioned: Bool) async throws {
+        let columns = "id bigint, project_id bigint, deleted boolean NOT NULL DEFAULT false, code text"
         let fixture = try await attached(
-            """
-            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, deleted boolean NOT NULL DEFAULT false, code text UNIQUE);
-            INSERT INTO tasks VALUES (1, 1, false), (2, 1, true);
-            """)
+            isPartitioned
+                ? "CREATE TABLE tasks (\(columns), PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id)"
+                : "CREATE TABLE tasks (\(columns), PRIMARY KEY (id))")
+        if isPartitioned {
+            // The server names the indexes of a partition that is made later.
+            try await fixture.connection.execute(script: "CREATE TABLE tasks_all PARTITION OF tasks DEFAULT")
+        }
+        try await fixture.connection.execute(
+            script: """
+                CREATE UNIQUE INDEX tasks_code_key ON \(isPartitioned ? "tasks_all" : "tasks") (code);
+                INSERT INTO tasks VALUES (1, 1, false), (2, 1, false); UPDATE tasks SET deleted = true WHERE id = 2;
+                """)
         try await fixture.connection.execute(
             script: """
                 ALTER TABLE tasks ENABLE ROW LEVEL SECURITY;
@@ -142,6 +153,52 @@ struct ArriveNowTests {
             }
             #expect(error?.constraint == "tasks_code_key")
         }
+    }
+
+    @Test(
+        "--arrive-now, moves of several items and moves to a position work under policies whose functions need the session's search_path",
+        arguments: [
+            "LANGUAGE sql STABLE AS 'SELECT project FROM members WHERE role = current_user'",
+            "LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT project FROM members WHERE role = current_user); END'",
+        ])
+    func functionInPolicy(function: String) async throws {
+        let fixture = try await attached("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE members (role name, project bigint); GRANT SELECT ON members TO PUBLIC;
+                CREATE FUNCTION my_project() RETURNS bigint \(function);
+                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY own ON tasks USING (project_id = my_project());
+                """)
+        try await LoginRole.with(.mover) { role, connection in
+            try await fixture.connection.execute("GRANT INSERT ON tasks TO \(identifier: role.name)")
+            try await fixture.connection.execute("INSERT INTO members VALUES (\(role.name)::text::name, 1)")
+            try await connection.execute(
+                script: """
+                    INSERT INTO tasks VALUES (1, 1), (2, 1), (3, 1);
+                    SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.tasks');
+                    SELECT brocot.move_now(1, 2, at => 0, ordered_table => 'public.tasks');
+                    """)
+        }
+        #expect(try await order(fixture) == ["1:2,3,1"])
+        #expect(try await fixture.requests() == [])
+    }
+
+    @Test(
+        "--arrive-now uses few subtransactions of a transaction, and then the queue, for a role with row-level security"
+    )
+    func subtransactions() async throws {
+        let fixture = try await attached("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
+        try await fixture.connection.execute(
+            script: "ALTER TABLE tasks ENABLE ROW LEVEL SECURITY; CREATE POLICY everything ON tasks USING (true)")
+        try await LoginRole.with(.mover) { role, connection in
+            try await fixture.connection.execute("GRANT INSERT ON tasks TO \(identifier: role.name)")
+            let inserts = (1...40).map { "INSERT INTO tasks VALUES (\($0), 1)" }.joined(separator: "; ")
+            try await connection.execute(script: "BEGIN; \(inserts); COMMIT")
+        }
+        #expect(try await fixture.requests() == (33...40).map { "public.tasks 1 {\($0)} arrive" })
+        try await fixture.connection.execute("SELECT brocot.apply_pending()")
+        #expect(try await order(fixture) == ["1:" + (1...40).map(String.init).joined(separator: ",")])
     }
 
     @Test("--arrive-now uses a request for a row that changes partitions") func partitions()

@@ -134,6 +134,7 @@ enum AllowedRights {
         routine brocot.single_placement(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.skip_duplicate_request() |  |  |  |  |
         routine brocot.take_out(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.visible_neighbour(brocot.order_shape,text,boolean,numeric,numeric[],bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.wait_for(bigint,interval,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.wake_sleeping_daemons() |  |  |  |  |
         routine brocot.window_ranks(text[],numeric[],bigint,bigint,text[],numeric[],bigint,bigint,integer,integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
