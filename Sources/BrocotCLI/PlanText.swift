@@ -14,9 +14,9 @@ enum PlanText {
 
     /// How to run the script: none of it may be part of a larger transaction, because an index is built CONCURRENTLY.
     private static let instructions = """
-        -- Run each statement alone and outside a transaction: psql -v ON_ERROR_STOP=1 -f FILE
-        -- Rails: disable_ddl_transaction!, one execute per statement. Django: atomic = False.
-        -- If a statement fails with 55P03, roll back and run it again, from its BEGIN on.
+        -- Send these statements one by one, not inside a transaction of your tool: psql -v ON_ERROR_STOP=1 -f FILE
+        -- Rails: disable_ddl_transaction!, one execute per statement. Django: atomic = False, RunSQL([one string per statement]).
+        -- If a statement fails with 55P03: ROLLBACK, print the script again with --sql, and run that. It has only what is left.
         """
 
     /// A script for a table without rows, which may be a part of a larger transaction.

@@ -85,6 +85,7 @@ extension Daemon {
         "brocot_pending_requests": "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 s.",
         "brocot_oldest_request_age_seconds":
             "Age of the oldest pending request, 0 if there is none. Sampled every 15 s.",
-        "brocot_held_lists": "Lists that wait for a person. Sampled every 15 s.",
+        "brocot_held_lists":
+            "Lists whose request the database refused, and that wait for a person; paused lists don't count. Sampled every 15 s.",
     ]
 }

@@ -53,7 +53,9 @@ import Testing
         let attached = try await BrocotProcess.run(Self.arguments + ["--order-by", "position"])
         #expect(attached.errors.split(separator: "\n").count == 1)
         #expect(try await order(on: connection) == [6, 4, 2, 5, 3, 1])
-        #expect(printed.output.hasPrefix("-- Run each statement alone and outside a transaction: psql"))
+        #expect(
+            printed.output.hasPrefix("-- Send these statements one by one, not inside a transaction of your tool: psql")
+        )
         let again = try await BrocotProcess.run(Self.arguments + ["--sql"])
         #expect(again.exitCode == 0 && again.output == "-- Nothing to do.\n", "\(again.output)")
     }

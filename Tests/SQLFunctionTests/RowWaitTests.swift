@@ -18,13 +18,15 @@ struct RowWaitTests {
     @Test("move_items_now ends with 55P03, and the application with the opposite order of locks goes on")
     func severalItems() async throws {
         try await application.execute(script: "COMMIT; BEGIN; UPDATE tasks SET board = board WHERE id = 10")
+        let hasEnded = Flag()
         let call = Task { [caller] in
-            await #expect(throws: PostgresError.self) {
+            defer { hasEnded.set() }
+            return await #expect(throws: PostgresError.self) {
                 try await caller.connection.execute(
                     "SELECT brocot.move_items_now(1, ARRAY[10, 5], last => true, ordered_table => 'public.tasks')")
             }
         }
-        try await waitUntilLocked("brocot.move_items_now")
+        try await waitUntilLocked("brocot.move_items_now", or: hasEnded)
         try await application.execute(script: "UPDATE tasks SET board = board WHERE id = 5; COMMIT")
         #expect(await call.value?.sqlState == .lockNotAvailable)
     }
@@ -35,10 +37,12 @@ struct RowWaitTests {
             try await caller.connection.execute(
                 "SELECT brocot.move(1, \(item)::bigint, first => true, ordered_table => 'public.tasks')")
         }
+        let hasEnded = Flag()
         let call = Task { [caller] in
-            try await caller.connection.query("SELECT brocot.apply_pending()").single().decode(0, as: Int.self)
+            defer { hasEnded.set() }
+            return try await caller.connection.query("SELECT brocot.apply_pending()").single().decode(0, as: Int.self)
         }
-        try await waitUntilLocked("brocot.apply_pending")
+        try await waitUntilLocked("brocot.apply_pending", or: hasEnded)
         try await application.execute(script: "UPDATE tasks SET board = board WHERE id = 10; COMMIT")
         #expect(try await call.value == 1)
         let pending = try await caller.connection.query("SELECT items[1] FROM brocot.move_requests").single()
@@ -74,11 +78,12 @@ struct RowWaitTests {
         #expect(try setting.decode(0, as: String.self) == limit)
     }
 
-    /// Waits until a session that runs this function waits for a lock.
-    private func waitUntilLocked(_ function: String) async throws {
+    /// Waits until a session that runs this function waits for a lock. A call that waits for 0.25 s only may have ended before that was seen.
+    private func waitUntilLocked(_ function: String, or hasEnded: Flag = Flag()) async throws {
         let observer = try await TestDatabase.current.connect()
         try await eventually("a call of \(function) waits for a lock", within: .seconds(60), pause: .milliseconds(5)) {
-            try await !observer.query(
+            if hasEnded.isSet { return true }
+            return try await !observer.query(
                 """
                 SELECT FROM pg_stat_activity
                 WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE \("%" + function + "(%")

@@ -14,7 +14,7 @@ struct BatchAttempt {
     private enum Stage {
         /// The transaction waits for the lock of its only list.
         case lockingOnlyList
-        case claiming, applying, finishing
+        case claiming, applying, finishing, committing
     }
 
     private let queue: QueueRepository
@@ -47,7 +47,9 @@ struct BatchAttempt {
         do {
             return try connection.transaction(.readCommittedAfterTriggers, settings: queue.configuration.settings) {
                 connection in
-                try decide(on: connection)
+                let report = try decide(on: connection)
+                stage = .committing
+                return report
             }
         } catch {
             let error = QueueError(error)
@@ -122,7 +124,7 @@ struct BatchAttempt {
     ///
     /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
-        (stage == .applying || stage == .finishing) && !error.isOfServerOrConnection
+        (stage == .applying || stage == .finishing || stage == .committing) && !error.isOfServerOrConnection
     }
 
     /// The failure, with the lists that may contain the cause.
@@ -135,7 +137,9 @@ struct BatchAttempt {
             switch stage {
             case .lockingOnlyList, .claiming: false
             case .applying: isOfOneList || !error.isOfServerOrConnection || error.isConnectionLost
-            case .finishing: isOfOneList
+            // The queue's own tables concern all lists. A constraint trigger of the user may fire too.
+            case .finishing: isOfOneList && error.databaseError?.isFromFunction == true
+            case .committing: isOfOneList
             }
         return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], isOfReading: stage == .claiming)
     }
