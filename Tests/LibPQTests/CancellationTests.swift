@@ -1,6 +1,5 @@
 import FaultHarness
 import LibPQ
-import Logging
 import SeededRandom
 import TestPostgres
 import Testing
@@ -154,14 +153,8 @@ import Testing
     }
 
     @Test func `A connection is lost if the server does not answer the cancellation`() async throws {
-        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
-        let port = try #require(parameters["port"].flatMap { UInt16($0) })
-        let proxy = try FaultProxy(serverPorts: [port])
+        let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
-        parameters["port"] = "\(proxy.ports[0])"
-        parameters["sslmode"] = "disable"
-        parameters["gssencmode"] = "disable"
-        let connection = try await Connection.connect(parameters, logger: Logger(label: "CancellationTests"))
         let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_sleep") }
         let task = Task {
             try await postgresError {

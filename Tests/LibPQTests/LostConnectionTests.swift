@@ -1,6 +1,5 @@
 import FaultHarness
 import LibPQ
-import Logging
 import TestPostgres
 import Testing
 
@@ -67,15 +66,8 @@ import Testing
     }
 
     @Test func `A connection is closed if the server does not answer for too long`() async throws {
-        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
-        let port = try #require(parameters["port"].flatMap { UInt16($0) })
-        let proxy = try FaultProxy(serverPorts: [port])
+        let (connection, proxy) = try await connectThroughProxy { $0.answerTimeout = .seconds(1) }
         defer { proxy.close() }
-        parameters["port"] = "\(proxy.ports[0])"
-        parameters["sslmode"] = "disable"
-        parameters["gssencmode"] = "disable"
-        parameters.answerTimeout = .seconds(1)
-        let connection = try await Connection.connect(parameters, logger: Logger(label: "LostConnectionTests"))
         let answer = proxy.nextStop(.beforeAnswer) { $0.text == "SELECT 1" }
         async let error = postgresError { _ = try await connection.query("SELECT 1") }
         let link = try #require(await answer.reached(within: .seconds(60)))

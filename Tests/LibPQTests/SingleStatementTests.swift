@@ -1,6 +1,5 @@
 import FaultHarness
 import LibPQ
-import Logging
 import TestPostgres
 import Testing
 
@@ -106,15 +105,8 @@ struct SingleStatementTests {
 
     @Test func `A single statement whose answer is lost is reported as unknown, and may have succeeded`() async throws {
         let observer = try await connectWithTable()
-        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
-        let port = try #require(parameters["port"].flatMap { UInt16($0) })
-        let proxy = try FaultProxy(serverPorts: [port])
+        let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
-        parameters["port"] = "\(proxy.ports[0])"
-        // The proxy can't see COMMIT on an encrypted connection.
-        parameters["sslmode"] = "disable"
-        parameters["gssencmode"] = "disable"
-        let connection = try await Connection.connect(parameters, logger: Logger(label: "SingleStatementTests"))
         let commit = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }
         async let error = postgresError { _ = try await run(insert, on: connection) }
         try #require(await commit.reached(within: .seconds(60))).cut()

@@ -1,3 +1,4 @@
+import FaultHarness
 import LibPQ
 import Logging
 import TestPostgres
@@ -10,6 +11,26 @@ func connect(
     var parameters = try ConnectionParameters(url: TestDatabase.current.url)
     change(&parameters)
     return try await Connection.connect(parameters, logger: logger)
+}
+
+/// A connection to the running test's database through a proxy, which the caller closes. The proxy sees each statement, because the connection is not
+/// encrypted.
+func connectThroughProxy(
+    _ change: (inout ConnectionParameters) -> Void = { _ in }
+) async throws -> (connection: Connection, proxy: FaultProxy) {
+    var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+    let port = try #require(parameters["port"].flatMap { UInt16($0) })
+    let proxy = try FaultProxy(serverPorts: [port])
+    parameters["port"] = "\(proxy.ports[0])"
+    parameters["sslmode"] = "disable"
+    parameters["gssencmode"] = "disable"
+    change(&parameters)
+    do {
+        return (try await Connection.connect(parameters, logger: Logger(label: "LibPQTests")), proxy)
+    } catch {
+        proxy.close()
+        throw error
+    }
 }
 
 /// The error that `body` throws.
