@@ -67,8 +67,7 @@ struct QueueTransaction: Sendable {
         case .next, .lists, .oldest:
             var attempt = BatchAttempt(
                 queue, sizes: sizes, scope: scope, onlyList: scope.onlyList, isForOneList: scope.isForOneList,
-                .together,
-                postponed: postponed)
+                .together, postponed: postponed)
             do throws(QueueError) {
                 return try attempt.run(on: connection)
             } catch {
