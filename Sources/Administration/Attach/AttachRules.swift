@@ -193,8 +193,16 @@ struct AttachRules {
     }
 
     private func checkIndexes() throws(AttachError) {
-        for relation in table.relations where relation.index == .other {
+        for relation in table.relations {
+            guard case .other(let otherTable) = relation.index else { continue }
             let index = names.index(on: relation.name)
+            if let otherTable {
+                throw refuse(
+                    """
+                    table \(otherTable) has an index with the name that attach would use, "\(index)". Rename that index if no order of that table \
+                    needs it (ALTER INDEX), or choose another name for the rank column with --rank
+                    """)
+            }
             throw refuse(
                 relation.surplusIndexes.contains(index)
                     ? "a column of index \"\(index)\" was renamed. Rename it back, or detach the table: \(names.detachCommand)"

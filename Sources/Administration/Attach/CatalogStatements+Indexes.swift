@@ -4,9 +4,10 @@ import Ordering
 /// The statements that look for the unique indexes on list and rank.
 extension CatalogStatements {
     /// The columns of ``index(_:on:in:columns:ofTable:)``.
-    enum IndexColumn: Int { case isBrocots, isValid, isAttached }
+    enum IndexColumn: Int { case isBrocots, isValid, isAttached, otherTable }
 
-    /// Whether the index with this name is the one that attach creates, whether it is valid, and whether it belongs to a parent's index.
+    /// Whether the index with this name is the one that attach creates, whether it is valid, whether it belongs to a parent's index, and the
+    /// table that it is on, if that is another one.
     /// The server names the index of a partition that was added later; that index belongs to the table's index. Indexes of earlier
     /// versions have no condition, and REINDEX CONCURRENTLY drops it.
     static func index(
@@ -24,7 +25,8 @@ extension CatalogStatements {
                     JOIN pg_attribute AS stored ON stored.attrelid = found.indrelid AND stored.attnum = key.attnum
                     ORDER BY key.number
                 ) = \(columns),
-            found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid)
+            found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid),
+            CASE WHEN found.indrelid <> \(SQL.relation(schema: "\(schema)", name: "\(relation)")) THEN found.indrelid::regclass::text END
         FROM pg_class AS named
         JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
         JOIN pg_index AS found ON found.indexrelid = named.oid

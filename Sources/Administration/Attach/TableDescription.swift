@@ -54,8 +54,10 @@ package struct TableDescription: Hashable, Sendable {
         case invalid
         /// The index that attach creates. In a partition, `isAttached` says whether it belongs to the parent's index.
         case valid(isAttached: Bool)
-        /// An index of this name is on other columns, or not unique.
-        case other
+        /// An index of this name is on another table, or, if `table` is nil, on other columns or not unique.
+        case other(table: String?)
+
+        var isOther: Bool { if case .other = self { true } else { false } }
     }
 
     package enum ConstraintState: Hashable, Sendable { case missing, notValid, valid }

@@ -126,7 +126,7 @@ package enum TableReader {
                     parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
                     level: Int(try row.decode(Column.level, as: Int32.self)),
                     index: index,
-                    surplusIndexes: indexes.filter { index == .other || $0 != names.index(on: name) }.sorted()))
+                    surplusIndexes: indexes.filter { index.isOther || $0 != names.index(on: name) }.sorted()))
         }
         return relations
     }
@@ -137,7 +137,9 @@ package enum TableReader {
     ) throws(PostgresError) -> TableDescription.IndexState {
         typealias Column = CatalogStatements.IndexColumn
         guard let row else { return .missing }
-        guard try row.decode(Column.isBrocots, as: Bool.self) else { return .other }
+        guard try row.decode(Column.isBrocots, as: Bool.self) else {
+            return .other(table: try row.decode(Column.otherTable))
+        }
         guard try row.decode(Column.isValid, as: Bool.self) || isPartitioned else { return .invalid }
         return .valid(isAttached: try row.decode(Column.isAttached))
     }

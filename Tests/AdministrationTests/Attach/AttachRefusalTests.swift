@@ -97,6 +97,22 @@ struct AttachRefusalTests {
         #expect(refusal?.contains("it is already attached, with other columns or settings") == true, "\(refusal ?? "")")
     }
 
+    @Test("If another table has an index with the name that attach would use, brocot attach says which table, and what to do")
+    func nameOfIndex() async throws {
+        let fixture = try await AttachFixture(
+            "CREATE TABLE task (id int PRIMARY KEY); CREATE TABLE task_list (id int PRIMARY KEY)")
+        try await fixture.attach(AttachFixture.definition(table: "task", rank: "list_rank", lists: []))
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition(table: "task_list", lists: []))
+        }
+        let reason = """
+            table public.task has an index with the name that attach would use, "brocot_task_list_rank". Rename that index if no order of that \
+            table needs it (ALTER INDEX), or choose another name for the rank column with --rank
+            """
+        #expect(refusal?.contains(reason) == true, "\(refusal ?? "")")
+        try await fixture.attach(AttachFixture.definition(table: "task_list", rank: "place", lists: []))
+    }
+
     @Test("brocot attach says which name is wrong") func names() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         for (schema, table, reason) in [

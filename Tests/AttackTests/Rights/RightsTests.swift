@@ -1,11 +1,16 @@
 import LibPQ
+import Migrations
 import TestPostgres
 import Testing
 
-@Suite("Rights on the objects of schema brocot", .database, .timeLimit(.minutes(30))) struct RightsTests {
-    @Test("Each role has exactly the rights that AllowedRights.swift lists")
-    func rightsAreThoseListed() async throws {
+@Suite("Rights on the objects of schema brocot", .database(migrated: false), .timeLimit(.minutes(30))) struct RightsTests {
+    @Test(
+        "Each role has exactly the rights that AllowedRights.swift lists, whatever the default privileges are",
+        arguments: ["", "ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC"])
+    func rightsAreThoseListed(defaultPrivileges: String) async throws {
         let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: defaultPrivileges)
+        _ = try await Migrator(connection: connection).up()
         var found: [String: AllowedRights.Row] = [:]
         for kind in AttackingRole.allCases {
             let rights = try await kind.with { try await EffectiveRights.read(of: $0, on: connection) }
