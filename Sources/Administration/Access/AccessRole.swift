@@ -66,8 +66,8 @@ package enum AccessRole: String, CaseIterable, Sendable {
         "ordered_table", "list", "items", "placement", "anchor", "position", "from_list", "missing", "idempotency_key",
     ]
 
-    /// All roles have EXECUTE on Brocot's functions; see `docs/decisions/rights-of-functions.md`. An INSERT reads `sleepers`; with USAGE or UPDATE on it, a role could
-    /// set the sleep flag.
+    /// All roles have EXECUTE on Brocot's functions: see `docs/decisions/rights-of-functions.md`. An INSERT reads `sleepers`; with USAGE or
+    /// UPDATE on it, a role could set the sleep flag.
     private static let requesting: [AccessRight] =
         [
             .table("move_requests", .on("SELECT"), .on("INSERT", columns: requestColumns)),

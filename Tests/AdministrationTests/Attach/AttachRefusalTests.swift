@@ -97,7 +97,9 @@ struct AttachRefusalTests {
         #expect(refusal?.contains("it is already attached, with other columns or settings") == true, "\(refusal ?? "")")
     }
 
-    @Test("If another table has an index with the name that attach would use, brocot attach says which table, and what to do")
+    @Test(
+        "If another table has an index with the name that attach would use, brocot attach says which table, and what to do"
+    )
     func nameOfIndex() async throws {
         let fixture = try await AttachFixture(
             "CREATE TABLE task (id int PRIMARY KEY); CREATE TABLE task_list (id int PRIMARY KEY)")

@@ -3,7 +3,8 @@ import Migrations
 import TestPostgres
 import Testing
 
-@Suite("Rights on the objects of schema brocot", .database(migrated: false), .timeLimit(.minutes(30))) struct RightsTests {
+@Suite("Rights on the objects of schema brocot", .database(migrated: false), .timeLimit(.minutes(30)))
+struct RightsTests {
     @Test(
         "Each role has exactly the rights that AllowedRights.swift lists, whatever the default privileges are",
         arguments: ["", "ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC"])
