@@ -98,6 +98,7 @@ let package = Package(
                 "at-once.sql", "at-once-move.sql", "at-once-function.sql", "at-once-statements.sql",
                 "busy-insert.sql", "busy-move.sql", "busy-plain.sql",
                 "attach-table.sql", "attach-moves.sql", "attach-random-moves.sql", "attach-triggers.sql",
+                "attach-one-row.sql",
             ],
             swiftSettings: strict),
 

@@ -12,7 +12,7 @@ struct CheckCommand: AsyncParsableCommand {
             EXAMPLES:
               brocot check groceries
               brocot check 42 --table public.cards --json
-              brocot check
+              brocot check --json
               brocot check --table public.tasks --repair
               brocot check --table public.tasks --repair --place-rows
 
@@ -56,7 +56,6 @@ struct CheckCommand: AsyncParsableCommand {
     func validate() throws {
         guard list == nil || !repair else { throw ValidationError("Give a list or --repair, not both.") }
         guard repair || !placeRows else { throw ValidationError("Give --place-rows together with --repair.") }
-        guard list != nil || !json else { throw ValidationError("Give a list with --json.") }
     }
 
     func run() async throws {
@@ -75,7 +74,7 @@ struct CheckCommand: AsyncParsableCommand {
         if json {
             Stream.output.print(try encoded(report))
         } else if report.isEmpty {
-            Stream.error.tell("The list \"\(list.printable)\" has no items.")
+            Stream.error.tell(try await connection.descriptionOfEmpty(list, of: table, command: "check"))
         } else {
             Stream.output.tell(report.text)
         }
@@ -93,6 +92,12 @@ struct CheckCommand: AsyncParsableCommand {
         let definitions = try await tables.definitions(named: table)
         if let table, definitions.isEmpty { throw Self.notAttached(table) }
         var (needsRepair, isRepairable) = (false, false)
+        var report = TablesReport()
+        func tell(_ findings: TableFindings, of definition: OrderDefinition) {
+            let table = TablesReport.Table(definition, findings, placingRows: repair && placeRows)
+            report.tables.append(table)
+            if !json { Stream.output.tell(table.text) }
+        }
         for definition in definitions {
             var findings = try await tables.findings(of: definition)
             if repair, !findings.isEmpty || placeRows {
@@ -103,6 +108,7 @@ struct CheckCommand: AsyncParsableCommand {
                     findings = try await tables.findings(of: definition)
                     tell(findings, of: definition)
                     try await tables.repair(definition, findings, placingRows: placeRows)
+                    if !json, findings.isRepairable { Stream.output.tell("\(name.printable): repaired") }
                 }
             } else {
                 tell(findings, of: definition)
@@ -110,21 +116,15 @@ struct CheckCommand: AsyncParsableCommand {
             needsRepair = needsRepair || (repair ? findings.needsPerson : !findings.isEmpty)
             isRepairable = isRepairable || findings.isRepairable
         }
+        if json { Stream.output.print(try encoded(report)) }
         guard !needsRepair else {
             throw CommandFailure(
                 .needsRepair,
                 repair
-                    ? "Some faults can't be repaired by this command."
+                    ? "Some faults can't be repaired by this command. Each of them says above what to do."
                     : isRepairable
                         ? "Repair them as the tables' owner: brocot check --repair"
                         : "These faults can't be repaired by brocot check --repair.")
-        }
-    }
-
-    private func tell(_ findings: TableFindings, of definition: OrderDefinition) {
-        let name = definition.names.orderedTable.printable
-        for line in findings.lines(placingRows: repair && placeRows) {
-            Stream.output.tell("\(name): \(line.printable)")
         }
     }
 

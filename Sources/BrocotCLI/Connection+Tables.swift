@@ -10,6 +10,22 @@ extension Connection {
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
         try await Migrator(connection: self).refuseForeignTablesAsSuperuser(tables)
     }
+
+    /// What a command says about a list without items. The list of the built-in table may have the name of an ordered table: then its caller
+    /// probably forgot --table.
+    nonisolated func descriptionOfEmpty(_ list: String, of table: String, command: String) async throws -> String {
+        let isOrderedTable =
+            table == "items" && list != "items"
+            ? try await run { connection throws in
+                try connection.transaction(.repeatableReadOnly) { connection throws in
+                    try OrderedTable.named(list, on: connection) != nil
+                }
+            } : false
+        return """
+            The list "\(list.printable)" has no items.\(isOrderedTable
+                ? " \"\(list.printable)\" is an ordered table: see brocot \(command) LIST --table \(list.printable)" : "")
+            """
+    }
 }
 
 extension CommandFailure {

@@ -50,7 +50,7 @@ struct ShowCommand: AsyncParsableCommand {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             Stream.output.print(String(decoding: try encoder.encode(items), as: UTF8.self))
         } else if items.isEmpty {
-            Stream.error.tell("The list \"\(list.printable)\" has no items.")
+            Stream.error.tell(try await database.descriptionOfEmpty(list, of: table, command: "show"))
         } else {
             Stream.output.tell(RankedItem.columns(items).lines.joined(separator: "\n"))
             if items.count == limit { Stream.error.tell("There may be more: see --limit.") }

@@ -163,6 +163,51 @@ import Testing
         #expect(unknown.errors.contains("public.cards is not an ordered table"))
     }
 
+    @Test(
+        "brocot check and show of a list that has the name of an ordered table ask for --table",
+        arguments: ["check", "show"])
+    func listLikeTable(command: String) async throws {
+        try await execute("CREATE TABLE cards (id int PRIMARY KEY)")
+        #expect(try await BrocotProcess.run("attach", "public.cards", "--item", "id").exitCode == 0)
+        let told = try await BrocotProcess.run(command, "public.cards")
+        #expect(
+            told.errors == """
+                The list "public.cards" has no items. "public.cards" is an ordered table: see brocot \(command) LIST --table public.cards
+
+                """)
+    }
+
+    @Test("brocot check --json without a list prints the findings of all attached tables for programs")
+    func printsTablesAsJSON() async throws {
+        struct Report: Decodable {
+            struct Table: Decodable {
+                let table: String
+                let is_right, is_repairable: Bool
+                let findings: [String]
+            }
+            let tables: [Table]
+        }
+        try await execute("CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE songs (id int PRIMARY KEY)")
+        for table in ["tasks", "songs"] {
+            #expect(try await BrocotProcess.run("attach", "public.\(table)", "--item", "id").exitCode == 0)
+        }
+        try await execute("ALTER TABLE songs DROP CONSTRAINT brocot_rank_is_valid")
+        let check = try await BrocotProcess.run("check", "--json")
+        #expect(check.exitCode == 7)
+        let tables = try JSONDecoder().decode(Report.self, from: Data(check.output.utf8)).tables
+        #expect(tables.map(\.table) == ["public.songs", "public.tasks"])
+        #expect(tables.map(\.is_right) == [false, true] && tables.map(\.is_repairable) == [true, false])
+        #expect(tables.first?.findings == ["missing: constraint brocot_rank_is_valid"])
+        let repair = try await BrocotProcess.run("check", "--repair")
+        #expect(
+            repair.output == """
+                public.songs: missing: constraint brocot_rank_is_valid
+                public.songs: repaired
+                public.tasks: all is right
+
+                """)
+    }
+
     @Test("brocot check of the built-in table needs a list, and says so") func builtInTable() async throws {
         let check = try await BrocotProcess.run("check", "--table", "items")
         #expect(check.exitCode == 2)

@@ -101,6 +101,19 @@ struct RepairStatements {
 
     var countOfDamaged: SQL { "SELECT count(*) FROM (\(damaged(nil))) AS damaged" }
 
+    /// Some damaged rows: the key of the list, NULL for a row in no list; the item; the stored rank; the fraction that a repair writes; and the item
+    /// with the same rank behind which a repair places the row.
+    func firstDamaged(_ limit: Int) -> SQL {
+        """
+        SELECT CASE WHEN pg_catalog.array_position(damaged.list, NULL) IS NULL THEN brocot.list_key(VARIADIC damaged.list) END,
+            damaged.item, damaged.rank::text, damaged.num, damaged.den,
+            CASE WHEN damaged.has_rank_of_other_row AND \(isAdmitted("damaged.first_item")) THEN damaged.first_item END
+        FROM (\(damaged(nil))) AS damaged
+        ORDER BY damaged.list, damaged.num::numeric / damaged.den, damaged.item
+        LIMIT \(Int64(limit))
+        """
+    }
+
     /// The numbers of rows without a place, and of those among them that can't have one, because a key is empty or too long.
     var countsOfUnplaced: SQL {
         """
@@ -162,20 +175,13 @@ struct RepairStatements {
 
     /// Rows whose rank could not be corrected get a new place, at the table's end for new rows and in the order of their ranks.
     private var requestPlacesOfDamaged: SQL {
-        """
-        INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
-        SELECT \(names.orderedTable), keyed.list, pg_catalog.array_agg(keyed.item ORDER BY keyed.number), 'arrive'
-        FROM (
-            SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item,
-                row_number() OVER (ORDER BY damaged.rank, damaged.item) AS number
-            FROM pg_temp.brocot_damaged AS damaged
-            WHERE damaged.num IS NULL OR damaged.has_rank_of_other_row AND NOT \(isAdmitted("damaged.first_item"))
-        ) AS keyed
-        WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey)
-            AND \(isAdmitted("keyed.item"))
-        GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
-        ORDER BY min(keyed.number)
-        """
+        requestArrivals(
+            of: """
+                SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item,
+                    row_number() OVER (ORDER BY damaged.rank, damaged.item) AS number
+                FROM pg_temp.brocot_damaged AS damaged
+                WHERE damaged.num IS NULL OR damaged.has_rank_of_other_row AND NOT \(isAdmitted("damaged.first_item"))
+                """)
     }
 
     /// Removes the ranks of rows that are in no list.
@@ -192,19 +198,25 @@ struct RepairStatements {
 
     /// Requests places for rows without a rank, in the order of their keys, like the triggers for new rows.
     var requestArrivals: SQL {
+        requestArrivals(
+            of: """
+                SELECT brocot.list_key(VARIADIC \(listTexts)) AS list, \(text(item)) AS item,
+                    row_number() OVER (ORDER BY stored.\(identifier: item.name)) AS number
+                FROM \(table) AS stored
+                WHERE \(isInList)\(rank) IS NULL
+                """)
+    }
+
+    /// Requests places for rows in the order of `number`: one or several requests for each list, as many as its items need. Where rows arrive first, the
+    /// last of these requests comes first, since each one places its rows before all others.
+    private func requestArrivals(of rows: SQL) -> SQL {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
         SELECT \(names.orderedTable), keyed.list, pg_catalog.array_agg(keyed.item ORDER BY keyed.number), 'arrive'
-        FROM (
-            SELECT brocot.list_key(VARIADIC \(listTexts)) AS list, \(text(item)) AS item,
-                row_number() OVER (ORDER BY stored.\(identifier: item.name)) AS number
-            FROM \(table) AS stored
-            WHERE \(isInList)\(rank) IS NULL
-        ) AS keyed
-        WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey)
-            AND \(isAdmitted("keyed.item"))
+        FROM (\(rows)) AS keyed (list, item, number)
+        WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey) AND \(isAdmitted("keyed.item"))
         GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
-        ORDER BY min(keyed.number)
+        ORDER BY min(keyed.number)\(definition.arrive == .first ? " DESC" : "" as SQL)
         """
     }
 }

@@ -11,6 +11,8 @@ package struct TableFindings: Hashable, Sendable {
     let missingColumns: Int
     /// The number of rows with an invalid fraction or rank, or with the rank of another row.
     package let damagedRows: Int
+    /// The first of them, at most ``mostExamples``.
+    package let examples: [DamagedRow]
     /// The number of rows that are in a list but have no place. That is not a fault: they were removed, are not placed yet, or were
     /// written without triggers.
     package let unplacedRows: Int
@@ -18,12 +20,15 @@ package struct TableFindings: Hashable, Sendable {
     package let unplaceableRows: Int
     /// Whether `brocot attach` has not placed all rows yet, so that requests wait.
     package let isBeingFilled: Bool
+    /// How many damaged rows are named.
+    static let mostExamples = 10
     private let name: String
     private let detachCommand: String
 
     init(
         _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], missingColumns: Int = 0,
-        damagedRows: Int = 0, unplacedRows: Int = 0, unplaceableRows: Int = 0, isBeingFilled: Bool = false
+        damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
+        isBeingFilled: Bool = false
     ) {
         name = names.orderedTable
         detachCommand = names.detachCommand
@@ -33,6 +38,7 @@ package struct TableFindings: Hashable, Sendable {
         self.missing = missing
         self.missingColumns = missingColumns
         self.damagedRows = damagedRows
+        self.examples = examples
         self.unplacedRows = unplacedRows
         self.unplaceableRows = unplaceableRows
         self.isBeingFilled = isBeingFilled
@@ -62,7 +68,11 @@ package struct TableFindings: Hashable, Sendable {
         if !missing.isEmpty {
             lines.append("missing: \((names.isEmpty ? missing.map(\.purpose) : names).joined(separator: ", "))")
         }
-        if damagedRows > 0 { lines.append("rows with a wrong rank, or with the rank of another row: \(damagedRows)") }
+        if damagedRows > 0 {
+            lines.append("rows with a wrong rank, or with the rank of another row: \(damagedRows)")
+            lines += examples.map { "  \($0.text)" }
+            if damagedRows > examples.count { lines.append("  and \(damagedRows - examples.count) more") }
+        }
         if isEmpty { lines.append("all is right") }
         if missingColumns == OrderObjects.rankColumnTypes.count && !isBeingFilled {
             lines.append(

@@ -45,10 +45,10 @@ package struct TableRepair: Sendable {
             let statements = RepairStatements(definition, on: table)
             let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
             let unplaced = plan.fills ? [0, 0] : try await counts(statements.countsOfUnplaced, columns: 2, in: names)
+            let examples = damaged[0] == 0 ? [] : try await examples(of: statements, in: names)
             return TableFindings(
-                names, missing: missing, damagedRows: damaged[0], unplacedRows: unplaced[0],
-                unplaceableRows: unplaced[1],
-                isBeingFilled: plan.fills)
+                names, missing: missing, damagedRows: damaged[0], examples: examples, unplacedRows: unplaced[0],
+                unplaceableRows: unplaced[1], isBeingFilled: plan.fills)
         } catch {
             guard case .refused(let reason) = error else { throw error }
             return TableFindings(names, refusal: reason)
@@ -57,12 +57,29 @@ package struct TableRepair: Sendable {
 
     /// The numbers in the only row of a result.
     private func counts(_ statement: SQL, columns: Int, in names: OrderNames) async throws(AttachError) -> [Int] {
+        try await read(names) { connection throws in
+            let row = try connection.query(statement).single()
+            return try (0..<columns).map { column in try row.decode(column) }
+        }
+    }
+
+    private func examples(
+        of statements: RepairStatements, in names: OrderNames
+    ) async throws(AttachError) -> [DamagedRow] {
+        try await read(names) { connection throws in
+            try connection.query(statements.firstDamaged(TableFindings.mostExamples)).map { try DamagedRow($0) }
+        }
+    }
+
+    /// Reads the table in a transaction that keeps it from being dropped or renamed.
+    private func read<Result: Sendable>(
+        _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
+    ) async throws(AttachError) -> Result {
         try await databaseErrors {
             try await connection.run { connection throws in
                 try connection.transaction(settings: TableReader.settings) { connection throws in
                     try Self.lock(names, on: connection)
-                    let row = try connection.query(statement).single()
-                    return try (0..<columns).map { column in try row.decode(column) }
+                    return try body(connection)
                 }
             }
         }
@@ -101,17 +118,12 @@ package struct TableRepair: Sendable {
     private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         let statements = RepairStatements(definition, on: table)
-        let lists = try await databaseErrors {
-            try await connection.run { connection throws in
-                try connection.transaction(settings: TableReader.settings) { connection throws in
-                    try Self.lock(definition.names, on: connection)
-                    var lists: [(texts: [String], key: String)] = []
-                    for row in try connection.query(statements.damagedLists) {
-                        lists.append((try row.decode(0), try row.decode(1)))
-                    }
-                    return lists
-                }
+        let lists = try await read(definition.names) { connection throws in
+            var lists: [(texts: [String], key: String)] = []
+            for row in try connection.query(statements.damagedLists) {
+                lists.append((try row.decode(0), try row.decode(1)))
             }
+            return lists
         }
         for list in lists {
             let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))

@@ -164,6 +164,50 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 1 {6,7} arrive"])
     }
 
+    @Test("brocot check --repair places more rows than one request can have before all others if rows arrive first")
+    func placedFirst() async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
+        try await fixture.attach(AttachFixture.definition(arrive: .first))
+        try await fixture.connection.execute(
+            script: """
+                INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 12000) AS n; TRUNCATE brocot.move_requests;
+                """)
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
+        try await repair.repair(definition, try await repair.findings(of: definition), placingRows: true)
+        try await fixture.connection.execute("SELECT brocot.apply_pending()")
+        #expect(
+            try await fixture.texts("SELECT array_agg(id ORDER BY rank) = array_agg(id ORDER BY id) FROM tasks") == [
+                "t"
+            ])
+    }
+
+    @Test("brocot check names damaged rows, and says what a repair does with each of them")
+    func examples() async throws {
+        let (_, found) = try await repair(
+            Self.withoutRules + """
+                UPDATE tasks SET rank = 7 WHERE id = 2; UPDATE tasks SET (rank_num, rank_den, rank) = (0, 1, 0) WHERE id = 3;
+                UPDATE tasks SET rank_den = 0 WHERE id = 4; UPDATE tasks SET (project_id, rank) = (NULL, 9) WHERE id = 5;
+                """)
+        #expect(
+            found.filter { $0.hasPrefix(" ") }.sorted() == [
+                #"  item "2" of list "1" has rank 7: a repair writes 1/1"#,
+                #"  item "3" of list "1" has rank 0: a repair places it behind item "1", which has the same rank"#,
+                #"  item "4" of list "1" has rank 3: no valid fraction can be found, so a repair places it like a new row"#,
+                #"  item "5", in no list, has rank 9: a repair removes it"#,
+            ])
+    }
+
+    @Test("brocot check names ten damaged rows, and says how many there are besides")
+    func manyExamples() async throws {
+        let (_, found) = try await repair(
+            Self.withoutRules + """
+                INSERT INTO tasks SELECT n, 1, 2, 2, 2 FROM generate_series(6, 25) AS n;
+                """)
+        #expect(found.contains("rows with a wrong rank, or with the rank of another row: 20"))
+        #expect(found.count { $0.hasPrefix("  item ") } == 10 && found.contains("  and 10 more"), "\(found)")
+    }
+
     @Test(
         "brocot check reports damage that only a person can repair",
         arguments: [
