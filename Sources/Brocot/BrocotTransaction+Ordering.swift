@@ -9,7 +9,7 @@ extension BrocotTransaction {
     ///   - placement: The place in the list.
     ///   - list: The list that contains the items afterwards.
     ///   - source: The list of the same table that the items leave; nil if they don't change lists.
-    ///   - missing: What happens to items that the built-in table does not contain.
+    ///   - missing: What happens to items that the list does not contain.
     /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
     ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
     public mutating func place(
@@ -92,7 +92,7 @@ extension BrocotTransaction {
     ///   - placement: The place in the list.
     ///   - list: The list that contains the items afterwards.
     ///   - source: The list of the same table that the items leave; nil if they don't change lists.
-    ///   - missing: What happens to items that the built-in table does not contain.
+    ///   - missing: What happens to items that the list does not contain.
     ///   - idempotencyKey: 1 to 1,024 bytes. A second request with the same key is skipped as long as the first is pending or
     ///     logged.
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.

@@ -53,7 +53,7 @@ struct CapacityReport: Encodable {
         unplacedRows = finding.unplacedCount
         largestTerm = capacity.largest.map { item in
             LargestTerm(
-                item: item.key, rank: "\(item.rank)", term: item.greatestTerm, bits: item.bits,
+                item: item.key, rank: "\(item.rank)", term: item.greaterTerm, bits: item.bits,
                 bitsAvailable: ListCapacity.termBits)
         }
         tightestGap = capacity.tightestGap.map { gap in

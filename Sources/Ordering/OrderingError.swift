@@ -5,7 +5,7 @@ package enum OrderingError: Error, Sendable {
     /// The database failed, or refused a statement.
     case database(PostgresError)
     /// Rows of the list changed between two statements: another session writes without the list's lock.
-    case rowsChangedUnderLock(key: String)
+    case rowsChangedUnderLock(list: ListIdentifier, key: String)
     /// The number of rows that were written as requested is not the expected number.
     case unexpectedRowCount(table: String, expected: Int, written: Int)
     /// Another session has locked rows of these lists, or has changed them after they were read. Nothing was written.
@@ -13,7 +13,7 @@ package enum OrderingError: Error, Sendable {
     /// A stored rank is not a fraction in lowest terms within the limits.
     case invalidStoredRank(table: String, list: String, key: String, rank: String)
     /// The stored ranks of a list give no order: two items have the same rank, or the sort key of one is not its fraction's value.
-    case ranksOutOfOrder(key: String, other: String?)
+    case ranksOutOfOrder(list: ListIdentifier, key: String, other: String?)
     /// The place of an item is still unknown after very many reads, which is a defect of this program.
     case readingDoesNotSettle(list: ListIdentifier)
     /// A key column of the registered table has an unsupported type.
@@ -27,8 +27,9 @@ extension OrderingError: CustomStringConvertible {
         switch self {
         case .database(let error):
             "\(error)"
-        case .rowsChangedUnderLock(let key):
-            "item '\(key)' changed while its list was locked; something writes ranks without taking the list's lock"
+        case .rowsChangedUnderLock(let list, let key):
+            "item '\(key)' of list '\(list.list)' in \(list.orderedTable) changed while the list was locked; something writes ranks without "
+                + "taking the list's lock. Let only Brocot write rank columns"
         case .unexpectedRowCount(let table, let expected, let written):
             "\(written) instead of \(expected) rows of \(table) were written as requested; a trigger on the table returns NULL or "
                 + "changes list or rank, or something else changes the same rows"
@@ -38,9 +39,9 @@ extension OrderingError: CustomStringConvertible {
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"
-        case .ranksOutOfOrder(let key, let other):
-            "item '\(key)' "
-                + (other.map { "has the same rank as item '\($0)' of its list" }
+        case .ranksOutOfOrder(let list, let key, let other):
+            "item '\(key)' of list '\(list.list)' in \(list.orderedTable) "
+                + (other.map { "has the same rank as item '\($0)'" }
                     ?? "has a rank that is not the value of its fraction")
                 + "; an index or a constraint of the table is missing. Run brocot check --repair; for brocot.items, brocot migrate verify"
         case .readingDoesNotSettle(let list):

@@ -35,6 +35,9 @@ package struct Rank: Hashable, Sendable {
         return larger
     }
 
+    /// The greater of |numerator| and denominator, a measure of the rank's depth in the tree.
+    package var greaterTerm: Int64 { max(abs(numerator), denominator) }
+
     /// The fraction with the opposite sign.
     var negated: Rank { Rank(reducedNumerator: -numerator, denominator: denominator) }
 }

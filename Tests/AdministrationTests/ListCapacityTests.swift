@@ -46,7 +46,7 @@ import Testing
     @Test("The largest term is the greater of numerator and denominator, without the sign") func largestTerm() {
         let large = capacity([("a", -9, 2), ("b", 0, 1), ("c", 3, 8)])
         #expect(large.largest?.key == "a")
-        #expect(large.largest?.greatestTerm == 9)
+        #expect(large.largest?.greaterTerm == 9)
         #expect(large.largest?.bits == 4)
         #expect(capacity([("a", Rank.limit - 1, 1)]).largest?.bits == 62)
         #expect(ListCapacity.termBits == 62)

@@ -89,7 +89,7 @@ struct FailureClassTests {
             #expect(FailureClass(try await failure(of: statement)) == .staleRows, "\(statement)")
         }
         #expect(FailureClass(OrderingError.unexpectedRowCount(table: "t", expected: 2, written: 1)) == .staleRows)
-        #expect(FailureClass(OrderingError.rowsChangedUnderLock(key: "k")) == .staleRows)
+        #expect(FailureClass(OrderingError.rowsChangedUnderLock(list: "l", key: "k")) == .staleRows)
     }
 
     /// Rows of one place, by the index of an attached table and by both keys of `brocot.items`.

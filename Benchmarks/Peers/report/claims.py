@@ -12,7 +12,7 @@ NAMES = {
 
 
 def claims(results):
-    return [sentence for make in (_speeds, _at_once, _breaking, _cost, _latency) for sentence in make(results)]
+    return [sentence for make in (_speeds, _breaking, _cost, _latency) for sentence in make(results)]
 
 
 def _speeds(results):
@@ -25,31 +25,32 @@ def _speeds(results):
         yield f"{workload['title']}{sessions}, moves a second: {speeds}."
 
 
-def _at_once(results):
-    """How fast `move_now` is beside the double midpoint, whose SQL function checks and logs nothing."""
-    ratios = []
-    for key, place in (("sessions-1", "one list"), ("sessions-64", "64 lists")):
-        peers = (results.workload(key) or {}).get("peers", {})
-        ours, theirs = (peers.get(one, {}).get("per_second") for one in ("brocot-now", "double-midpoint"))
-        if ours and theirs:
-            ratios.append(f"{number(ours / theirs)} on {place}")
-    if ratios:
-        yield f"Eight sessions, moves of `move_now` as a ratio to those of the double midpoint: {', '.join(ratios)}."
-
-
 def _breaking(results):
-    workloads = results.workloads("sessions", "random", "one-spot", "zigzag", "prepend", "recorded")
-    if not workloads:
+    if not results.workloads(*_ORDERED):
         return
-    failed = []
+    failed = [f"{name.removeprefix('with ')} ({count} of {len(tried)})" for name, tried in _tried(results) if (count := sum(map(bool, tried)))]
+    yield f"Went wrong or broke in some workloads: {', '.join(failed) or 'none'}. All others kept the right order in all of them."
+
+
+def failures(results):
+    """A sentence for each peer that went wrong or broke: in which workloads, and when."""
+    for name, tried in _tried(results):
+        if where := [place for place in tried if place]:
+            yield f"{name.removeprefix('with ')}: {', '.join(where)}."
+
+
+# The beginnings of the names of workloads that check the order.
+_ORDERED = ("sessions", "random", "one-spot", "zigzag", "prepend", "recorded")
+
+
+def _tried(results):
+    """Each peer's name, and for each workload that it tried where it failed, or None."""
     for key, name in NAMES.items():
-        where = [
-            _failure(workload, figures) for workload in workloads
-            if (figures := workload["peers"].get(key)) and "missing" not in figures and not is_right(figures)]
-        if where:
-            failed.append(f"{name.removeprefix('with ')} ({', '.join(where)})")
-    tried = "; ".join(_place(workload) for workload in workloads)
-    yield f"Went wrong or broke: {'; '.join(failed) or 'none'}. All others kept the right order. Tried were: {tried}."
+        tried = [
+            None if is_right(figures) else _failure(workload, figures) for workload in results.workloads(*_ORDERED)
+            if (figures := workload["peers"].get(key)) and "missing" not in figures]
+        if tried:
+            yield name, tried
 
 
 def _place(workload):

@@ -3,7 +3,7 @@
 import re
 
 from . import plots
-from .claims import claims
+from .claims import claims, failures
 from .compare import worse
 from .results import Results
 from .tables import break_table, cost_table, queue_table, size_table, speed_table
@@ -30,6 +30,7 @@ def page(results, plots_folder):
         "everything on this page and wrote it. Compare the figures only with each other: another machine gives other figures.",
         "## In short\n\n" + "\n".join(f"- {claim}" for claim in claims(results)),
         "## What Brocot is worse at\n\n" + worse(results),
+        "## What went wrong or broke\n\n" + ("\n".join(f"- {sentence}" for sentence in failures(results)) or "Nothing."),
         *eight_sessions(results, plots_folder),
         *random_moves(results, plots_folder),
         *narrow(results),

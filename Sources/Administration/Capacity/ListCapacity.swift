@@ -8,10 +8,10 @@ package struct ListCapacity: Sendable {
         package let rank: Rank
 
         /// The greater of |numerator| and denominator.
-        package var greatestTerm: Int64 { rank.greatestTerm }
+        package var greaterTerm: Int64 { rank.greaterTerm }
 
         /// The number of bits of the greatest term. A rank has room for ``ListCapacity/termBits`` bits.
-        package var bits: Int { Int64.bitWidth - greatestTerm.leadingZeroBitCount }
+        package var bits: Int { Int64.bitWidth - greaterTerm.leadingZeroBitCount }
     }
 
     /// The gap between two neighbours.
@@ -76,7 +76,7 @@ package struct ListCapacity: Sendable {
         }
         let item = Item(key: key, rank: rank)
         regard(last, item)
-        if item.greatestTerm > largest?.greatestTerm ?? 0 { largest = item }
+        if item.greaterTerm > largest?.greaterTerm ?? 0 { largest = item }
         last = item
     }
 

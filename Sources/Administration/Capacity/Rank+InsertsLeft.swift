@@ -51,13 +51,10 @@ extension Rank {
     /// A quick lower bound of ``insertsLeft(between:and:limit:ceiling:)``: the result if all four terms of the ends were as great
     /// as the greatest of them.
     static func certainInserts(between lower: Rank?, and upper: Rank?, limit: Int64) -> Int {
-        let term = max(lower?.greatestTerm ?? 1, upper?.greatestTerm ?? 1)
+        let term = max(lower?.greaterTerm ?? 1, upper?.greaterTerm ?? 1)
         let terms = Terms(numerator: term, denominator: term)
         return mediants(between: terms, and: terms, limit: limit)
     }
-
-    /// The greater of |numerator| and denominator.
-    var greatestTerm: Int64 { max(abs(numerator), denominator) }
 
     /// Whether the result of `between` is the mediant, also in both halves. Zero, the root of the tree, is above positive and
     /// negative ranks.

@@ -111,7 +111,7 @@ package struct MoveBatch: Sendable {
     /// - Parameters:
     ///   - result: The rows or the number, of the same kind as the need.
     ///   - need: A need that ``advance()`` returned.
-    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if the result contradicts an earlier one.
+    /// - Throws: ``OrderingError/rowsChangedUnderLock(list:key:)`` if the result contradicts an earlier one.
     package mutating func learn(_ result: ReadResult, for need: ListNeed) throws(OrderingError) {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
         firstRuns.note(result)

@@ -8,6 +8,7 @@ struct Neighbourhood: Sendable {
     /// If at least this many items are taken out, this is done in one pass over the whole order.
     private static let fewestRemovedInOnePass = 17
 
+    let list: ListIdentifier
     let reading: ReadingPolicy
     private(set) var items: [KnownItem] = []
     private var itemByKey: [ExactText: KnownItem.Index] = [:]
@@ -22,7 +23,10 @@ struct Neighbourhood: Sendable {
     private(set) var touched: Set<KnownItem.Index> = []
     private var doublings = 0
 
-    init(_ reading: ReadingPolicy) { self.reading = reading }
+    init(of list: ListIdentifier, _ reading: ReadingPolicy) {
+        self.list = list
+        self.reading = reading
+    }
 
     // MARK: Reading
 
@@ -38,8 +42,8 @@ struct Neighbourhood: Sendable {
 
     /// Adds what was read.
     ///
-    /// - Throws: ``OrderingError/rowsChangedUnderLock(key:)`` if it contradicts what was read before under the same lock;
-    ///   ``OrderingError/ranksOutOfOrder(key:other:)`` if the stored ranks give no order.
+    /// - Throws: ``OrderingError/rowsChangedUnderLock(list:key:)`` if it contradicts what was read before under the same lock;
+    ///   ``OrderingError/ranksOutOfOrder(list:key:other:)`` if the stored ranks give no order.
     mutating func learn(_ result: ReadResult, for need: Need) throws(OrderingError) {
         switch (need, result) {
         case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let isVisible, let below, let above)):
@@ -77,7 +81,7 @@ struct Neighbourhood: Sendable {
         for row in rows {
             try learn(row)
             if let previous, !(direction == .up ? previous < row.rank : row.rank < previous) {
-                throw .ranksOutOfOrder(key: row.key, other: nil)
+                throw .ranksOutOfOrder(list: list, key: row.key, other: nil)
             }
             previous = row.rank
         }
@@ -99,13 +103,13 @@ struct Neighbourhood: Sendable {
     /// An application may hide a row between two statements. Then the result of the first statement counts.
     private mutating func learn(key: String, _ presence: Presence, isVisible: Bool) throws(OrderingError) {
         if let known = itemByKey[ExactText(key)] {
-            guard items[known].stored == presence else { throw .rowsChangedUnderLock(key: key) }
+            guard items[known].stored == presence else { throw .rowsChangedUnderLock(list: list, key: key) }
             return
         }
         let index = add(KnownItem(key: key, stored: presence, isVisible: isVisible))
         guard let rank = presence.rank else { return }
         if let other = order.insert(index, at: rank) {
-            throw .ranksOutOfOrder(key: key, other: items[other].key)
+            throw .ranksOutOfOrder(list: list, key: key, other: items[other].key)
         }
         if !isVisible { hidden.insert(rank) }
     }

@@ -67,18 +67,13 @@ struct OpenInterval {
     /// bits. The room is negative if no rank fits.
     func room(limit: Int64) -> Double {
         guard let rank = Rank.between(lower, upper, limit: limit) else { return -1 }
-        return bitWidth(of: limit.magnitude) - bitWidth(of: rank.greaterTerm)
+        return bitWidth(of: limit) - bitWidth(of: rank.greaterTerm)
     }
 }
 
 /// An approximation of the binary logarithm, exact for powers of two and at most 0.09 too small. Unlike `log2`, it gives the
 /// same result on every machine.
-func bitWidth(of term: UInt64) -> Double {
+func bitWidth(of term: Int64) -> Double {
     let value = Double(max(1, term))
     return Double(value.exponent) + value.significand - 1
-}
-
-extension Rank {
-    /// The greater of |numerator| and denominator, a measure of the rank's depth in the tree.
-    var greaterTerm: UInt64 { max(numerator.magnitude, denominator.magnitude) }
 }

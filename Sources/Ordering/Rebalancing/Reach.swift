@@ -16,7 +16,7 @@ struct Reach<Neighbours: GapNeighbours> {
     private static var leastRoom: Double { 0.1 }
     /// A neighbour is clearly simpler than another if its greater term is at most 7/8 of the other's. A window that ends at
     /// such a neighbour gains 0.19 bits of room.
-    private static var simplerByPart: UInt64 { 8 }
+    private static var simplerByPart: Int64 { 8 }
 
     private let gap: Neighbours
     private let size: Int
@@ -79,7 +79,7 @@ struct Reach<Neighbours: GapNeighbours> {
                 let outer = OpenInterval(gap.below(fromBelow + 1).knownRank, gap.above(fromAbove + 1).knownRank)
                 let room = outer.room(limit: limit)
                 guard room >= 0 else { continue }
-                let left = max(Self.leastRoom, room - bitWidth(of: UInt64(rows + 1)) * Self.bitsPerDoubling)
+                let left = max(Self.leastRoom, room - bitWidth(of: Int64(rows + 1)) * Self.bitsPerDoubling)
                 let cost = RebalancingPolicy.cost(rows: rows, room: left)
                 if best.map({ cost < $0.cost }) ?? true {
                     best = (WindowBounds(below: fromBelow, above: fromAbove, outer: outer), cost)
@@ -92,7 +92,7 @@ struct Reach<Neighbours: GapNeighbours> {
     /// The possible numbers of neighbours on one side: none, all, or up to a neighbour that is clearly simpler than the nearer
     /// ones.
     private func windowEnds(upTo count: Int, _ neighbour: (Int) -> Neighbour) -> [Int] {
-        var (ends, least) = ([0], UInt64.max)
+        var (ends, least) = ([0], Int64.max)
         for n in stride(from: 1, through: count, by: 1) {
             guard let rank = neighbour(n).knownRank, rank.greaterTerm < least - least / Self.simplerByPart else {
                 continue

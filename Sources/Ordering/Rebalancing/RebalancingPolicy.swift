@@ -18,7 +18,7 @@ package struct RebalancingPolicy: Sendable {
     package let largestWindow: Int
 
     /// The largest window for which no room is reserved: people mostly edit another place before it is full again.
-    private static let freeWindow: UInt64 = 4
+    private static let freeWindow: Int64 = 4
     /// The rows of larger windows count twice, because other transactions wait for these rows. Larger windows also have
     /// exactly their full size, instead of ending at simple neighbours.
     private static let largestCheapWindow = 512
@@ -89,7 +89,7 @@ package struct RebalancingPolicy: Sendable {
     private func isSettled(_ best: CandidateWindow, before size: Int) -> Bool {
         let rows = best.window.below + best.window.above
         return size > largestWindow || size > Self.largestGrowth * rows
-            || Self.cost(rows: size, room: bitWidth(of: limit.magnitude)) >= best.cost
+            || Self.cost(rows: size, room: bitWidth(of: limit)) >= best.cost
     }
 
     /// The cost of a window, for comparisons: rows / room^1.5. Room counts more than rows, because a gap with little room is
@@ -110,8 +110,8 @@ package struct RebalancingPolicy: Sendable {
         // The insert that fills the gap counts too.
         let room = min(before.room(limit: limit), after.room(limit: limit)) + Self.bitsPerInsert
         let rows = below + above
-        let scale = bitWidth(of: limit.magnitude) / bitWidth(of: Rank.limit.magnitude)
-        let reserved = reservedBits * max(0, bitWidth(of: UInt64(rows)) - bitWidth(of: Self.freeWindow)) * scale
+        let scale = bitWidth(of: limit) / bitWidth(of: Rank.limit)
+        let reserved = reservedBits * max(0, bitWidth(of: Int64(rows)) - bitWidth(of: Self.freeWindow)) * scale
         guard room > 0, room >= reserved || rows >= largestWindow else { return nil }
         let window = RankWindow(below: below, above: above, ranks: ranks)
         return CandidateWindow(window: window, cost: Self.cost(rows: rows, room: room))

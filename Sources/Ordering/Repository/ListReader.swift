@@ -20,7 +20,7 @@ package struct ListReader: Sendable {
         _ list: ListIdentifier, on connection: isolated Connection
     ) throws(OrderingError) -> Result<ListReader, Rejection> {
         let name = list.orderedTable
-        guard let table = try OrderedTableRepository.tables(named: [name], on: connection)[ExactText(name)] else {
+        guard let table = try OrderedTable.named(name, on: connection) else {
             return .failure(.unknownOrderedTable(name))
         }
         if let rejection = table.rejection(ofList: list.list) { return .failure(rejection) }
