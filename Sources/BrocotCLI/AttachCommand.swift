@@ -109,7 +109,7 @@ struct AttachCommand: AsyncParsableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
-        try await database.requireSchema()
+        try await database.advisingOwner { try await database.requireSchema() }
         let attacher = Attacher(connection: database, logger: logger)
         let names = try await order.names(
             on: database, builtIn: "items is the built-in table. It can't be attached: it has an order already.")
@@ -170,8 +170,12 @@ struct AttachCommand: AsyncParsableCommand {
                 """)
         }
         guard plan.fills else {
-            return Stream.error.tell(
+            Stream.error.tell(
                 plan.steps.isEmpty ? "Nothing to do." : "Repaired \(definition.names.orderedTable.printable).")
+            guard plan.addsColumns else { return }
+            return Stream.error.tell(
+                "The rows of the table have no place. To place them: brocot check --repair --place-rows --table \(definition.names.orderedTable.quotedForShell.printable)"
+            )
         }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         let bar = ProgressBar(title: "placing rows")

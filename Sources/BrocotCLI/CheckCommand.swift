@@ -85,7 +85,7 @@ struct CheckCommand: AsyncParsableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
-        try await database.requireSchema()
+        try await database.advisingOwner { try await database.requireSchema() }
         try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
         let attacher = Attacher(connection: database, logger: logger)
         let tables = TableRepair(connection: database, logger: logger)

@@ -34,7 +34,7 @@ struct DetachCommand: AsyncParsableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
-        try await database.requireSchema()
+        try await database.advisingOwner { try await database.requireSchema() }
         let names = try await order.names(
             on: database, builtIn: "items is the built-in table. It can't be detached.")
         let attacher = Attacher(connection: database, logger: logger)

@@ -72,8 +72,11 @@ struct MigrateUpCommand: AsyncParsableCommand {
     @OptionGroup var migrations: MigrationOptions
 
     func run() async throws {
-        let applied = try await migrations.makeMigrator().up { migration in
-            Stream.error.tell("Applying \(migration.path)")
+        let migrator = try await migrations.makeMigrator()
+        let applied = try await migrator.connection.advisingCreation(
+            orElse: "Or create the schema for this role: CREATE SCHEMA brocot AUTHORIZATION …"
+        ) {
+            try await migrator.up { migration in Stream.error.tell("Applying \(migration.path)") }
         }
         Stream.error.tell(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
     }
@@ -141,7 +144,8 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
             Compares tables, columns, constraints, indexes, triggers and functions with those that the migrations create. For \
             this, it runs the migrations in a transaction that is rolled back. Objects that you added are not faults; added \
             triggers, rules and policies are listed with the role whose code they run.
-            Exit status: 0 nothing differs · 3 migrations are pending · 4 something is missing or was changed · 7 the schema \
+            This needs the right to create schemas in the database.
+            Exit status: 0 nothing differs · 1 failed, such as a missing right · 3 migrations are pending · 4 something is missing or was changed · 7 the schema \
             has objects of a role that was not granted to this one
             """)
 
@@ -152,7 +156,12 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let migrator = try await migrations.makeMigrator()
-        guard let comparison = try await migrator.verify() else {
+        let comparison = try await migrator.connection.advisingCreation(
+            orElse: "The schema is made anew for the comparison, in a transaction that is rolled back."
+        ) {
+            try await migrator.verify()
+        }
+        guard let comparison else {
             return try await migrator.status().refuseUnlessCurrent()
         }
         let report = VerificationReport(comparison)

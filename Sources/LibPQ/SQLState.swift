@@ -37,6 +37,7 @@ extension SQLState {
     package static let insufficientPrivilege = SQLState(rawValue: "42501")
     package static let undefinedColumn = SQLState(rawValue: "42703")
     package static let undefinedTable = SQLState(rawValue: "42P01")
+    package static let invalidColumnReference = SQLState(rawValue: "42P10")
     package static let undefinedObject = SQLState(rawValue: "42704")
     package static let undefinedFunction = SQLState(rawValue: "42883")
     package static let duplicatePreparedStatement = SQLState(rawValue: "42P05")

@@ -136,15 +136,7 @@ package enum AccessRole: String, CaseIterable, Sendable {
 
     /// The shell command with which the owner of schema `brocot` grants the rights.
     package func grantCommand(to name: String) -> String {
-        let isPlain =
-            !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                    || byte == UInt8(ascii: "_")
-            }
-        let argument = isPlain ? name : "'" + name.replacing("'", with: #"'\''"#) + "'"
-        return "brocot grant \(rawValue) \(argument)"
+        "brocot grant \(rawValue) \(name.quotedForShell)"
     }
 
     private func rights(on table: UserTable) -> [AccessRight] {

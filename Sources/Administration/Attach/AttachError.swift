@@ -55,7 +55,8 @@ extension AttachError: CustomStringConvertible {
         case .unfinished(let orderedTable, let error):
             """
             \(error)
-            The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again.
+            The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again. If the rows or --order-by cause the \
+            error, change the rows first, or give another --order-by.
             """
         case .rowNotWritten(let orderedTable, let item):
             """

@@ -8,6 +8,8 @@ package struct AttachPlan: Sendable {
     package let steps: [AttachStep]
     /// How many of the three rank columns are missing.
     let missingColumns: Int
+    /// Whether the table has none of the three rank columns yet.
+    package var addsColumns: Bool { missingColumns == OrderObjects.rankColumnTypes.count }
     /// Whether rows are to be placed after the steps.
     package let fills: Bool
     /// Notes for the person who attaches the table.
@@ -92,12 +94,13 @@ package struct AttachPlan: Sendable {
     private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         var statements = table.registered == nil ? [RegistryStatements.register(objects.definition)] : []
         let changed = objects.functionBodies.filter { table.functionBodies[$0.key] != $0.value }.keys.sorted()
+        let lacksPlaceFunction = table.registered?.lacksPlaceFunction == true
         let missing =
             (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
             + changed.map { name in
                 let form = table.functionBodies[name] == nil ? "" : "the present form of "
                 return "\(form)function brocot.\(quoteIdentifier(name))"
-            }
+            } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
         if !changed.isEmpty {
             statements += objects.createFunctions
             if table.owner != table.schemaOwner {
@@ -107,6 +110,10 @@ package struct AttachPlan: Sendable {
                     "GRANT EXECUTE ON FUNCTION brocot.\(quoteIdentifier($0))() TO \(owner)"
                 }
             }
+        }
+        // These functions contain the types of the keys, as the others do. Before the rows are placed, there are none.
+        if lacksPlaceFunction || !changed.isEmpty, table.registered?.isBeingFilled == false {
+            statements.append(RegistryStatements.makePlaceFunctions(objects.definition.names.orderedTable))
         }
         guard !statements.isEmpty else { return [] }
         return [AttachStep("register the order", statements, missing: missing, lock: .none, by: .schemaOwner)]

@@ -29,6 +29,8 @@ struct AttachRules {
         return keys
     }
 
+    private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
+
     private func refuse(_ reason: String) -> AttachError { .refused("\(names.schema).\(names.table): \(reason)") }
 
     private func checkNames() throws(AttachError) {
@@ -37,6 +39,9 @@ struct AttachRules {
             throw refuse("the name \"\(name)\" has a dot, which separates the parts of an order's name")
         }
         guard !names.rank.isEmpty else { throw refuse("--rank is empty. Name the column of the sort key") }
+        guard !Self.systemColumns.contains(names.rank) else {
+            throw refuse("\"\(names.rank)\" is the name of a system column. Choose another name with --rank")
+        }
         guard names.denominator.utf8.count <= OrderNames.lengthLimit else {
             throw refuse(
                 "the rank column's name is too long: with _num and _den it has more than \(OrderNames.lengthLimit) bytes"

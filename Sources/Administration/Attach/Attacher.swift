@@ -104,6 +104,18 @@ package struct Attacher: Sendable {
         return (names, try TableReader.describe(names, at: place, listColumns: columns, on: connection), nil)
     }
 
+    /// The present names of the table that has the triggers of an order, if it was renamed; otherwise nil.
+    func renamedTable(of names: OrderNames) async throws(AttachError) -> OrderNames? {
+        let present = try await databaseErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    try TableReader.tableWithTriggers(of: names, on: connection)
+                }
+            }
+        }
+        return present == names ? nil : present
+    }
+
     /// The table as the catalog describes it.
     ///
     /// - Throws: ``AttachError/refused(_:)`` if there is no such table.

@@ -32,7 +32,8 @@ extension CatalogStatements {
         """
     }
 
-    /// The schema and name of the table that has the order's trigger and constraint. It has other names than the order if it was renamed.
+    /// The schema and name of the table that has the order's trigger, preferably the one that also has the constraint. It has other names
+    /// than the order if it was renamed.
     static func tableWithTriggers(of names: OrderNames) -> SQL {
         """
         SELECT namespace.nspname::text, relation.relname::text
@@ -40,10 +41,11 @@ extension CatalogStatements {
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
-        JOIN pg_constraint AS checked
+        LEFT JOIN pg_constraint AS checked
             ON checked.conrelid = relation.oid AND checked.conname = \(names.constraint)::text::name
         WHERE trigger.tgname = ANY (\([names.keepTrigger] + names.formerTriggers)::text[]::name[]) AND trigger.tgparentid = 0
             AND function.pronamespace = 'brocot'::regnamespace AND function.proname = \(names.keepFunction)::text::name
+        ORDER BY checked.oid IS NULL, relation.oid
         LIMIT 1
         """
     }
@@ -75,14 +77,17 @@ extension CatalogStatements {
 
     /// The columns of ``registered(_:)``.
     enum RegistryColumn: Int {
-        case schema, table, rank, listColumns, itemColumn, ownsRows, visible, arrive, arriveNow, isBeingFilled
+        case schema, table, rank, listColumns, itemColumn, ownsRows, visible, arrive, arriveNow, isBeingFilled,
+            lacksPlaceFunction
     }
 
     static func registered(_ name: String) -> SQL {
         """
         SELECT registered.schema_name, registered.table_name, registered.rank_column, registered.list_columns,
             registered.item_column, registered.owns_rows, registered.visible, registered.arrive,
-            registered.arrive_now, registered.being_filled
+            registered.arrive_now, registered.being_filled,
+            registered.place_function IS NOT NULL
+                AND to_regprocedure(registered.place_function || '(text,text,text,boolean)') IS NULL
         FROM brocot.ordered_tables AS registered
         WHERE registered.name = \(name)
         """
@@ -94,8 +99,8 @@ extension CatalogStatements {
         WHERE registered.schema_name <> 'brocot' ORDER BY registered.name
         """
 
-    /// Views, triggers and other objects of users that use columns of a table, as the server describes them. They keep the columns from
-    /// being dropped. Triggers with the names `own` are dropped first.
+    /// Views, triggers and other objects of users that use columns of a table, and the tables from which it inherits them, as the server
+    /// describes them. They keep the columns from being dropped. Triggers with the names `own` are dropped first.
     static func dependents(ofColumns columns: [String], of relation: Int64, except own: [String]) -> SQL {
         """
         SELECT DISTINCT coalesce(pg_describe_object('pg_class'::regclass, rule.ev_class, 0),
@@ -106,8 +111,18 @@ extension CatalogStatements {
         LEFT JOIN pg_trigger AS trigger ON found.classid = 'pg_trigger'::regclass AND trigger.oid = found.objid
         WHERE found.refclassid = 'pg_class'::regclass AND found.refobjid = \(relation)::oid AND found.deptype = 'n'
             AND stored.attname = ANY (\(columns)::text[]::name[])
-            AND found.classid <> ALL ('{pg_class,pg_constraint,pg_attrdef}'::regclass[])
+            -- Indexes and CHECKs of the table are dropped along with the columns. Foreign keys of other tables are not.
+            AND found.classid <> 'pg_class'::regclass
+            AND (found.classid <> 'pg_constraint'::regclass OR EXISTS (
+                SELECT FROM pg_constraint AS key
+                WHERE key.oid = found.objid AND key.contype = 'f' AND key.confrelid = found.refobjid))
             AND (trigger.tgname = ANY (\(own)::text[]::name[])) IS NOT TRUE
+        UNION
+        SELECT pg_describe_object('pg_class'::regclass, parent.inhparent, 0)
+        FROM pg_inherits AS parent
+        WHERE parent.inhrelid = \(relation)::oid AND EXISTS (
+            SELECT FROM pg_attribute AS stored
+            WHERE stored.attrelid = parent.inhrelid AND stored.attname = ANY (\(columns)::text[]::name[]) AND stored.attinhcount > 0)
         ORDER BY description
         """
     }

@@ -42,6 +42,7 @@ enum CatalogStatements {
                         root_schema.nspname, root.relname)
                     FROM pg_class AS root JOIN pg_namespace AS root_schema ON root_schema.oid = root.relnamespace
                     WHERE root.oid = pg_partition_root(relation.oid))
+                WHEN relation.reloftype <> 0 THEN 'this is a table of a type (CREATE TABLE … OF), to which no column can be added'
                 WHEN relation.relpersistence = 't' THEN 'this is a temporary table. Only permanent tables can be attached'
                 WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'this table belongs to Brocot and can''t be attached'
                 WHEN EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type = '2')
@@ -162,7 +163,8 @@ enum CatalogStatements {
         FROM (
             SELECT part.relid, part.parentrelid, part.level FROM pg_partition_tree(\(relation)::oid::regclass) AS part
             UNION ALL
-            SELECT plain.oid, NULL, 0 FROM pg_class AS plain WHERE plain.oid = \(relation)::oid AND plain.relkind <> 'p'
+            SELECT plain.oid, NULL, 0 FROM pg_class AS plain
+            WHERE plain.oid = \(relation)::oid AND plain.relkind <> 'p' AND NOT plain.relispartition
         ) AS part (relid, parentrelid, level)
         JOIN pg_class AS found ON found.oid = part.relid
         JOIN pg_namespace AS namespace ON namespace.oid = found.relnamespace

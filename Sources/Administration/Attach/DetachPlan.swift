@@ -25,7 +25,6 @@ package struct DetachPlan: Sendable {
         if !triggers.isEmpty {
             steps.append(AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
         }
-        steps.append(Self.unregister(names))
         var changes: [String] = []
         if table.constraint != .missing { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
         if dropsColumns {
@@ -39,6 +38,8 @@ package struct DetachPlan: Sendable {
                     ["ALTER TABLE \(quoted) \(changes.joined(separator: ", "))"], lock: .accessExclusive,
                     by: .tableOwner))
         }
+        // Last, so that the same command can continue after an interruption.
+        steps.append(Self.unregister(names))
         self.steps = steps
     }
 

@@ -59,6 +59,7 @@ package struct Filling: Sendable {
                 try await connection.run { [statements] connection throws(PostgresError) in
                     try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
                         connection throws(PostgresError) in
+                        _ = try connection.query(statements.tryConstants(of: order))
                         _ = try connection.query(statements.tryOrder(order))
                     }
                 }
@@ -66,8 +67,13 @@ package struct Filling: Sendable {
         } catch {
             guard case .database(let refusal) = error, refusal.isOfExpression else { throw error }
             let advice =
-                refusal.isOfUnknownName
-                ? " Write functions, types and collations outside of pg_catalog with their schema." : ""
+                if refusal.isOfUnknownName {
+                    " Write functions, types and collations outside of pg_catalog with their schema."
+                } else if refusal.sqlState == .invalidColumnReference {
+                    " Write the names of columns, not their numbers."
+                } else {
+                    ""
+                }
             throw .refused("--order-by is not valid: \(refusal.message).\(advice) Nothing was changed.")
         }
     }

@@ -61,6 +61,10 @@ struct FillingStatements {
     /// The caller's terms of ORDER BY. They may end with a comment.
     private static func terms(_ order: String) -> SQL { "\(unsafeRaw: order)\n" }
 
+    /// Plans a plain ORDER BY. It fails for constants: PostgreSQL takes a number for the position of an output column, of which there is none, and
+    /// refuses other constants. In a window, both would say nothing about the order.
+    func tryConstants(of order: String) -> SQL { "EXPLAIN SELECT FROM \(table) ORDER BY \(Self.terms(order))" }
+
     /// Plans the order of the rows, so that an invalid one fails. The rank columns may be missing.
     func tryOrder(_ order: String) -> SQL {
         let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }

@@ -22,7 +22,12 @@ enum RegistryStatements {
     static func filled(_ name: String) -> [String] {
         [
             "UPDATE brocot.ordered_tables SET being_filled = false WHERE name = \(quoteLiteral(name))",
-            "SELECT brocot.make_place_functions(\(quoteLiteral(name)))",
+            makePlaceFunctions(name),
         ]
+    }
+
+    /// Creates the functions for moves at once.
+    static func makePlaceFunctions(_ name: String) -> String {
+        "SELECT brocot.make_place_functions(\(quoteLiteral(name)))"
     }
 }

@@ -97,6 +97,8 @@ package struct TableDescription: Hashable, Sendable {
     package struct Registered: Hashable, Sendable {
         package let definition: OrderDefinition
         package let isBeingFilled: Bool
+        /// Whether the functions for moves at once, which the registry names, are not there.
+        let lacksPlaceFunction: Bool
     }
 
     /// Whether it is a table, which can be read without running its owner's code.

@@ -221,6 +221,7 @@ package enum TableReader {
                 itemColumn: try row.decode(Column.itemColumn), ownsRows: try row.decode(Column.ownsRows),
                 visible: try row.decode(Column.visible), arrive: arrive,
                 arriveNow: try row.decode(Column.arriveNow)),
-            isBeingFilled: try row.decode(Column.isBeingFilled))
+            isBeingFilled: try row.decode(Column.isBeingFilled),
+            lacksPlaceFunction: try row.decode(Column.lacksPlaceFunction))
     }
 }

@@ -64,55 +64,20 @@ extension Doctor {
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.
     func orders(_ connection: Connection) async -> CheckResult {
         await attempt("orders", connection) { connection throws(PostgresError) in
-            var (changedKeys, conditions, refusals, lacks): ([String], [String], [String], [String]) = ([], [], [], [])
-            var unfinished: [OrderNames] = []
+            var faults: [OrderFault] = []
             for definition in try TableReader.attached(on: connection) {
                 let table = try TableReader.describe(
                     definition.names, listColumns: definition.listColumns, on: connection)
                 guard let table, table.isTable else { continue }
-                let name = definition.names.orderedTable
-                if table.registered?.isBeingFilled == true { unfinished.append(definition.names) }
-                do throws(AttachError) {
-                    if let fault = ChangedKeys(definition, on: table).fault {
-                        changedKeys.append("\(name): \(fault)")
-                        continue
-                    }
-                    let missing = try AttachPlan(definition, on: table).steps.flatMap(\.missing)
-                    if !missing.isEmpty { lacks.append("missing in \(name): \(missing.joined(separator: ", "))") }
-                } catch {
-                    refusals.append("\(error)")
-                }
-                if let fault = table.faultOfCondition { conditions.append("\(name): \(fault)") }
+                faults += OrderFault.all(of: definition, on: table)
             }
-            guard conditions.isEmpty else {
-                return .failure(
-                    "orders", "the condition of visibility fails: \(conditions.joined(separator: "; "))",
-                    advice: "Restore what it names, or detach and attach the table with another --visible.")
+            guard !faults.isEmpty else {
+                return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
             }
-            guard changedKeys.isEmpty else {
-                return .failure(
-                    "orders", changedKeys.joined(separator: "; "),
-                    advice: "New rows get no place until the table is attached again.")
-            }
-            guard unfinished.isEmpty else {
-                let names = unfinished.map(\.orderedTable).joined(separator: ", ")
-                return .failure(
-                    "orders", "brocot attach of \(names) is not finished, so its requests wait",
-                    advice: "Run the same brocot attach again, or \(unfinished[0].detachCommand).")
-            }
-            guard refusals.isEmpty else {
-                return .warning(
-                    "orders", (refusals + lacks).joined(separator: "; "),
-                    advice: """
-                        Do what the message says as the owner of the table; brocot check --repair can't. If a column was renamed: \
-                        brocot detach without --drop-columns, and brocot attach with the new name. The order stays.
-                        """)
-            }
-            guard lacks.isEmpty else {
-                return .warning(
-                    "orders", lacks.joined(separator: "; "), advice: "As the owner of the table: brocot check --repair")
-            }
-            return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
+            var advice: [String] = []
+            for fault in faults where !advice.contains(fault.advice) { advice.append(fault.advice) }
+            return .failure(
+                "orders", faults.map(\.message).joined(separator: "; "), advice: advice.joined(separator: " "))
         }
     }
 

@@ -111,7 +111,13 @@ package struct Doctor: Sendable {
 
     private func encoding(_ connection: Connection) async -> CheckResult {
         let encoding = await connection.parameterStatus("server_encoding") ?? "unknown"
-        guard encoding == "SQL_ASCII" else { return .ok("encoding", encoding) }
+        guard encoding == "SQL_ASCII" else {
+            return encoding == "UTF8"
+                ? .ok("encoding", encoding)
+                : .failure(
+                    "encoding", "\(encoding) lacks characters that keys, and Brocot's own statements, may contain",
+                    advice: "Use a database with ENCODING UTF8.")
+        }
         return .warning(
             "encoding",
             "SQL_ASCII: the server accepts text of any encoding, and a request that is not UTF-8 is never decided",

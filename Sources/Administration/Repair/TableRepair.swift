@@ -27,8 +27,7 @@ package struct TableRepair: Sendable {
     package func findings(of definition: OrderDefinition) async throws(AttachError) -> TableFindings {
         let names = definition.names
         guard let table = try await attacher.find(names, listColumns: definition.listColumns) else {
-            return TableFindings(
-                names, refusal: "the table is gone. Restore it, or run: \(names.detachCommand)")
+            return TableFindings(names, refusal: try await reasonForNoTable(names))
         }
         do throws(AttachError) {
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
@@ -53,6 +52,16 @@ package struct TableRepair: Sendable {
             guard case .refused(let reason) = error else { throw error }
             return TableFindings(names, refusal: reason)
         }
+    }
+
+    private func reasonForNoTable(_ names: OrderNames) async throws(AttachError) -> String {
+        guard let present = try await attacher.renamedTable(of: names) else {
+            return "the table is gone. Restore it, or run: \(names.detachCommand)"
+        }
+        return """
+            the table is now \(present.schema).\(present.table). Rename it back, or run: \(names.detachCommand), and attach \
+            \(present.schema).\(present.table). The order stays.
+            """
     }
 
     /// The numbers in the only row of a result.

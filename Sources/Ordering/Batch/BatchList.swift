@@ -17,7 +17,7 @@ struct BatchList: Sendable {
         arrivalEnd = table?.arrivalEnd ?? .last
         ownsRows = table?.ownsRows == true
         hasOnlyPlacedRows = table?.isBuiltIn == true
-        neighbourhood = Neighbourhood(of: identifier, reading)
+        neighbourhood = Neighbourhood(reading)
     }
 
     private var knowsAllRows: Bool { hasOnlyPlacedRows && neighbourhood.knowsAllPlacedRows }

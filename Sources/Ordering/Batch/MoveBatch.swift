@@ -111,10 +111,15 @@ package struct MoveBatch: Sendable {
     /// - Parameters:
     ///   - result: The rows or the number, of the same kind as the need.
     ///   - need: A need that ``advance()`` returned.
-    /// - Throws: ``OrderingError/rowsChangedUnderLock(list:key:)`` if the result contradicts an earlier one.
+    /// - Throws: ``OrderingError/rowsChangedUnderLock(list:key:)`` if the result contradicts an earlier one;
+    ///   ``OrderingError/ranksOutOfOrder(list:key:other:)`` if the stored ranks give no order.
     package mutating func learn(_ result: ReadResult, for need: ListNeed) throws(OrderingError) {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
         firstRuns.note(result)
-        try lists[list].neighbourhood.learn(result, for: need.need)
+        do throws(StoredRowsFault) {
+            try lists[list].neighbourhood.learn(result, for: need.need)
+        } catch {
+            throw OrderingError(error, in: need.list)
+        }
     }
 }

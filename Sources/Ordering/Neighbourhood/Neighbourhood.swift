@@ -8,7 +8,6 @@ struct Neighbourhood: Sendable {
     /// If at least this many items are taken out, this is done in one pass over the whole order.
     private static let fewestRemovedInOnePass = 17
 
-    let list: ListIdentifier
     let reading: ReadingPolicy
     private(set) var items: [KnownItem] = []
     private var itemByKey: [ExactText: KnownItem.Index] = [:]
@@ -23,10 +22,7 @@ struct Neighbourhood: Sendable {
     private(set) var touched: Set<KnownItem.Index> = []
     private var doublings = 0
 
-    init(of list: ListIdentifier, _ reading: ReadingPolicy) {
-        self.list = list
-        self.reading = reading
-    }
+    init(_ reading: ReadingPolicy) { self.reading = reading }
 
     // MARK: Reading
 
@@ -42,9 +38,8 @@ struct Neighbourhood: Sendable {
 
     /// Adds what was read.
     ///
-    /// - Throws: ``OrderingError/rowsChangedUnderLock(list:key:)`` if it contradicts what was read before under the same lock;
-    ///   ``OrderingError/ranksOutOfOrder(list:key:other:)`` if the stored ranks give no order.
-    mutating func learn(_ result: ReadResult, for need: Need) throws(OrderingError) {
+    /// - Throws: What is wrong with the rows.
+    mutating func learn(_ result: ReadResult, for need: Need) throws(StoredRowsFault) {
         switch (need, result) {
         case (.row(let key, let wantedBelow, let wantedAbove), .row(let presence, let isVisible, let below, let above)):
             try learn(key: key.text, presence, isVisible: isVisible)
@@ -72,7 +67,7 @@ struct Neighbourhood: Sendable {
 
     private mutating func learnRun(
         _ rows: some Collection<StoredRow>, from start: Rank?, _ direction: Need.Direction, wanted: Int
-    ) throws(OrderingError) {
+    ) throws(StoredRowsFault) {
         if rows.count > items.count {
             items.reserveCapacity(items.count + rows.count)
             itemByKey.reserveCapacity(items.count + rows.count)
@@ -81,7 +76,7 @@ struct Neighbourhood: Sendable {
         for row in rows {
             try learn(row)
             if let previous, !(direction == .up ? previous < row.rank : row.rank < previous) {
-                throw .ranksOutOfOrder(list: list, key: row.key, other: nil)
+                throw .outOfOrder(key: row.key, other: nil)
             }
             previous = row.rank
         }
@@ -96,20 +91,20 @@ struct Neighbourhood: Sendable {
         coverage.insert(interval)
     }
 
-    private mutating func learn(_ row: StoredRow) throws(OrderingError) {
+    private mutating func learn(_ row: StoredRow) throws(StoredRowsFault) {
         try learn(key: row.key, .placed(row.rank), isVisible: row.isVisible)
     }
 
     /// An application may hide a row between two statements. Then the result of the first statement counts.
-    private mutating func learn(key: String, _ presence: Presence, isVisible: Bool) throws(OrderingError) {
+    private mutating func learn(key: String, _ presence: Presence, isVisible: Bool) throws(StoredRowsFault) {
         if let known = itemByKey[ExactText(key)] {
-            guard items[known].stored == presence else { throw .rowsChangedUnderLock(list: list, key: key) }
+            guard items[known].stored == presence else { throw .changed(key: key) }
             return
         }
         let index = add(KnownItem(key: key, stored: presence, isVisible: isVisible))
         guard let rank = presence.rank else { return }
         if let other = order.insert(index, at: rank) {
-            throw .ranksOutOfOrder(list: list, key: key, other: items[other].key)
+            throw .outOfOrder(key: key, other: items[other].key)
         }
         if !isVisible { hidden.insert(rank) }
     }

@@ -33,6 +33,10 @@ struct AttachRefusalTests {
                 "other tables inherit from this table, so no index can make sure that ranks differ. It can't be attached"
             ),
             (
+                "CREATE TYPE task AS (id int); CREATE TABLE tasks OF task (PRIMARY KEY (id))",
+                "this is a table of a type (CREATE TABLE … OF), to which no column can be added"
+            ),
+            (
                 "CREATE TABLE tasks (id numeric PRIMARY KEY)",
                 "one value may be written in several ways, such as 1.0 and 1.00"
             ),
@@ -115,6 +119,14 @@ struct AttachRefusalTests {
         try await fixture.attach(AttachFixture.definition(table: "task_list", rank: "place", lists: []))
     }
 
+    @Test("A rank column can't have the name of a system column") func systemColumn() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition(rank: "ctid"))
+        }
+        #expect(refusal == "public.tasks: \"ctid\" is the name of a system column. Choose another name with --rank")
+    }
+
     @Test("brocot attach says which name is wrong") func names() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         for (schema, table, reason) in [
@@ -148,6 +160,12 @@ struct AttachRefusalTests {
         )
         try await filling.check(order: "public.place_of(title)")
         try await filling.check(order: "title -- of the task")
+        let number = await self.refusal { () async throws(AttachError) in
+            try await filling.check(order: "title, 2 DESC")
+        }
+        #expect(number?.contains("Write the names of columns, not their numbers.") == true, "\(number ?? "")")
+        let constant = await self.refusal { () async throws(AttachError) in try await filling.check(order: "'title'") }
+        #expect(constant?.contains("non-integer constant in ORDER BY") == true, "\(constant ?? "")")
         let comment = await self.refusal { () async throws(AttachError) in try await filling.check(order: "id)--") }
         #expect(comment?.hasPrefix("--order-by is not valid: syntax error") == true)
     }

@@ -1,0 +1,116 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("brocot detach", .database, .timeLimit(.minutes(30))) struct DetachTests {
+    /// Why the table can't be detached; nil if it can.
+    private func refusal(_ fixture: AttachFixture, table: String = "tasks") async throws -> String? {
+        do throws(AttachError) {
+            _ = try await fixture.attacher.planToDetach(
+                OrderNames(schema: "public", table: table), droppingColumns: true)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("brocot detach continues after it stopped before any of its steps", arguments: 0..<4)
+    func continues(finishedSteps: Int) async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let before = try await fixture.catalog()
+        try await fixture.attach()
+        let plan = try #require(
+            try await fixture.attacher.planToDetach(AttachFixture.definition().names, droppingColumns: true))
+        #expect(plan.steps.count == 4)
+        for step in plan.steps.prefix(finishedSteps) { try await fixture.attacher.run(step) }
+        try await fixture.detach()
+        #expect(try await fixture.catalog() == before)
+    }
+
+    @Test(
+        "brocot detach --drop-columns changes nothing if something else uses a rank column",
+        arguments: [
+            (
+                "ALTER TABLE tasks ADD COLUMN doubled numeric GENERATED ALWAYS AS (rank * 2) STORED",
+                "column doubled of table"
+            ),
+            (
+                """
+                CREATE UNIQUE INDEX ranks ON tasks (project_id, rank);
+                CREATE TABLE marks (project bigint, rank numeric, FOREIGN KEY (project, rank) REFERENCES tasks (project_id, rank))
+                """, "constraint marks_project_rank_fkey on table"
+            ),
+            ("CREATE VIEW ranked AS SELECT rank FROM tasks", "view"),
+        ]) func dependents(script: String, name: String) async throws
+    {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: script)
+        let reason = try #require(try await refusal(fixture))
+        #expect(reason.contains(name) && reason.hasSuffix("Nothing was changed."), "\(reason)")
+    }
+
+    @Test("brocot detach --drop-columns drops the columns along with indexes, CHECKs and keys of the table itself")
+    func ownObjects() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                CREATE INDEX ranks ON tasks (rank); ALTER TABLE tasks ADD CHECK (rank < 1000), ADD CHECK (rank < id + 1000);
+                CREATE TABLE ends (rank numeric PRIMARY KEY); INSERT INTO ends VALUES (0), (1), (2);
+                ALTER TABLE tasks ADD FOREIGN KEY (rank) REFERENCES ends;
+                """)
+        try await fixture.detach()
+        #expect(
+            try await fixture.texts(
+                "SELECT count(*) FROM pg_attribute WHERE attname = 'rank' AND attrelid = 'tasks'::regclass") == ["0"])
+    }
+
+    @Test("A table that became a partition can be detached; its inherited columns stay") func partition() async throws {
+        let fixture = try await AttachFixture(
+            "CREATE TABLE tasks (project_id bigint NOT NULL, id bigint NOT NULL, PRIMARY KEY (project_id, id)); INSERT INTO tasks VALUES (1, 1)"
+        )
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE all_tasks (project_id bigint NOT NULL, id bigint NOT NULL, rank numeric, rank_num bigint, rank_den bigint)
+                PARTITION BY LIST (project_id);
+                ALTER TABLE all_tasks ATTACH PARTITION tasks FOR VALUES IN (1);
+                """)
+        let reason = try #require(try await refusal(fixture))
+        #expect(reason.contains("table public.all_tasks") && reason.contains("or leave out --drop-columns"), "\(reason)")
+        try await fixture.detach(droppingColumns: false)
+        #expect(try await fixture.texts("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'tasks'::regclass") == ["0"])
+        #expect(try await fixture.texts("SELECT count(*) FROM pg_index WHERE indrelid = 'tasks'::regclass") == ["1"])
+    }
+
+    @Test("brocot check tells the present name of a renamed table, and detach works also without the constraint")
+    func renamed() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: "ALTER TABLE tasks RENAME TO jobs; ALTER TABLE jobs DROP CONSTRAINT brocot_rank_is_valid")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let found = try await repair.findings(of: AttachFixture.definition())
+        #expect(
+            found.refusal == """
+                the table is now public.jobs. Rename it back, or run: brocot detach public.tasks, and attach public.jobs. The order stays.
+                """)
+        try await fixture.detach()
+        #expect(try await fixture.texts("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'jobs'::regclass") == ["0"])
+    }
+
+    @Test(
+        "Commands in messages are quoted for a shell",
+        arguments: [
+            (OrderNames(schema: "public", table: "tasks"), "brocot detach public.tasks"),
+            (OrderNames(schema: "my app", table: "it's"), #"brocot detach 'my app.it'\''s'"#),
+            (OrderNames(schema: "a", table: "b$c", rank: "r$$"), "brocot detach 'a.b$c' --rank 'r$$'"),
+        ]) func commands(names: OrderNames, command: String)
+    {
+        #expect(names.detachCommand == command)
+    }
+}

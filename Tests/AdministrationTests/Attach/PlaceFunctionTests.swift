@@ -1,0 +1,47 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("The functions for moves at once of an attached table", .database, .timeLimit(.minutes(30)))
+struct PlaceFunctionTests {
+    private func move(_ fixture: AttachFixture) async throws {
+        try await fixture.connection.execute(
+            "SELECT brocot.move_now(1, (SELECT max(id::text) FROM tasks WHERE project_id = 1), first => true, ordered_table => 'public.tasks')"
+        )
+    }
+
+    @Test(
+        "A second brocot attach adapts the functions to a changed type of the item column",
+        arguments: [("varchar", "uuid"), ("varchar", "integer"), ("integer", "bigint"), ("integer", "text")])
+    func changedType(before: String, after: String) async throws {
+        let value = after == "uuid" ? "md5(n::text)::uuid" : "n"
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id \(before) PRIMARY KEY, project_id int);
+            INSERT INTO tasks SELECT (\(value))::\(before), 1 FROM generate_series(1, 3) AS n;
+            """)
+        try await fixture.attach()
+        try await move(fixture)
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER id TYPE \(after) USING id::\(after)")
+        try await fixture.attach()
+        try await move(fixture)
+        #expect(
+            try await fixture.texts(
+                "SELECT id = (SELECT max(id::text) FROM tasks)::\(after) FROM tasks ORDER BY rank LIMIT 1") == ["t"])
+    }
+
+    @Test("brocot check --repair makes dropped functions again") func dropped() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute("SELECT brocot.drop_place_functions('public.tasks')")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let found = try await repair.findings(of: AttachFixture.definition())
+        #expect(found.lines() == ["missing: functions for moves at once"])
+        try await repair.repair(AttachFixture.definition(), found, placingRows: false)
+        #expect(try await repair.findings(of: AttachFixture.definition()).isEmpty)
+        try await move(fixture)
+    }
+}
