@@ -78,17 +78,18 @@ public final class BrocotClient: Sendable {
     ///
     /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func place(
-        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert
     ) async throws {
-        try await apply(Move(list: list, items: items, action: .place(placement, from: source), missing: missing))
+        try await apply(
+            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing))
     }
 
     /// Removes items from a list in a separate transaction: see ``BrocotTransaction/remove(_:from:)``.
     ///
     /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
-    public func remove(_ items: [String], from list: ListIdentifier) async throws {
-        try await apply(Move(list: list, items: items, action: .remove))
+    public func remove(_ items: [some ItemKey], from list: ListIdentifier) async throws {
+        try await apply(Move(list: list, items: items.map(\.itemKey), action: .remove))
     }
 
     /// The transaction contains nothing else, so it needs no savepoint, and the move takes its locks by itself.
@@ -132,20 +133,21 @@ public final class BrocotClient: Sendable {
     ///
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueuePlace(
-        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) async throws -> Int64 {
         try await enqueue(
-            Move(list: list, items: items, action: .place(placement, from: source), missing: missing), idempotencyKey)
+            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing),
+            idempotencyKey)
     }
 
     /// Enqueues a request in a separate transaction: see ``BrocotTransaction/enqueueRemove(_:from:idempotencyKey:)``.
     ///
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueueRemove(
-        _ items: [String], from list: ListIdentifier, idempotencyKey: String? = nil
+        _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
-        try await enqueue(Move(list: list, items: items, action: .remove), idempotencyKey)
+        try await enqueue(Move(list: list, items: items.map(\.itemKey), action: .remove), idempotencyKey)
     }
 
     private func enqueue(_ move: Move, _ idempotencyKey: String?) async throws -> Int64 {

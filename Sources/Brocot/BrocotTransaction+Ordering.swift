@@ -5,18 +5,20 @@ extension BrocotTransaction {
     /// Places items in a list, next to each other and in the given order.
     ///
     /// - Parameters:
-    ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes.
+    ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes: texts, numbers or UUIDs.
     ///   - placement: The place in the list.
     ///   - list: The list that contains the items afterwards.
-    ///   - source: The list of the same table that the items leave; nil if they don't change lists.
+    ///   - source: The key of the list of the same table that the items leave; nil if they don't change lists. The key of a UUID is
+    ///     ``ItemKey/itemKey``.
     ///   - missing: What happens to items that the list does not contain.
     /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
     ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
     public mutating func place(
-        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert
     ) throws {
-        try apply(Move(list: list, items: items, action: .place(placement, from: source), missing: missing))
+        try apply(
+            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing))
     }
 
     /// Removes items from a list's order. Items that aren't in the list are ignored. In a table of yours, the rows stay and
@@ -24,8 +26,8 @@ extension BrocotTransaction {
     ///
     /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
     ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
-    public mutating func remove(_ items: [String], from list: ListIdentifier) throws {
-        try apply(Move(list: list, items: items, action: .remove))
+    public mutating func remove(_ items: [some ItemKey], from list: ListIdentifier) throws {
+        try apply(Move(list: list, items: items.map(\.itemKey), action: .remove))
     }
 
     /// Moves the items at some offsets, in their present order, before the item that is now at `destination`. The meaning is
@@ -51,9 +53,7 @@ extension BrocotTransaction {
         }
         try MoveRules.check(list)
         try takeLocks(of: [list])
-        let staying = offsets.reversed().reduce(destination - 1) { before, offset in
-            offset == before ? before - 1 : before
-        }
+        let staying = Self.lastStaying(before: destination, moving: Set(offsets))
         let wanted = staying >= 0 ? offsets + [staying] : offsets
         let items = try reading { connection in
             _ = try connection.query("SELECT \(SearchPath.putSystemCatalogFirst)")
@@ -88,21 +88,23 @@ extension BrocotTransaction {
     /// The call takes no lock, and works at any isolation level.
     ///
     /// - Parameters:
-    ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes.
+    ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes: texts, numbers or UUIDs.
     ///   - placement: The place in the list.
     ///   - list: The list that contains the items afterwards.
-    ///   - source: The list of the same table that the items leave; nil if they don't change lists.
+    ///   - source: The key of the list of the same table that the items leave; nil if they don't change lists. The key of a UUID is
+    ///     ``ItemKey/itemKey``.
     ///   - missing: What happens to items that the list does not contain.
     ///   - idempotencyKey: 1 to 1,024 bytes. A second request with the same key is skipped as long as the first is pending or
     ///     logged.
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
     public mutating func enqueuePlace(
-        _ items: [String], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {
         try enqueue(
-            Move(list: list, items: items, action: .place(placement, from: source), missing: missing), idempotencyKey)
+            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing),
+            idempotencyKey)
     }
 
     /// Enqueues a request to remove items: see ``remove(_:from:)`` and
@@ -111,12 +113,19 @@ extension BrocotTransaction {
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
     public mutating func enqueueRemove(
-        _ items: [String], from list: ListIdentifier, idempotencyKey: String? = nil
+        _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {
-        try enqueue(Move(list: list, items: items, action: .remove), idempotencyKey)
+        try enqueue(Move(list: list, items: items.map(\.itemKey), action: .remove), idempotencyKey)
     }
 
     // MARK: Inside
+
+    /// The offset of the last item before the destination that does not move itself; -1 if there is none.
+    private static func lastStaying(before destination: Int, moving: Set<Int>) -> Int {
+        var offset = destination - 1
+        while moving.contains(offset) { offset -= 1 }
+        return offset
+    }
 
     private mutating func apply(_ move: Move) throws {
         try MoveRules.check(move)

@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// Every statement on the queue and its log.
+/// The statements of a batch on the queue and its log.
 enum QueueStatements {
     /// The server's `deadlock_timeout` in milliseconds.
     static let deadlockTimeout: SQL = """

@@ -32,7 +32,7 @@ extension UUID: ItemKey {
 }
 
 extension ListIdentifier {
-    /// A list whose key is a number or a UUID.
+    /// A list by its key: a text, a number or a UUID.
     ///
     /// - Parameters:
     ///   - list: The value of the list column.

@@ -102,7 +102,7 @@ package struct TableRepair: Sendable {
     }
 
     /// Corrects damaged ranks, list by list under the list's lock, and creates missing objects. The order of all other rows stays.
-    /// With `placingRows` it also requests places for the rows without a place, at the table's end for new rows, which is the last one unless it was given.
+    /// With `placingRows` it also requests places for the rows without a place, at the end that `--arrive` names, or last.
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {

@@ -17,8 +17,8 @@ package struct PostponedLists: Sendable {
     private struct Entry {
         /// How often the list was postponed since it was last worked on.
         var postponements = 0
-        /// How often batches with this list alone failed, less those that succeeded since. More failures than halvings of a batch would
-        /// only make the list slower afterwards.
+        /// The failures of batches with this list alone, minus the successes since then. At most ``BatchShare/mostHalvings``: more would only
+        /// delay the list's recovery.
         var failures = 0
         var due: ContinuousClock.Instant
         var reason: Reason

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// Every statement that reads or writes ordered tables.
+/// The statements with which moves read and write ordered tables.
 ///
 /// Lists, keys and bounds are arrays, so that one statement serves a whole batch. Each statement names the table's key columns,
 /// casts keys to their types, and reads along the unique index of list and rank, or along an index of the item's key.

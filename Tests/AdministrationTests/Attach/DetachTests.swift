@@ -81,7 +81,8 @@ import Testing
                 ALTER TABLE all_tasks ATTACH PARTITION tasks FOR VALUES IN (1);
                 """)
         let reason = try #require(try await refusal(fixture))
-        #expect(reason.contains("table public.all_tasks") && reason.contains("or leave out --drop-columns"), "\(reason)")
+        #expect(
+            reason.contains("table public.all_tasks") && reason.contains("or leave out --drop-columns"), "\(reason)")
         try await fixture.detach(droppingColumns: false)
         #expect(try await fixture.texts("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'tasks'::regclass") == ["0"])
         #expect(try await fixture.texts("SELECT count(*) FROM pg_index WHERE indrelid = 'tasks'::regclass") == ["1"])
