@@ -11,7 +11,7 @@ import Ordering
 /// ```
 /// Each call uses one connection of a small pool. If all of them are in use, it waits until one is free, for any time: cancel the
 /// calling task to give up. A task that is cancelled while a statement runs stops the statement, and its transaction is rolled
-/// back.
+/// back. The call then throws a ``BrocotError`` with the code `cancelled`, not a `CancellationError`.
 public final class BrocotClient: Sendable {
     let pool: ConnectionPool
 
@@ -24,17 +24,22 @@ public final class BrocotClient: Sendable {
     ///     all values if `url` is nil, come from libpq's environment (`PGHOST`, …).
     ///   - maximumConnections: The most connections to open, at least 1. They are opened when they are needed. Further calls
     ///     wait for any time until a connection is free.
+    ///   - answerTimeout: How long to wait for an answer of the server while it sends nothing; nil: for any time. Then the connection is
+    ///     closed. Without it, a proxy or pooler that stops answering holds a call up until its task is cancelled. It must be longer than the
+    ///     longest statement, with its waits for locks.
     ///   - logger: Logs the server's notices.
     /// - Returns: A client with one open connection.
     /// - Throws: ``BrocotError`` `invalidArgument`, `connectionFailed`, `connectionLost`, `schemaMissing`; `refused` if the
     ///   server refuses to look for the schema; `cancelled`.
     public static func connect(
-        _ url: String? = nil, maximumConnections: Int = 8, logger: Logger = Logger(label: "brocot")
+        _ url: String? = nil, maximumConnections: Int = 8, answerTimeout: Duration? = nil,
+        logger: Logger = Logger(label: "brocot")
     ) async throws -> BrocotClient {
         guard maximumConnections >= 1 else {
             throw BrocotError(.invalidArgument, "a client needs at least 1 connection, not \(maximumConnections)")
         }
-        let parameters = try translatingErrors { try ConnectionParameters(url: url) }
+        var parameters = try translatingErrors { try ConnectionParameters(url: url) }
+        parameters.answerTimeout = answerTimeout
         let pool = ConnectionPool(parameters, limit: maximumConnections, logger: logger)
         let isSchemaThere = try await pool.perform { connection in
             try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
@@ -57,10 +62,12 @@ public final class BrocotClient: Sendable {
     /// Runs `body` in a transaction at READ COMMITTED. The transaction is committed, or rolled back if `body` throws.
     ///
     /// `body` is synchronous and runs on a thread that may block. So no transaction stays open while the program waits for
-    /// anything but the database.
+    /// anything but the database. Later calls use the same sessions, so settings are made with `SET LOCAL`: what `SET` or a session's
+    /// advisory lock changes stays for other callers.
     ///
     /// - Throws: What `body` throws, and ``BrocotError``. Nothing was changed, unless the code is `commitOutcomeUnknown`, or `body` itself
     ///   ran COMMIT.
+    @discardableResult
     public func transaction<Value: Sendable>(
         _ body: @Sendable (inout BrocotTransaction) throws -> Value
     ) async throws -> Value {
@@ -163,7 +170,7 @@ public final class BrocotClient: Sendable {
     ///
     /// - Parameters:
     ///   - request: The id that the enqueuing call returned.
-    ///   - limit: How long to wait; with `.zero` it reads the log once.
+    ///   - limit: How long to wait; with `.zero` it reads the log once. Waits for a free connection are not included.
     /// - Returns: The outcome, also of a request that was decided earlier.
     /// - Throws: ``BrocotError`` `stillPending` if the request isn't decided in time; it stays in the queue.
     ///   `unknownRequest` if no such request exists, or its row in the log was deleted. `cancelled` if the task is cancelled;

@@ -27,7 +27,8 @@ public struct BrocotError: Error, Sendable {
         public static let connectionLost = Code(name: .connectionLost)
         /// The database has no schema `brocot`.
         public static let schemaMissing = Code(name: .schemaMissing)
-        /// The server refused a statement; ``BrocotError/sqlState`` says why.
+        /// The server refused a statement; ``BrocotError/sqlState`` says why. After a deadlock (`40P01`), a lock time-out (`55P03`) or a
+        /// statement time-out (`57014`), the call can be repeated: nothing was changed.
         public static let refused = Code(name: .refused)
         /// A column can't be read as the requested type.
         public static let unreadableValue = Code(name: .unreadableValue)

@@ -58,7 +58,7 @@ enum LibraryStatements {
             missing => \(move.missing.rawValue)::pg_catalog.text
             """
         // The function for one item is faster. It refuses what looks like an array.
-        if move.items.count == 1, !move.items[0].hasPrefix("{") {
+        if move.items.count == 1, move.items[0].utf8.first != UInt8(ascii: "{") {
             return "SELECT brocot.move_now(\(list)::pg_catalog.text, \(move.items[0])::pg_catalog.text, \(placement))"
         }
         return "SELECT brocot.move_items_now(\(list)::pg_catalog.text, \(move.items)::pg_catalog.text[], \(placement))"

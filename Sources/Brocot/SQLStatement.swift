@@ -45,6 +45,8 @@ public struct SQLStatement: ExpressibleByStringInterpolation, Sendable {
         public mutating func appendInterpolation(_ values: [String]) { sql.appendInterpolation(values) }
         /// Binds a `bigint[]`.
         public mutating func appendInterpolation(_ values: [Int64]) { sql.appendInterpolation(values) }
+        /// Binds a `bigint[]`.
+        public mutating func appendInterpolation(_ values: [Int]) { sql.appendInterpolation(values.map(Int64.init)) }
 
         /// Inserts a fragment with its parameters.
         public mutating func appendInterpolation(_ fragment: SQLStatement) { sql.appendInterpolation(fragment.sql) }

@@ -58,7 +58,9 @@ struct LineLogHandler: LogHandler {
 
     /// The value on one line; in quotation marks if its end would not be visible otherwise.
     private static func quotedIfNeeded(_ value: String) -> String {
-        let isPlain = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" } && value.printable == value
+        let isPlain =
+            !value.isEmpty && !value.unicodeScalars.contains { $0.properties.isWhitespace || $0 == "\"" }
+            && value.printable == value
         return isPlain ? value : value.quoted
     }
 

@@ -13,8 +13,13 @@ extension String {
     /// ``printable`` in quotation marks. Quotation marks and backslashes in the text get a backslash, so that the end of the text
     /// is visible and no text looks like an escape.
     var quoted: String {
-        let inner = replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "\"\(inner.printable)\""
+        // Scalars, because a quotation mark and a combining accent after it are one character.
+        var inner = UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if scalar == "\\" || scalar == "\"" { inner.append("\\") }
+            inner.append(scalar)
+        }
+        return "\"\(String(inner).printable)\""
     }
 
     private func escaped(unless isAllowed: (Unicode.Scalar) -> Bool) -> String {

@@ -126,7 +126,7 @@ func connectionFailure(_ account: String, at parameters: ConnectionParameters) -
     var sqlState: SQLState?
     var lines: [String] = []
     // Lines that begin with a tab are libpq's hints.
-    for line in account.split(separator: "\n") where !line.hasPrefix("LOCATION:") && !line.hasPrefix("\t") {
+    for line in account.split(whereSeparator: \.isNewline) where !line.hasPrefix("LOCATION:") && !line.hasPrefix("\t") {
         let (state, text) = splitState(line)
         sqlState = state ?? sqlState
         lines.append(text)

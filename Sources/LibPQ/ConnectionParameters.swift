@@ -181,9 +181,10 @@ private func harmlessReason(_ message: String) -> String {
     if message.hasPrefix("missing \"=\"") {
         return "a keyword has no value (a value with spaces stands in quotes: password='…')"
     }
-    var reason = message.prefix { $0 != "\"" && $0 != "\n" }
+    // Scalars, because a quote and a combining accent after it are one character.
+    var reason = String(message.unicodeScalars.prefix { $0 != "\"" && $0 != "\n" })
     while let last = reason.last, last.isWhitespace || last == ":" || last == "(" { reason.removeLast() }
-    return String(reason)
+    return reason
 }
 
 /// The values from the environment, from the service file that it names, and from libpq's defaults.

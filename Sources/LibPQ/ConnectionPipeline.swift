@@ -43,7 +43,8 @@ extension Connection {
                 break
             case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE:
                 let error = cancelledOrClassified(result.serverError())
-                answers.failure = answers.failure ?? error
+                // A pooler reports a lost server as an ordinary error, and closes the connection afterwards.
+                answers.failure = answers.failure.map(handle.classified) ?? error
                 if error.isConnectionLost { return answers }
             default:
                 answers.rows.append(Rows(result))

@@ -5,6 +5,16 @@ extension Connection {
     /// - Throws: `server` or `cancelled`: nothing was changed. `connectionLost` if the connection was lost before anything was changed;
     ///   `commitOutcomeUnknown` if it was lost later. `invalidValue`; `protocolMisuse` if a transaction is already open.
     package func transaction(of statement: SQL) throws(PostgresError) -> Rows {
+        do throws(PostgresError) {
+            return try runTransaction(of: statement)
+        } catch {
+            // Something else has deallocated the prepared statement, or changed a table. Nothing was changed, so the statement can be sent again.
+            guard error.code == .server, error.isOfStalePreparation else { throw error }
+            return try runTransaction(of: statement)
+        }
+    }
+
+    private func runTransaction(of statement: SQL) throws(PostgresError) -> Rows {
         try refuseSecondTransaction()
         let statements = [
             try outgoing(SQL(unsafeRaw: "BEGIN \(TransactionMode.callersReadCommitted.clause)"), prepared: false),
@@ -26,9 +36,18 @@ extension Connection {
         } catch {
             forgetIfStale(statements[1], error)
             rollBack()
-            // A message of the server that ends the session follows the answers to all statements that it has run.
-            let isCertain = error.sqlState != nil && answers.rows.count < 2
+            // A message of the server itself that ends the session follows the answers to all statements that it has run. A pooler's message
+            // does not.
+            let isCertain =
+                error.sqlState?.classCode == "57" && preparedStatements.areKept == true && answers.rows.count < 2
             throw error.isConnectionLost && isSent && !isCertain ? error.ofLostCommit : error
         }
+    }
+}
+
+extension PostgresError {
+    /// Whether a prepared statement may not be there any more, or not fit its tables.
+    fileprivate var isOfStalePreparation: Bool {
+        sqlState == .invalidStatementName || sqlState == .featureNotSupported
     }
 }

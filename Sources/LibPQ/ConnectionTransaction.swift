@@ -136,6 +136,8 @@ extension Connection {
     }
 
     private func commit() throws(PostgresError) {
+        // Then COMMIT was not sent.
+        if isLost { _ = try handle.live() }
         let result: ResultHandle
         do throws(PostgresError) {
             result = try execute(script: "COMMIT", .cancellable)

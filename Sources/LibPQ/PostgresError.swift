@@ -141,7 +141,6 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
     /// Message, SQLSTATE, detail, hint and context. The second and later lines of each are indented, so that text from the
     /// server or from a user's trigger can't look like a line of the program that prints it.
     package var description: String {
-        func indented(_ text: String) -> String { text.replacing("\n", with: "\n  ") }
         var text = indented(message)
         if let sqlState { text += " (SQLSTATE \(sqlState))" }
         if let position { text += ", at character \(position)" }
@@ -152,4 +151,16 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
     }
 
     package var debugDescription: String { "PostgresError.\(code): \(description)" }
+}
+
+/// The text with two spaces after each character that a terminal or an editor may take for the end of a line.
+private func indented(_ text: String) -> String {
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+        result.append(scalar)
+        if "\n\r\u{85}\u{2028}\u{2029}".unicodeScalars.contains(scalar) {
+            result.append(contentsOf: "  ".unicodeScalars)
+        }
+    }
+    return String(result)
 }

@@ -49,3 +49,21 @@ extension Placement {
     /// Directly after an anchor whose key is a number or a UUID.
     public static func after(_ anchor: some ItemKey) -> Placement { .after(anchor.itemKey) }
 }
+
+extension ListIdentifier {
+    /// A list of a table with any number of list columns.
+    ///
+    /// - Parameters:
+    ///   - columns: The values of the list columns, in the order of `brocot attach`: `[7, "todo"]`.
+    ///   - orderedTable: The name of the ordered table in `brocot.ordered_tables`.
+    public init(columns: [any ItemKey], of orderedTable: String) {
+        let texts = columns.map(\.itemKey)
+        let key =
+            switch texts.count {
+            case 0: ""
+            case 1: texts[0]
+            default: ListKey.key(of: texts)
+            }
+        self.init(orderedTable: orderedTable, list: key)
+    }
+}

@@ -18,6 +18,8 @@ import Testing
         let plain = "Zürich 東京 שלום نمی‌خواهم 👩‍💻 C:\\x \"y\""
         #expect(plain.printable == plain)
         #expect("say \"\\n\"\n".quoted == #""say \"\\n\"\n""#)
+        // A quotation mark and a combining accent after it are one character of Swift.
+        #expect("\"\u{301}".quoted == "\"\\\"\u{301}\"")
     }
 
     @Test("Hostile text in a list, an error or a status does nothing to a terminal", .database)

@@ -1,0 +1,38 @@
+import FaultHarness
+import LibPQ
+import Logging
+import TestPostgres
+import Testing
+
+@Suite(
+    "Lost servers behind a pooler", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
+    .timeLimit(.minutes(30)))
+struct PoolerLossTests {
+    /// A URL of the test's server through the proxy.
+    private func url(through proxy: FaultProxy) throws -> String {
+        let direct = TestDatabase.current.loopbackURL
+        let port = try #require(try ConnectionParameters(url: direct)["port"])
+        return direct.replacing(":\(port)/", with: ":\(proxy.ports[0])/")
+    }
+
+    @Test func `A single statement whose answer is lost behind a pooler is reported as unknown`() async throws {
+        let observer = try await connect()
+        try await observer.execute("CREATE TABLE numbers (number bigint)")
+        let port = try #require(
+            try ConnectionParameters(url: TestDatabase.current.loopbackURL)["port"].flatMap { UInt16($0) })
+        let proxy = try FaultProxy(serverPorts: [port])
+        defer { proxy.close() }
+        try await PgBouncer.run(.transaction, before: try url(through: proxy)) { pooler in
+            let connection = try await Connection.connect(
+                ConnectionParameters(url: pooler.url), logger: Logger(label: "LibPQTests"))
+            let insert: SQL = "INSERT INTO numbers VALUES (1) RETURNING number"
+            let commit = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }
+            async let error = postgresError {
+                _ = try await connection.run { connection in try connection.transaction(of: insert) }
+            }
+            try #require(await commit.reached(within: .seconds(60))).cut()
+            #expect(try await error.code == .commitOutcomeUnknown)
+        }
+        #expect(try await observer.query("SELECT number FROM numbers").count == 1)
+    }
+}
