@@ -22,24 +22,10 @@ struct BrocotProcess {
         environment: [Environment.Key: String] = [:], input: String = ""
     ) async throws -> BrocotProcess {
         let variables = environment.merging(["BROCOT_DATABASE_URL": databaseURL]) { $1 }
-        return try await withThrowingTaskGroup(of: BrocotProcess?.self) { group in
-            // The process is killed if its task is cancelled.
-            group.addTask { try await runToItsEnd(arguments, variables, input) }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let process = try await group.next() ?? nil else {
-                throw NotInTime(
-                    description: "waited \(limit) until this ended: brocot \(arguments.joined(separator: " "))")
-            }
-            return process
+        return try await withDeadline("this ended: brocot \(arguments.joined(separator: " "))") {
+            try await runToItsEnd(arguments, variables, input)
         }
     }
-
-    /// Long enough for a busy machine. Only a test that fails takes this long.
-    private static let limit: Duration = .seconds(180)
 
     private static func runToItsEnd(
         _ arguments: [String], _ variables: [Environment.Key: String?], _ input: String

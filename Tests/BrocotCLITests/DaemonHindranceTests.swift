@@ -23,7 +23,7 @@ import Testing
         .database(
             on: .own(settings: [
                 "max_connections": "10", "max_locks_per_transaction": "10", "max_wal_senders": "0",
-                "max_worker_processes": "0", "autovacuum_max_workers": "1",
+                "max_worker_processes": "0", "autovacuum_max_workers": "1", "max_prepared_transactions": "0",
             ])))
     func fullLockTable() async throws {
         let database = TestDatabase.current

@@ -67,14 +67,24 @@ struct DeadlockTests {
         try await fixture.enqueue([move, Move(list: "l", items: ["y"], action: .place(.last, from: nil))])
         try await fixture.drain()
         let app = try await TestDatabase.current.connect()
-        try await app.execute(script: "BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
+        // A worker that did not give up would make the server end the application's transaction.
+        try await fixture.connection.execute(script: "SET deadlock_timeout = '60s'")
+        try await app.execute(
+            script: "SET deadlock_timeout = '10s'; BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
         try await fixture.enqueue([Move(list: "l", items: ["y"], action: .place(.first, from: nil))])
-        async let worked: WorkerRound.TurnResult = {
+        let isOver = Flag()
+        async let worked: Void = {
             var worker = QueueWorker(try await QueueConfiguration().fitted(to: fixture.connection))
-            return try await worker.runBatch(on: fixture.connection)
+            while !isOver.isSet {
+                _ = try await worker.runBatch(on: fixture.connection)
+                try await Task.sleep(for: .milliseconds(10))
+            }
         }()
+        // The daemon waits for the application's row, and has the list's lock.
+        try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: app)
         try await app.execute("SELECT brocot.move_now('l', 'x', last => true)")
         try await app.execute(script: "COMMIT")
+        isOver.set()
         _ = try await worked
         try await fixture.drain()
         #expect(try await fixture.lists()["l"] == ["y", "x"])

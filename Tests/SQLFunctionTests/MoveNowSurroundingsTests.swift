@@ -61,7 +61,9 @@ struct MoveNowSurroundingsTests {
         }
     }
 
-    @Test("A move at once works under a hostile search_path, and users' triggers keep the search_path")
+    @Test(
+        "A move at once works under a hostile search_path, and users' triggers keep the search_path",
+        .databaseWithHostileSchema)
     func hostileSearchPath() async throws {
         let owner = try await SQLCaller()
         try await owner.createTasks(lists: ["1"], items: (1...40).map(String.init))
@@ -208,7 +210,7 @@ struct MoveNowSurroundingsTests {
             """
             INSERT INTO \(table) (\(list), \(item), rank_num, rank_den, rank)
             SELECT chosen.list, number, number, 1, number
-            FROM (VALUES (1, 1, 1000), (2, 1001, 101000)) AS chosen (list, lower, upper),
+            FROM (VALUES (1, 1, 1000), (2, 1001, 21000)) AS chosen (list, lower, upper),
                 generate_series(chosen.lower, chosen.upper) AS number
             """)
         // In place of # stands an item, of @ another one, and of % the list.

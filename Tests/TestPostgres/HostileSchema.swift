@@ -3,14 +3,22 @@ import LibPQ
 /// A schema that stands before `pg_catalog` in the `search_path` of every session of a test's database, and in which
 /// whatever has the name of an operator, a function or a type of the server's raises an error.
 package enum HostileSchema {
-    /// Makes it, and puts it in front for sessions that begin from now on. `public` comes second, and `pg_catalog` last.
+    /// Puts it in front for sessions that begin from now on, and makes it if the database lacks it. `public` comes second, and
+    /// `pg_catalog` last. Making it takes a second: a database of the trait `.databaseWithHostileSchema` has it.
     package static func putFirst() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
-        try await connection.execute(script: statements)
+        let isMissing: Bool = try await connection.query("SELECT pg_catalog.to_regnamespace('hostile') IS NULL")
+            .single()
+            .decode(0)
+        if isMissing { try await make(on: connection) }
         try await connection.execute(
             "ALTER DATABASE \(identifier: database.name) SET search_path = hostile, public, pg_catalog")
         await connection.close()
+    }
+
+    static func make(on connection: Connection) async throws {
+        try await connection.execute(script: statements)
     }
 
     /// A session that names what it means as the server's own, for a look from outside.

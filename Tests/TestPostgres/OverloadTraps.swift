@@ -23,7 +23,7 @@ package enum OverloadTraps {
     /// Whether a trap was called, even if its transaction was rolled back. A trap that a read-only transaction calls only raises
     /// an error.
     package static func haveFired() async throws -> Bool {
-        try await TestDatabase.current.connect().query("SELECT is_called FROM traps.calls").single().decode(0)
+        try await TestDatabase.current.observer.query("SELECT is_called FROM traps.calls").single().decode(0)
     }
 
     private static let functions = """

@@ -8,13 +8,18 @@ import LibPQ
 package enum ServerBuild {
     /// Whether it has collations of the library ICU, such as nondeterministic ones.
     package static func knowsICU() async throws -> Bool {
-        try await isTrue("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')")
+        try await icu.value
     }
 
     /// Whether it can encrypt connections.
     package static func knowsTLS() async throws -> Bool {
-        try await isTrue("SELECT current_setting('ssl_library') <> ''")
+        try await tls.value
     }
+
+    private static let icu = Task {
+        try await isTrue("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')")
+    }
+    private static let tls = Task { try await isTrue("SELECT current_setting('ssl_library') <> ''") }
 
     private static func isTrue(_ question: SQL) async throws -> Bool {
         let connection = try await SharedServer.shared.connect()

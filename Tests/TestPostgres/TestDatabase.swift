@@ -20,6 +20,8 @@ package struct TestDatabase: Sendable {
     /// Its address over TCP, as the superuser. It holds the password.
     package let loopbackURL: String
 
+    private let observation: Observation
+
     @TaskLocal fileprivate static var provided: TestDatabase?
 
     /// The database of the running test.
@@ -33,6 +35,7 @@ package struct TestDatabase: Sendable {
     init(name: String, cluster: LocalCluster) async {
         self.name = name
         self.cluster = cluster
+        observation = Observation()
         url = await cluster.url(database: name)
         loopbackURL = await cluster.loopbackURL(database: name)
     }
@@ -41,23 +44,68 @@ package struct TestDatabase: Sendable {
     package func connect() async throws -> Connection {
         try await Administration.connect(to: url)
     }
+
+    /// A connection of the superuser for looks from outside. The test's first look opens it, and later ones use it again. It finds what is
+    /// in `pg_catalog`, then what is in `public`, whatever `search_path` the database has.
+    package var observer: Connection {
+        get async throws { try await observation.connection(to: url) }
+    }
 }
 
-/// Creates a database for each test, and for each case of a parameterized test, and drops it afterwards.
+/// The connection by which a test observes its database.
+private actor Observation {
+    private var connecting: Task<Connection, any Error>?
+
+    func connection(to url: String) async throws -> Connection {
+        if let connecting, case .success(let connection) = await connecting.result, await !connection.hasHungUp {
+            return connection
+        }
+        let connecting = Task {
+            let connection = try await Administration.connect(to: url)
+            try await connection.execute("SET search_path = pg_catalog, public")
+            return connection
+        }
+        self.connecting = connecting
+        return try await connecting.value
+    }
+}
+
+/// Gives each test, and each case of a parameterized test, a database. If its suite has such a trait too, the test's own counts.
 package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
-    let isMigrated: Bool
-    let server: TestServer
+    /// Where a test's database comes from.
+    enum Source: Sendable {
+        /// It is created for the test, and dropped afterwards.
+        case copy(of: DatabaseTemplate, on: TestServer)
+        /// The empty database that tests share which create nothing that stays.
+        case common
+    }
+
+    /// Tells this trait from others of the same test.
+    private final class Identity: Sendable {}
+
+    let source: Source
     /// Whether the test hardly uses the processor for a long time. It starts at once, in addition to the others.
     let mostlyWaits: Bool
+    private let identity = Identity()
+
+    init(_ source: Source, mostlyWaits: Bool = false) {
+        self.source = source
+        self.mostlyWaits = mostlyWaits
+    }
 
     /// On a suite: every test in it has a database.
     package var isRecursive: Bool { true }
 
+    /// A test's traits begin with those of its suites.
+    package func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
+        let last = test.traits.lazy.compactMap { $0 as? Self }.last
+        return testCase != nil && last?.identity === identity ? self : nil
+    }
+
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        // A test within a suite has two databases if both have this trait. With two permits for each, such tests could wait for each other.
-        if mostlyWaits || TestDatabase.provided != nil {
+        if mostlyWaits {
             try await withDatabase(function)
         } else {
             try await DatabaseLimit.shared.withPermit { try await withDatabase(function) }
@@ -65,29 +113,30 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     }
 
     private func withDatabase(_ function: @Sendable () async throws -> Void) async throws {
-        switch server {
-        case .shared: try await onSharedServer(function)
-        case .own(let settings): try await onOwnServer(settings, function)
+        switch source {
+        case .common:
+            let (cluster, name) = try await SharedServer.shared.commonDatabase()
+            try await run(function, in: TestDatabase(name: name, cluster: cluster)).get()
+        case .copy(let template, on: .shared): try await onSharedServer(template, function)
+        case .copy(let template, on: .own(let settings)): try await onOwnServer(settings, template, function)
         }
     }
 
-    private func onSharedServer(_ function: @Sendable () async throws -> Void) async throws {
-        let (cluster, name) = try await SharedServer.shared.createDatabase(migrated: isMigrated)
+    private func onSharedServer(
+        _ template: DatabaseTemplate, _ function: @Sendable () async throws -> Void
+    ) async throws {
+        let (cluster, name) = try await SharedServer.shared.createDatabase(template)
         let result = await run(function, in: TestDatabase(name: name, cluster: cluster))
         await SharedServer.shared.dropDatabaseLater(name)
         try result.get()
     }
 
-    private func onOwnServer(_ settings: [String: String], _ function: @Sendable () async throws -> Void) async throws {
-        let cluster = try await TestServer.start(settings: settings)
-        let result: Result<Void, any Error>
-        do {
-            let name = "test"
-            try await TestServer.createDatabase(name, migrated: isMigrated, on: cluster)
-            result = await run(function, in: TestDatabase(name: name, cluster: cluster))
-        } catch {
-            result = .failure(error)
-        }
+    private func onOwnServer(
+        _ settings: [String: String], _ template: DatabaseTemplate, _ function: @Sendable () async throws -> Void
+    ) async throws {
+        let name = "test"
+        let cluster = try await TestServer.start(settings: settings, database: name, template)
+        let result = await run(function, in: TestDatabase(name: name, cluster: cluster))
         await cluster.shutDown()
         try result.get()
     }
@@ -111,6 +160,12 @@ extension Trait where Self == DatabaseTrait {
     package static func database(
         migrated: Bool = true, on server: TestServer = .shared, mostlyWaits: Bool = false
     ) -> Self {
-        DatabaseTrait(isMigrated: migrated, server: server, mostlyWaits: mostlyWaits)
+        DatabaseTrait(.copy(of: migrated ? .migrated : .empty, on: server), mostlyWaits: mostlyWaits)
     }
+
+    /// A migrated database on the shared server in which ``HostileSchema/putFirst()`` takes no time.
+    package static var databaseWithHostileSchema: Self { DatabaseTrait(.copy(of: .hostile, on: .shared)) }
+
+    /// The empty database that all tests with this trait share. Such a test creates nothing there that stays, but temporary tables.
+    package static var commonDatabase: Self { DatabaseTrait(.common) }
 }

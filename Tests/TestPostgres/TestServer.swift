@@ -10,19 +10,32 @@ package enum TestServer: Sendable {
     /// The settings come on top of ``defaultSettings``; `["fsync": "on"]` takes one of those back.
     case own(settings: [String: String] = [:])
 
-    /// Fast, and with room for the connections of many tests at once.
-    package static let defaultSettings = LocalCluster.unsafeFastSettings.merging(["max_connections": "300"]) { $1 }
+    /// Fast, and with room for the connections of many tests at once. Autovacuum is on, but comes too late for every test: a table that
+    /// was never analysed stays so. The identifier of a prepared transaction has to contain its database's name, and a database with a
+    /// prepared transaction can't be dropped.
+    package static let defaultSettings = LocalCluster.unsafeFastSettings.merging([
+        "max_connections": "300", "autovacuum_naptime": "1d", "max_prepared_transactions": "20",
+    ]) { $1 }
 
-    /// Starts a server that has the database ``migratedDatabase``.
-    static func start(settings: [String: String]) async throws -> LocalCluster {
+    /// Starts a server, and creates a database there.
+    static func start(
+        settings: [String: String], database: String, _ template: DatabaseTemplate
+    ) async throws -> LocalCluster {
         let cluster = try await makeCluster(settings: settings)
         // A copy takes less time than to initialize and to migrate each server.
         try await ServerCommand.run(
             "cp", ["-a", SharedServer.shared.preparedData(), "\(cluster.directory)/data"])
         try await cluster.start()
-        let password = try String(contentsOfFile: cluster.passwordFile, encoding: .utf8).split(separator: "\n")[0]
-        try await Administration.execute(
-            "ALTER ROLE \(identifier: cluster.superuser) PASSWORD \(literal: String(password))", on: cluster)
+        do {
+            let password = try String(contentsOfFile: cluster.passwordFile, encoding: .utf8).split(separator: "\n")[0]
+            let administrator = try await Administration.connect(to: cluster.url(database: "postgres"))
+            try await administrator.execute(
+                "ALTER ROLE \(identifier: cluster.superuser) PASSWORD \(literal: String(password))")
+            try await administrator.execute(creation(of: database, template))
+        } catch {
+            await cluster.shutDown()
+            throw error
+        }
         return cluster
     }
 
@@ -32,21 +45,19 @@ package enum TestServer: Sendable {
             .init(parentOfThrowaway: MemoryFileSystem.path, settings: settings), installation: .locate())
     }
 
-    /// The database with Brocot's schema that databases of tests are copies of.
-    fileprivate static let migratedDatabase = "migrated_template"
-
-    /// Creates a database on a server of ``start(settings:)`` or on the shared server.
-    static func createDatabase(_ name: String, migrated: Bool, on cluster: LocalCluster) async throws {
-        try await Administration.execute(creation(of: name, migrated: migrated), on: cluster)
-    }
-
     /// For so small a database, the strategy that copies files takes half as long as the other one.
-    fileprivate static func creation(of name: String, migrated: Bool) -> SQL {
-        """
-        CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: migrated ? migratedDatabase : "template0")
-        STRATEGY file_copy
-        """
+    fileprivate static func creation(of name: String, _ template: DatabaseTemplate) -> SQL {
+        "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: template.rawValue) STRATEGY file_copy"
     }
+}
+
+/// The databases that those of tests are copies of.
+enum DatabaseTemplate: String, Sendable {
+    case empty = "template0"
+    /// It has Brocot's schema.
+    case migrated = "migrated_template"
+    /// It has Brocot's schema and the one of ``HostileSchema``. Only the shared server has it.
+    case hostile = "hostile_template"
 }
 
 /// The server that all tests of this process share.
@@ -57,16 +68,42 @@ actor SharedServer {
     private var databaseCount = 0
     /// Connections for statements about whole databases. To open one for each statement would take a tenth of the time of all tests.
     private var idle: [Connection] = []
+    /// Databases that are made when the first test needs them.
+    private var making: [String: Task<Void, any Error>] = [:]
     /// Drops databases one after another.
     private var dropping: Task<Void, Never>?
 
     /// Creates a database of a new name, and returns its server and name.
-    func createDatabase(migrated: Bool) async throws -> (cluster: LocalCluster, name: String) {
+    func createDatabase(_ template: DatabaseTemplate) async throws -> (cluster: LocalCluster, name: String) {
         let cluster = try await self.cluster()
+        if template == .hostile { try await makeOnce(template.rawValue, makeHostileTemplate) }
         databaseCount += 1
         let name = "test_\(databaseCount)"
-        try await execute(TestServer.creation(of: name, migrated: migrated))
+        try await execute(TestServer.creation(of: name, template))
         return (cluster, name)
+    }
+
+    /// The empty database that tests share.
+    func commonDatabase() async throws -> (cluster: LocalCluster, name: String) {
+        let (cluster, name) = (try await self.cluster(), "common")
+        try await makeOnce(name) { try await self.execute(TestServer.creation(of: name, .empty)) }
+        return (cluster, name)
+    }
+
+    private func makeOnce(_ name: String, _ make: @escaping @Sendable () async throws -> Void) async throws {
+        if let making = making[name] { return try await making.value }
+        let task = Task { try await make() }
+        making[name] = task
+        try await task.value
+    }
+
+    private func makeHostileTemplate() async throws {
+        let name = DatabaseTemplate.hostile.rawValue
+        try await execute(TestServer.creation(of: name, .migrated))
+        let connection = try await Administration.connect(to: cluster().url(database: name))
+        try await HostileSchema.make(on: connection)
+        // The server refuses to copy a database while somebody is connected to it.
+        await connection.close()
     }
 
     /// Drops a database soon. The server drops one only when each of its sessions has noticed, and a session that a test stopped, or whose client
@@ -109,8 +146,8 @@ actor SharedServer {
     private static func start() async throws -> LocalCluster {
         let cluster = try await TestServer.makeCluster(settings: [:])
         try await cluster.start()
-        let database = TestServer.migratedDatabase
-        try await TestServer.createDatabase(database, migrated: false, on: cluster)
+        let database = DatabaseTemplate.migrated.rawValue
+        try await Administration.execute(TestServer.creation(of: database, .empty), on: cluster)
         try await Administration.migrate(database, on: cluster)
         await cluster.stop()
         try await ServerCommand.run("cp", ["-a", "\(cluster.directory)/data", preparedData(of: cluster)])

@@ -309,21 +309,29 @@ struct ArriveNowTests {
 
     @Test(
         "--arrive-now places new rows under a hostile search_path, with keys of several types",
-        arguments: ["date", "boolean", "date_domain"])
-    func hostileSearchPath(type: String) async throws {
-        let value = type == "boolean" ? "true" : "2026-11-21"
-        _ = try await attached(
+        .databaseWithHostileSchema)
+    func hostileSearchPath() async throws {
+        let values = ["date": "2026-11-21", "boolean": "true", "date_domain": "2026-11-21"]
+        let fixture = try await AttachFixture(
             """
             CREATE DOMAIN date_domain AS date;
-            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id \(type)); ALTER DATABASE \(TestDatabase.current.name) SET DateStyle = 'German';
+            ALTER DATABASE \(TestDatabase.current.name) SET DateStyle = 'German';
             """)
+        for type in values.keys {
+            try await fixture.connection.execute(
+                script: "CREATE TABLE tasks_by_\(type) (id bigint PRIMARY KEY, project_id \(type))")
+            try await fixture.attach(AttachFixture.definition(table: "tasks_by_\(type)", arriveNow: true))
+        }
         try await HostileSchema.putFirst()
         let application = try await TestDatabase.current.connect()
-        try await application.execute(
-            "INSERT INTO public.tasks (id, project_id) VALUES (1, '\(unsafeRaw: value)'), (2, '\(unsafeRaw: value)')")
         let observer = try await HostileSchema.connectUntouched()
-        let placed = try await observer.query("SELECT FROM public.tasks WHERE rank IS NOT NULL")
-        #expect(placed.count == 2)
+        for (type, value) in values {
+            try await application.execute(
+                script: "INSERT INTO public.tasks_by_\(type) (id, project_id) VALUES (1, '\(value)'), (2, '\(value)')")
+            let placed = try await observer.query(
+                "SELECT FROM public.tasks_by_\(unsafeRaw: type) WHERE rank IS NOT NULL")
+            #expect(placed.count == 2, "\(type)")
+        }
     }
 
     @Test("--arrive-now lets two transactions that insert into the same list take turns") func takeTurns() async throws
@@ -332,10 +340,8 @@ struct ArriveNowTests {
         let other = try await TestDatabase.current.connect()
         try await fixture.connection.execute(script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (10, 1)")
         async let waiting: Void = other.execute(script: "INSERT INTO tasks (id, project_id) VALUES (11, 1)")
-        let observer = try await TestDatabase.current.connect()
-        try await eventually("the other INSERT waits for the list's lock") {
-            try await observer.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").count == 1
-        }
+        // It waits for the list's lock.
+        try await TestDatabase.current.waitUntilBlocked(other, by: fixture.connection)
         try await fixture.connection.execute(script: "COMMIT")
         try await waiting
         #expect(try await order(fixture) == ["1:1,3,4,10,11", "2:2"])
