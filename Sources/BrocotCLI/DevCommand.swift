@@ -15,6 +15,9 @@ struct DevCommand: AsyncParsableCommand {
               brocot dev --directory /tmp/trial --port 5555
 
             The next start continues with the same data. Delete the folder to start again from nothing.
+
+            Exit status: 0 ended by Ctrl-C or SIGTERM · 1 failed, for example because another brocot dev uses the folder · 2 wrong usage, or \
+            PostgreSQL is not installed
             """)
 
     @Option(help: "The folder for the server's data.")

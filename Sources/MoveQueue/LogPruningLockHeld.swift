@@ -14,7 +14,7 @@ package struct LogPruningLockHeld: Error, CustomStringConvertible {
                 )
             case .prepared(let name):
                 (
-                    "prepared transaction '\(name ?? "")'",
+                    name.map { "prepared transaction '\($0)'" } ?? "a prepared transaction",
                     "See pg_prepared_xacts, and end it with COMMIT PREPARED or ROLLBACK PREPARED"
                 )
             }
