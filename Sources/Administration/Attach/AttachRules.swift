@@ -199,14 +199,19 @@ struct AttachRules {
 
     private func checkIndexes() throws(AttachError) {
         for relation in table.relations {
-            guard case .other(let otherTable) = relation.index else { continue }
+            guard case .other(let otherTable, let otherOrder) = relation.index else { continue }
             let index = names.index(on: relation.name)
             if let otherTable {
+                let advice =
+                    otherOrder.map {
+                        "It belongs to the order \($0). Choose another name for the rank column with --rank"
+                    }
+                        ?? """
+                        Rename it, for example because that table had this name before: ALTER INDEX \(quoteIdentifier(relation.schema)).\
+                        \(quoteIdentifier(index)) RENAME TO …
+                        """
                 throw refuse(
-                    """
-                    table \(otherTable) has an index with the name that attach would use, "\(index)". Rename that index if no order of that table \
-                    needs it (ALTER INDEX), or choose another name for the rank column with --rank
-                    """)
+                    "table \(otherTable) has an index with the name that attach would use, \"\(index)\". \(advice)")
             }
             throw refuse(
                 relation.surplusIndexes.contains(index)

@@ -4,10 +4,10 @@ import Ordering
 /// The statements that look for the unique indexes on list and rank.
 extension CatalogStatements {
     /// The columns of ``index(_:on:in:columns:ofTable:)``.
-    enum IndexColumn: Int { case isBrocots, isValid, isAttached, otherTable }
+    enum IndexColumn: Int { case isBrocots, isValid, isAttached, otherTable, otherOrder }
 
-    /// Whether the index with this name is the one that attach creates, whether it is valid, whether it belongs to a parent's index, and the
-    /// table that it is on, if that is another one.
+    /// Whether the index with this name is the one that attach creates, whether it is valid, whether it belongs to a parent's index; and if it is on another
+    /// table, that table, and the order of that table whose index has this name.
     /// The server names the index of a partition that was added later; that index belongs to the table's index. Indexes of earlier
     /// versions have no condition, and REINDEX CONCURRENTLY drops it.
     static func index(
@@ -26,7 +26,12 @@ extension CatalogStatements {
                     ORDER BY key.number
                 ) = \(columns),
             found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid),
-            CASE WHEN found.indrelid <> \(SQL.relation(schema: "\(schema)", name: "\(relation)")) THEN found.indrelid::regclass::text END
+            CASE WHEN found.indrelid <> \(SQL.relation(schema: "\(schema)", name: "\(relation)")) THEN found.indrelid::regclass::text END,
+            (SELECT registered.name FROM brocot.ordered_tables AS registered
+            JOIN pg_class AS other ON other.relname = registered.table_name::name AND other.relnamespace = namespace.oid
+            WHERE other.oid = found.indrelid AND registered.schema_name::name = namespace.nspname
+                AND named.relname::text = \(OrderNames.indexPrefix) || registered.table_name || '_' || registered.rank_column
+            LIMIT 1)
         FROM pg_class AS named
         JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
         JOIN pg_index AS found ON found.indexrelid = named.oid

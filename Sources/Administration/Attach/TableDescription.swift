@@ -54,8 +54,9 @@ package struct TableDescription: Hashable, Sendable {
         case invalid
         /// The index that attach creates. In a partition, `isAttached` says whether it belongs to the parent's index.
         case valid(isAttached: Bool)
-        /// An index of this name is on another table, or, if `table` is nil, on other columns or not unique.
-        case other(table: String?)
+        /// An index of this name is on another table, or, if `table` is nil, on other columns or not unique. `order` is the order of the
+        /// other table to which the index belongs, if there is one.
+        case other(table: String?, order: String?)
 
         var isOther: Bool { if case .other = self { true } else { false } }
     }

@@ -138,7 +138,7 @@ package enum TableReader {
         typealias Column = CatalogStatements.IndexColumn
         guard let row else { return .missing }
         guard try row.decode(Column.isBrocots, as: Bool.self) else {
-            return .other(table: try row.decode(Column.otherTable))
+            return .other(table: try row.decode(Column.otherTable), order: try row.decode(Column.otherOrder))
         }
         guard try row.decode(Column.isValid, as: Bool.self) || isPartitioned else { return .invalid }
         return .valid(isAttached: try row.decode(Column.isAttached))

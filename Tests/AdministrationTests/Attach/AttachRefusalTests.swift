@@ -116,11 +116,28 @@ struct AttachRefusalTests {
             _ = try await fixture.attacher.plan(AttachFixture.definition(table: "task_list", lists: []))
         }
         let reason = """
-            table public.task has an index with the name that attach would use, "brocot_task_list_rank". Rename that index if no order of that \
-            table needs it (ALTER INDEX), or choose another name for the rank column with --rank
+            table public.task has an index with the name that attach would use, "brocot_task_list_rank". It belongs to the order \
+            public.task.list_rank. Choose another name for the rank column with --rank
             """
         #expect(refusal?.contains(reason) == true, "\(refusal ?? "")")
         try await fixture.attach(AttachFixture.definition(table: "task_list", rank: "place", lists: []))
+    }
+
+    @Test("If another table took an index along under its new name, brocot attach says how to rename the index")
+    func indexOfRenamedTable() async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id int PRIMARY KEY)")
+        try await fixture.attach(AttachFixture.definition(lists: []))
+        try await fixture.connection.execute(
+            script: "ALTER TABLE tasks RENAME TO old_tasks; CREATE TABLE tasks (id int PRIMARY KEY)")
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []))
+        }
+        #expect(
+            refusal?.contains(
+                #"table public.old_tasks has an index with the name that attach would use, "brocot_tasks_rank". Rename it"#
+            ) == true,
+            "\(refusal ?? "")")
+        #expect(refusal?.contains(#"ALTER INDEX "public"."brocot_tasks_rank" RENAME TO"#) == true)
     }
 
     @Test("A rank column can't have the name of a system column") func systemColumn() async throws {
