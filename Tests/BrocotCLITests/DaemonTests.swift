@@ -44,7 +44,7 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("A batch that takes longer than the time limit is done in parts")
+    @Test("A batch that takes longer than the time limit is done in parts", .database(mostlyWaits: true))
     func slowBatch() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()

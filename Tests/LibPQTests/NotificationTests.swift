@@ -25,7 +25,8 @@ import Testing
         #expect(try await listener.receivesNotification(on: "news", from: parameters))
     }
 
-    @Test func `The notification of a slow server is waited for`() async throws {
+    @Test(.database(migrated: false, mostlyWaits: true))
+    func `The notification of a slow server is waited for`() async throws {
         var sender = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let proxy = try FaultProxy(serverPorts: [try #require(sender["port"].flatMap { UInt16($0) })])
         defer { proxy.close() }

@@ -15,6 +15,7 @@ package enum TestServer: Sendable {
     /// prepared transaction can't be dropped.
     package static let defaultSettings = LocalCluster.unsafeFastSettings.merging([
         "max_connections": "300", "autovacuum_naptime": "1d", "max_prepared_transactions": "20",
+        "shared_buffers": "32MB",
     ]) { $1 }
 
     /// Starts a server, and creates a database there.
