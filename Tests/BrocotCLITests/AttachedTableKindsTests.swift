@@ -17,11 +17,6 @@ import Testing
         return connection
     }
 
-    private func drain() async throws {
-        let drained = try await BrocotProcess.run("daemon", "--drain")
-        #expect(drained.exitCode == 0, "\(drained.errors)")
-    }
-
     private func order(of project: Int, on connection: Connection) async throws -> String {
         try await connection.query(
             """
@@ -48,11 +43,11 @@ import Testing
                 SELECT brocot.move(3, 2, first => true, from_list => 1, ordered_table => 'public.tasks');
                 SELECT brocot.move_items(3, '{6,5}'::int[], last => true, ordered_table => 'public.tasks');
                 """)
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await order(of: 1, on: connection) == "31")
         #expect(try await order(of: 3, on: connection) == "265")
         try await connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE id IN (3, 6)")
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await order(of: 2, on: connection) == "436")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
         #expect(try await BrocotProcess.run("check").exitCode == 0)
@@ -77,7 +72,7 @@ import Testing
             """, "--list", "project_id")
         try await connection.execute(
             script: "SELECT brocot.move(1, 2, first => true, ordered_table => 'public.tasks')")
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await order(of: 1, on: connection) == "21")
         let touched: SQL = "SELECT count(*) FROM tasks WHERE updated_at > '2000-01-01'"
         #expect(try await connection.query(touched).single().decode(0, as: Int.self) == 0)
@@ -100,7 +95,7 @@ import Testing
         #expect(doctor.exitCode == 7 && doctor.output.contains("column \"nowhere\" does not exist"), "\(doctor.output)")
         try await connection.execute(
             script: "UPDATE brocot.ordered_tables SET visible = '(gone IS NOT TRUE)' WHERE name = 'public.tasks'")
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await order(of: 1, on: connection) == "1")
     }
 }

@@ -19,13 +19,8 @@ import Testing
                 INSERT INTO tasks (id, project_id, title) VALUES
                     ('\(Self.first)', 7, 'a'), ('\(Self.second)', 7, 'b'), ('\(Self.third)', 7, 'c')
                 """)
-        try await drain()
+        try await connection.execute("SELECT brocot.apply_pending()")
         return connection
-    }
-
-    private func drain() async throws {
-        let drained = try await BrocotProcess.run("daemon", "--drain")
-        #expect(drained.exitCode == 0, "\(drained.errors)")
     }
 
     private func titles(of project: Int, on connection: Connection) async throws -> String {
@@ -57,7 +52,7 @@ import Testing
         #expect(attached.exitCode == 0, "\(attached.errors)")
         try await connection.execute(
             script: "SELECT brocot.move(7, 1, last => true, from_list => 1, ordered_table => 'public.tasks')")
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await titles(of: 7, on: connection) == "abcd")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
@@ -67,13 +62,13 @@ import Testing
         let connection = try await attach()
         #expect(try await titles(of: 7, on: connection) == "abc")
         try await move(Self.third, "first => true", on: connection)
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await titles(of: 7, on: connection) == "cab")
         // Three moves in one batch, after which rows stand where others stood.
         try await move(Self.first, "first => true", on: connection)
         try await move(Self.third, "last => true", on: connection)
         try await move(Self.second, "first => true", on: connection)
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await titles(of: 7, on: connection) == "bac")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
@@ -82,12 +77,12 @@ import Testing
     func updates() async throws {
         let connection = try await attach()
         try await connection.execute(script: "UPDATE tasks SET project_id = 8 WHERE title = 'a'")
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await titles(of: 7, on: connection) == "bc")
         #expect(try await titles(of: 8, on: connection) == "a")
         try await connection.execute(script: "CREATE TEMPORARY TABLE stale AS SELECT * FROM tasks WHERE title = 'c'")
         try await move(Self.third, "first => true", on: connection)
-        try await drain()
+        try await BrocotProcess.drain()
         try await connection.execute(
             script: """
                 UPDATE tasks SET (project_id, title, rank, rank_num, rank_den)
@@ -106,7 +101,7 @@ import Testing
                 DELETE FROM tasks WHERE title = 'e';
                 """)
         try await move(Self.third, "first => true", on: connection)
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await titles(of: 7, on: connection) == "cabdf")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
@@ -128,7 +123,7 @@ import Testing
             script: "INSERT INTO cards (id, team, state) VALUES (2, 7, 'to \"do\"'), (3, 7, 'done')")
         try await connection.execute(
             script: "SELECT brocot.move('', 3, first => true, ordered_table => 'public.cards.overall')")
-        try await drain()
+        try await BrocotProcess.drain()
         let orders = try await connection.query(
             """
             SELECT (SELECT string_agg(id::text, '' ORDER BY overall) FROM cards),
@@ -145,7 +140,7 @@ import Testing
         let connection = try await attach()
         #expect(try await BrocotProcess.run("detach", "public.tasks", "--drop-columns").exitCode == 0)
         try await connection.execute(script: "INSERT INTO tasks VALUES (gen_random_uuid(), 7, 'd')")
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
@@ -164,13 +159,13 @@ import Testing
                 UPDATE tasks SET deleted_at = now() WHERE title IN ('a', 'c');
                 SELECT brocot.move(7, 5, at => 1, ordered_table => 'public.tasks');
                 """)
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await titles(of: 7, on: connection) == "abecd")
         let shown = try await BrocotProcess.run("show", "7", "--table", "public.tasks", "--json")
         #expect(shown.output.matches(of: /"item" : "(.)"/).map(\.1) == ["2", "5", "4"])
         try await connection.execute(script: "UPDATE tasks SET deleted_at = NULL")
         try await connection.execute(script: "SELECT brocot.move(7, 5, at => 1, ordered_table => 'public.tasks')")
-        try await drain()
+        try await BrocotProcess.drain()
         #expect(try await titles(of: 7, on: connection) == "aebcd")
         #expect(try await BrocotProcess.run("doctor").output.contains("orders"))
     }
@@ -196,7 +191,7 @@ import Testing
                 INSERT INTO songs (playlist, song) VALUES (1, 'd');
                 SELECT brocot.remove(1, 'd'::text, ordered_table => 'public.songs');
                 """)
-        try await drain()
+        try await BrocotProcess.drain()
         let rows = try await connection.query(
             "SELECT string_agg(playlist || song || ' ' || added_by, ', ' ORDER BY playlist, rank) FROM songs")
         #expect(try rows.single().decode(0, as: String.self) == "1c brocot, 2a me")
@@ -214,22 +209,10 @@ import Testing
             script: "SELECT brocot.move(1, 'a'::text, first => true, ordered_table => 'public.songs')")
         try await connection.execute(script: "BEGIN; INSERT INTO songs VALUES (1, 'a')")
         async let drained = BrocotProcess.run("daemon", "--drain")
-        let observer = try await TestDatabase.current.connect()
-        try await eventually("the daemon waits for the application's row", within: .seconds(60)) {
-            try await !observer.query(
-                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'"
-            ).isEmpty
-        }
+        try await TestDatabase.current.waitUntilSomeSession(waitsFor: connection)
         try await connection.execute(script: "COMMIT")
         #expect(try await drained.exitCode == 0)
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
         #expect(try await connection.query("SELECT FROM songs WHERE rank = 0").count == 1)
-    }
-
-    @Test("Options that exclude each other are refused", arguments: [["--owns-rows", "--visible", "true"]])
-    func refusedOptions(_ options: [String]) async throws {
-        let refused = try await BrocotProcess.run(["attach", "public.tasks", "--item", "id"] + options)
-        #expect(refused.exitCode == 2)
-        #expect(refused.errors.contains("not both"))
     }
 }

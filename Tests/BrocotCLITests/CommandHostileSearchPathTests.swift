@@ -9,15 +9,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Hostile schema before pg_catalog in the search_path", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Hostile schema before pg_catalog in the search_path", .databaseWithHostileSchema, .timeLimit(.minutes(30)))
 struct CommandHostileSearchPathTests {
-    /// With the schema of Brocot, which was made under that search_path too.
-    private func migrate() async throws {
-        try await HostileSchema.putFirst()
-        let migration = try await BrocotProcess.run("migrate", "up")
-        #expect(migration.exitCode == 0, "\(migration.errors)")
-    }
-
     private func succeed(_ arguments: String...) async throws -> String {
         let process = try await BrocotProcess.run(arguments)
         #expect(process.exitCode == 0, "brocot \(arguments): \(process.errors) \(process.output)")
@@ -40,8 +33,10 @@ struct CommandHostileSearchPathTests {
         }
     }
 
-    @Test("Migrations make the same schema under a hostile search_path") func migrationsMakeTheSame() async throws {
-        try await migrate()
+    @Test("Migrations make the same schema under a hostile search_path", .database(migrated: false))
+    func migrationsMakeTheSame() async throws {
+        try await HostileSchema.putFirst()
+        _ = try await succeed("migrate", "up")
         let (status, verification) = (try await succeed("migrate", "status"), try await succeed("migrate", "verify"))
         let administrator = try await TestDatabase.current.connect()
         try await administrator.execute("ALTER DATABASE \(identifier: TestDatabase.current.name) RESET search_path")
@@ -52,7 +47,7 @@ struct CommandHostileSearchPathTests {
     @Test("Requests of every kind are decided correctly under a hostile search_path") func requestsAreDecided()
         async throws
     {
-        try await migrate()
+        try await HostileSchema.putFirst()
         let application = try await TestDatabase.current.connect()
         for call: SQL in [
             "brocot.move_items('a', ARRAY['1', '2', '3', '4'], last => true)", "brocot.move('a', '4', first => true)",
@@ -80,7 +75,7 @@ struct CommandHostileSearchPathTests {
     @Test("Tables are attached, checked, repaired and detached under a hostile search_path") func attachedTable()
         async throws
     {
-        try await migrate()
+        try await HostileSchema.putFirst()
         let administrator = try await HostileSchema.connectUntouched()
         try await administrator.execute(
             script: "CREATE TABLE public.tasks (id bigint PRIMARY KEY); INSERT INTO public.tasks VALUES (2), (1);")
@@ -99,7 +94,7 @@ struct CommandHostileSearchPathTests {
 
     @Test("A daemon works under a hostile search_path without a warning")
     func daemonRuns() async throws {
-        try await migrate()
+        try await HostileSchema.putFirst()
         let (observer, application) = (
             try await HostileSchema.connectUntouched(), try await TestDatabase.current.connect()
         )
@@ -136,7 +131,7 @@ struct CommandHostileSearchPathTests {
 
     @Test("Triggers on a user's table keep the user's own search_path, and may refuse rows")
     func triggersKeepTheirPath() async throws {
-        try await migrate()
+        try await HostileSchema.putFirst()
         let administrator = try await HostileSchema.connectUntouched()
         try await administrator.execute(script: cards)
         let application = try await TestDatabase.current.connect()
@@ -181,7 +176,7 @@ struct CommandHostileSearchPathTests {
         """
 
     @Test("Every command works under a hostile search_path") func commandsWork() async throws {
-        try await migrate()
+        try await HostileSchema.putFirst()
         let administrator = try await HostileSchema.connectUntouched()
         try await administrator.execute(script: cards)
         let application = try await TestDatabase.current.connect()

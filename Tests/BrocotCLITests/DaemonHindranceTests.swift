@@ -157,13 +157,26 @@ import Testing
                 "standard_conforming_strings = off", "bytea_output = escape", "DateStyle = 'SQL, DMY'",
                 "IntervalStyle = sql_standard", "extra_float_digits = -15", "TimeZone = 'Pacific/Apia'",
                 "client_encoding = LATIN1", "default_transaction_isolation = serializable",
-                "default_transaction_deferrable = on", "lock_timeout = '1ms'", "idle_session_timeout = '5s'",
+                "default_transaction_deferrable = on", "lock_timeout = '1ms'",
             ]
             for setting in settings {
                 try await owner.execute("ALTER ROLE \(identifier: roles[0].name) SET \(unsafeRaw: setting)")
             }
             try await owner.execute("SELECT brocot.move_items('lé', ARRAY['日', 'NULL'], last => true)")
-            let result = try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url)
+            let url = roles[0].url
+            let application = try await TestDatabase.current.connect()
+            try await application.execute(script: "BEGIN; LOCK TABLE brocot.items IN ACCESS EXCLUSIVE MODE")
+            async let drained = BrocotProcess.run("daemon", "--drain", databaseURL: url)
+            try await eventually("the daemon waits for a lock far longer than its role's lock_timeout") {
+                try await !TestDatabase.current.observer.query(
+                    """
+                    SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+                    WHERE datname = current_database() AND NOT granted AND clock_timestamp() - waitstart > interval '50 ms'
+                    """
+                ).isEmpty
+            }
+            try await application.execute(script: "COMMIT")
+            let result = try await drained
             #expect(result.exitCode == 0, "\(result.errors)")
         }
         let items = try await owner.query("SELECT item FROM brocot.items WHERE list = 'lé' ORDER BY rank")

@@ -28,9 +28,9 @@ import Testing
                     $0.status == 503 && $0.body.contains("permission denied")
                 }
                 #expect(unready.body.contains("the listener"))
-                for number in 1...5 {
+                for number in Int64(1)...5 {
                     try await owner.execute("SELECT brocot.move('l', \(String(number)), last => true)")
-                    try await owner.execute("CALL brocot.wait_for(\(number), '60 s')")
+                    try await expectApplied(number, on: owner)
                 }
                 #expect(try await HTTPProbe.get("/readyz", port: port).status == 503)
                 let metrics = try await HTTPProbe.get("/metrics", port: port).body
@@ -93,7 +93,7 @@ import Testing
                     read: { try await HTTPProbe.metric(Self.failedBatches, port: port) },
                     until: { $0 >= 4 })
                 try await owner.execute(script: "GRANT INSERT ON brocot.move_log TO \(role.name)")
-                try await owner.execute("CALL brocot.wait_for(1, '60 s')")
+                try await expectApplied(1, on: owner)
                 _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
                 _ = try await HTTPProbe.wait(for: "/metrics", port: port) { $0.body.contains("brocot_asleep 1\n") }
                 daemon.send(SIGTERM)

@@ -13,20 +13,20 @@ import Testing
     @Test("INSERTs notify a sleeping daemon, and notify nobody after it stops")
     func sleepsAndStops() async throws {
         let exitCode = try await run { daemon in
-            try await Self.wait(untilADaemonSleeps: true)
+            try await waitUntil(aDaemonSleeps: true)
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
-        #expect(try await Self.aDaemonSleeps() == false)
+        #expect(try await aDaemonSleeps() == false)
     }
 
     @Test("A sleeping daemon sets the sleep flag again after another daemon cleared it")
     func flagClearedByAnotherDaemon() async throws {
         let exitCode = try await run { daemon in
-            try await Self.wait(untilADaemonSleeps: true)
+            try await waitUntil(aDaemonSleeps: true)
             let other = try await TestDatabase.current.connect()
             try await other.execute("SELECT setval('brocot.sleepers', 1, false)")
-            try await Self.wait(untilADaemonSleeps: true)
+            try await waitUntil(aDaemonSleeps: true)
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
@@ -45,9 +45,9 @@ import Testing
                 SELECT pg_advisory_lock(7);
                 """)
         let exitCode = try await run { daemon in
-            try await Self.wait(untilADaemonSleeps: false)
+            try await waitUntil(aDaemonSleeps: false)
             try await connection.execute("SELECT pg_advisory_unlock(7)")
-            try await Self.wait(untilADaemonSleeps: true)
+            try await waitUntil(aDaemonSleeps: true)
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
@@ -60,38 +60,40 @@ import Testing
             try await owner.execute(
                 "ALTER ROLE \(identifier: roles[0].name) SET default_transaction_read_only = on")
             let exitCode = try await run(databaseURL: roles[0].url) { daemon in
-                try await Self.wait(untilADaemonSleeps: true)
+                try await waitUntil(aDaemonSleeps: true)
                 try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
-                try await owner.execute("CALL brocot.wait_for(1, '60 s')")
-                try await Self.wait(untilADaemonSleeps: true)
+                try await expectApplied(1, on: owner)
+                try await waitUntil(aDaemonSleeps: true)
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
-        #expect(try await Self.aDaemonSleeps() == false)
+        #expect(try await aDaemonSleeps() == false)
     }
 
-    @Test(
-        "A sleeping daemon applies the request of a prepared transaction that notified nobody",
-        .database(on: .own(settings: ["max_prepared_transactions": "2"])))
+    @Test("A sleeping daemon applies the request of a prepared transaction that notified nobody")
     func preparedTransaction() async throws {
+        let name = "move_of_\(TestDatabase.current.name)"
         let exitCode = try await run(databaseURL: TestDatabase.current.url) { daemon in
-            try await Self.wait(untilADaemonSleeps: true)
+            try await waitUntil(aDaemonSleeps: true)
             let connection = try await TestDatabase.current.connect()
             try await connection.execute(
                 script: """
                     SET brocot.wake_daemons = off;
-                    BEGIN; SELECT brocot.move('l', 'a', last => true); PREPARE TRANSACTION 'move'
+                    BEGIN; SELECT brocot.move('l', 'a', last => true); PREPARE TRANSACTION '\(name)'
                     """)
-            try await connection.execute("COMMIT PREPARED 'move'")
-            let answer = try await connection.query("CALL brocot.wait_for(1, '60 s')").single()
-            #expect(try answer.decode(0, as: String.self) == "applied")
+            try await connection.execute("COMMIT PREPARED \(literal: name)")
+            try await expectApplied(1, on: connection)
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
     }
+}
 
+/// They hardly use the processor for many seconds.
+@Suite("Rest of a daemon without polls", .database(mostlyWaits: true), .timeLimit(.minutes(30))) struct DaemonRestTests
+{
     @Test("A daemon with --poll-interval 0 sends no queries while idle, and applies later requests")
     func longRest() async throws {
         let connection = try await TestDatabase.current.connect()
@@ -99,13 +101,13 @@ import Testing
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
         ) { daemon in
-            try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+            try await expectApplied(1, on: connection)
             // A daemon that still looks at the queue, only less often, would look within this time.
             try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 6
             }
             try await connection.execute("SELECT brocot.move('l', 'second', last => true)")
-            try await connection.execute("CALL brocot.wait_for(2, '60 s')")
+            try await expectApplied(2, on: connection)
             #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
             daemon.send(SIGTERM)
         }
@@ -121,12 +123,12 @@ import Testing
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
         ) { daemon in
-            try await connection.execute("CALL brocot.wait_for(1, '60 s')")
-            try await Self.wait(untilADaemonSleeps: true)
+            try await expectApplied(1, on: connection)
+            try await waitUntil(aDaemonSleeps: true)
             // Without the open transaction, the daemon would rest when its polls are so far apart.
             try await Self.wait(forPolls: 4, at: 1_400, connection)
             try await early.execute(script: "COMMIT")
-            try await connection.execute("CALL brocot.wait_for(2, '60 s')")
+            try await expectApplied(2, on: connection)
             #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
             daemon.send(SIGTERM)
         }
@@ -140,19 +142,17 @@ import Testing
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
         ) { resting in
-            try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+            try await expectApplied(1, on: connection)
             try await eventually("the daemon's sessions are silent for 4 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 4
             }
             let other = try await run { other in other.send(SIGTERM) }
             #expect(other == 0)
-            try await Self.wait(untilADaemonSleeps: true)
+            try await waitUntil(aDaemonSleeps: true)
             resting.send(SIGTERM)
         }
         #expect(exitCode == 0)
     }
-
-    // MARK: Steps
 
     /// Waits until this many polls began, each at least this many milliseconds after the one before.
     private static func wait(forPolls count: Int, at milliseconds: Int64, _ connection: Connection) async throws {
@@ -179,21 +179,21 @@ import Testing
             """
         ).single().decode(0)
     }
+}
 
-    private func run(
-        databaseURL: String = TestDatabase.current.url, _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
-    ) async throws -> Int32? {
-        try await RunningBrocot.run(["daemon"], in: "/tmp", until: "connected", databaseURL: databaseURL, body)
-    }
+/// Runs a daemon with its usual options.
+private func run(
+    databaseURL: String = TestDatabase.current.url, _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
+) async throws -> Int32? {
+    try await RunningBrocot.run(["daemon"], in: "/tmp", until: "connected", databaseURL: databaseURL, body)
+}
 
-    private static func aDaemonSleeps() async throws -> Bool {
-        let connection = try await TestDatabase.current.connect()
-        return try await connection.query("SELECT a_daemon_sleeps FROM brocot.queue_status").single().decode(0)
-    }
+private func aDaemonSleeps() async throws -> Bool {
+    try await TestDatabase.current.observer.query("SELECT a_daemon_sleeps FROM brocot.queue_status").single().decode(0)
+}
 
-    private static func wait(untilADaemonSleeps wanted: Bool) async throws {
-        try await eventually(
-            "enqueuers are told whether a daemon sleeps: \(wanted)", within: .seconds(120), pause: .milliseconds(20),
-            read: { try await aDaemonSleeps() }, until: { $0 == wanted })
-    }
+private func waitUntil(aDaemonSleeps wanted: Bool) async throws {
+    try await eventually(
+        "enqueuers are told whether a daemon sleeps: \(wanted)", within: .seconds(120), pause: .milliseconds(20),
+        read: { try await aDaemonSleeps() }, until: { $0 == wanted })
 }

@@ -44,7 +44,7 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("A batch that takes longer than the time limit is done in parts")
+    @Test("A batch that takes longer than the time limit is done in parts", .database(mostlyWaits: true))
     func slowBatch() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -59,6 +59,8 @@ import Testing
         #expect(try await BrocotProcess.run("daemon", "--drain", "--idle-timeout", "1").exitCode == 0)
         let items = try await connection.query("SELECT item FROM brocot.items ORDER BY rank")
         #expect(try items.map { try $0.decode(0, as: String.self) } == (1...200).map(String.init))
+        let parts = try await connection.query("SELECT count(DISTINCT xmin::text) FROM brocot.move_log").single()
+        #expect(try parts.decode(0, as: Int.self) > 1)
     }
 
     @Test("A daemon applies requests as they come, and ends with 0 on a signal", arguments: [SIGTERM, SIGINT])
@@ -98,24 +100,22 @@ import Testing
     func endsDuringBatch() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
+        let gate = try await StuckRequest()
+        // More than one batch of the only worker.
         try await connection.execute(
             """
             INSERT INTO brocot.move_requests (list, items, placement)
-            SELECT 'l' || n % 100, ARRAY['i' || n], 'last' FROM generate_series(1, 100000) AS n
+            SELECT 'l' || n % 100, ARRAY['i' || n], 'last' FROM generate_series(1, 9999) AS n
             """)
-        let clock = ContinuousClock()
-        nonisolated(unsafe) var signalled = clock.now
         let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#, databaseURL: database.url
+            ["daemon", "--workers", "1"], in: "/tmp", until: "connected", databaseURL: database.url
         ) { daemon in
-            try await eventually("the first batch is applied", within: .seconds(120), pause: .milliseconds(5)) {
-                try await !connection.query("SELECT FROM brocot.move_log LIMIT 1").isEmpty
-            }
-            signalled = clock.now
+            try await gate.waitUntilItIsTried()
             daemon.send(SIGTERM)
+            try await gate.release()
+            try await daemon.waitUntilItHasEnded()
         }
         #expect(exitCode == 0)
-        #expect(clock.now - signalled < .seconds(10))
         let counts = try await connection.query(
             """
             SELECT (SELECT count(*) FROM brocot.move_log), (SELECT count(*) FROM brocot.items),
@@ -125,21 +125,8 @@ import Testing
         let (logged, items, pending): (Int, Int, Int) = (
             try counts.decode(0), try counts.decode(1), try counts.decode(2)
         )
-        #expect(logged == items)
-        #expect(logged + pending == 100_000)
+        #expect(logged == items && logged > 0)
+        #expect(logged + pending == 10_000)
         #expect(pending > 0, "the signal was to come during the work")
-    }
-}
-
-@Suite("The daemon on a standby", .timeLimit(.minutes(30))) struct DaemonOnStandbyTests {
-    @Test("A daemon on a standby exits with 6, and names the solution", .database(on: .own()))
-    func standby() async throws {
-        let cluster = TestDatabase.current.cluster
-        await cluster.stop()
-        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
-        try await cluster.start()
-        let result = try await BrocotProcess.run("daemon")
-        #expect(result.exitCode == 6)
-        #expect(result.errors.contains("target_session_attrs=read-write"))
     }
 }

@@ -69,36 +69,6 @@ import Testing
         #expect(result.output.hasPrefix("fail  connection  "))
     }
 
-    @Test("brocot doctor exits with 6 for a standby, and runs the other checks", .database(on: .own()))
-    func standby() async throws {
-        let cluster = TestDatabase.current.cluster
-        await cluster.stop()
-        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
-        try await cluster.start()
-        let (exitCode, results) = try await examine()
-        #expect(exitCode == 6)
-        #expect(results.filter { $0.level == "fail" }.map(\.check) == ["replica"])
-    }
-
-    @Test("Commands that write exit with 6 on a standby, and name the solution", .database(on: .own()))
-    func commandsOnStandby() async throws {
-        let cluster = TestDatabase.current.cluster
-        try await TestDatabase.current.connect().execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
-        await cluster.stop()
-        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
-        try await cluster.start()
-        for arguments in [
-            ["attach", "public.tasks", "--item", "id"], ["detach", "public.tasks"], ["check"], ["import", "l"],
-            ["grant", "reader", "postgres"], ["pause"], ["resume"], ["release", "l"], ["retry", "1"],
-        ] {
-            let result = try await BrocotProcess.run(arguments)
-            #expect(result.exitCode == 6, "\(arguments)")
-            #expect(
-                result.errors.contains("is a standby, which can't be written to. Connect to the primary"),
-                "\(arguments)")
-        }
-    }
-
     private static let held = """
         INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'l', 1, 'no', now())
         """

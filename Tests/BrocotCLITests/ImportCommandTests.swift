@@ -13,7 +13,7 @@ import Testing
     private static let duplicate = "the item is in the list already, or in an earlier line"
 
     private func items(of list: String = "l") async throws -> [String] {
-        try await TestDatabase.current.connect().query(
+        try await TestDatabase.current.observer.query(
             "SELECT item FROM brocot.items WHERE list = \(list) ORDER BY rank"
         ).map { try $0.decode(0) }
     }
@@ -132,20 +132,23 @@ import Testing
     {
         let observer = try await TestDatabase.current.connect()
         let lines = (1...20_000).map { "\($0)\n" }.joined()
-        _ = try await Subprocess.run(
-            .path(.init(BrocotProgram.path)), arguments: ["import", "l"],
-            environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
-            input: .inputWriter, output: .discarded, error: .discarded
-        ) { execution in
-            let process = execution.processIdentifier.value
-            // The end of the input stays away, so that the COPY is under way when the signal comes.
-            _ = try await execution.standardInputWriter.write(lines)
-            try await eventually("rows are copied") {
-                try await observer.query(
-                    "SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE datname = current_database() AND tuples_processed > 0"
-                ).single().decode(0)
+        let url = TestDatabase.current.url
+        try await withDeadline("brocot import ended after signal \(signal)") {
+            _ = try await Subprocess.run(
+                .path(.init(BrocotProgram.path)), arguments: ["import", "l"],
+                environment: .inherit.updating(["BROCOT_DATABASE_URL": url]),
+                input: .inputWriter, output: .discarded, error: .discarded
+            ) { execution in
+                let process = execution.processIdentifier.value
+                // The end of the input stays away, so that the COPY is under way when the signal comes.
+                _ = try await execution.standardInputWriter.write(lines)
+                try await eventually("rows are copied") {
+                    try await observer.query(
+                        "SELECT count(*) > 0 FROM pg_stat_progress_copy WHERE datname = current_database() AND tuples_processed > 0"
+                    ).single().decode(0)
+                }
+                kill(process, signal)
             }
-            kill(process, signal)
         }
         try await eventually("the server has ended the transaction") {
             try await observer.query("SELECT pg_try_advisory_xact_lock(brocot.list_lock_key('items', 'l'))").single()

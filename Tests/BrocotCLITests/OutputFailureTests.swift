@@ -15,17 +15,18 @@ import Testing
 #endif
 
 @Suite("Failure of the standard output", .timeLimit(.minutes(30))) struct OutputFailureTests {
-    @Test(
-        "Every command that prints data fails if the standard output can't be written", .database,
-        arguments: [
+    @Test("Every command that prints data fails if the standard output can't be written", .database)
+    func fullDisk() async throws {
+        try await TestDatabase.current.connect().execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
+        for command in [
             ["migrate", "status"], ["show", "l"], ["check", "l"], ["status"], ["doctor"],
             ["grant", "reader", "postgres", "--dry-run"], ["daemon", "--dump-config"], ["--help"], ["--version"],
-        ])
-    func fullDisk(command: [String]) async throws {
-        try await TestDatabase.current.connect().execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
-        let (status, errors) = try await run(command)
-        #expect(status == .exited(1))
-        #expect(errors.contains("Standard output can't be written: No space left on device."), "\(errors)")
+        ] {
+            let (status, errors) = try await run(command)
+            #expect(status == .exited(1), "\(command)")
+            #expect(
+                errors.contains("Standard output can't be written: No space left on device."), "\(command): \(errors)")
+        }
     }
 
     @Test("brocot migrate plan fails if the standard output can't be written", .database(migrated: false))
@@ -40,10 +41,13 @@ import Testing
             "INSERT INTO brocot.items SELECT 'l', 'item ' || n, n, 1, n FROM generate_series(1, 20000) AS n")
         let (reading, writing) = try FileDescriptor.pipe()
         #expect(fcntl(writing.rawValue, F_SETFL, O_NONBLOCK) == 0)
-        async let result = Subprocess.run(
-            .path(.init(BrocotProgram.path)), arguments: ["show", "l", "--limit", "20000"],
-            environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
-            output: .fileDescriptor(writing, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
+        let url = TestDatabase.current.url
+        async let result = withDeadline("brocot show ended") {
+            try await Subprocess.run(
+                .path(.init(BrocotProgram.path)), arguments: ["show", "l", "--limit", "20000"],
+                environment: .inherit.updating(["BROCOT_DATABASE_URL": url]),
+                output: .fileDescriptor(writing, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
+        }
         try await eventually("the pipe is full") {
             var waiting: Int32 = 0
             return ioctl(reading.rawValue, UInt(FIONREAD), &waiting) == 0 && waiting >= 65_536
@@ -61,10 +65,13 @@ import Testing
 
     private func run(_ arguments: [String]) async throws -> (status: TerminationStatus, errors: String) {
         let full = try FileDescriptor.open("/dev/full", .writeOnly)
-        let result = try await Subprocess.run(
-            .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
-            environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]),
-            output: .fileDescriptor(full, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
-        return (result.terminationStatus, result.standardError)
+        let url = TestDatabase.current.url
+        return try await withDeadline("this ended: brocot \(arguments.joined(separator: " "))") {
+            let result = try await Subprocess.run(
+                .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
+                environment: .inherit.updating(["BROCOT_DATABASE_URL": url]),
+                output: .fileDescriptor(full, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
+            return (result.terminationStatus, result.standardError)
+        }
     }
 }

@@ -3,7 +3,9 @@ import TestPostgres
 import Testing
 
 /// Whoever may create objects in a schema of the `search_path` may set such traps, for a daemon or a superuser.
-@Suite("Operators and functions with closer types in the search_path", .database, .timeLimit(.minutes(30)))
+@Suite(
+    "Operators and functions with closer types in the search_path", .databaseWithOverloadTraps, .timeLimit(.minutes(30))
+)
 struct OverloadTrapsTests {
     private let uuid = "00000000-0000-0000-0000-00000000000"
     private let tuesday = #"["1", "2026-11-24"]"#
@@ -48,7 +50,7 @@ struct OverloadTrapsTests {
 
     /// The items of a list that a person sees, in order.
     private func order(_ items: SQL, of table: SQL, where condition: SQL) async throws -> [String] {
-        let observer = try await HostileSchema.connectUntouched()
+        let observer = try await TestDatabase.current.observer
         let statement: SQL = "SELECT \(items)::text FROM \(table) WHERE \(condition) AND rank IS NOT NULL ORDER BY rank"
         return try await observer.query(statement).map { try $0.decode(0) }
     }

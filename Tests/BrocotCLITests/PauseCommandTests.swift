@@ -55,7 +55,7 @@ import Testing
                 try await waitForBatches(connection)
                 #expect(try await pending(connection) == ["a"])
                 #expect(try await BrocotProcess.run("resume", databaseURL: roles[0].url).exitCode == 0)
-                try await connection.execute("CALL brocot.wait_for(1, '60 s')")
+                try await expectApplied(1, on: connection)
                 #expect(try await pending(connection) == [])
                 daemon.send(SIGTERM)
             }
@@ -69,7 +69,7 @@ import Testing
         let start: Timestamp = try await connection.query("SELECT clock_timestamp()").single().decode(0)
         var ends: Set<String> = []
         try await eventually(
-            "the workers end transactions", within: .seconds(120), pause: .milliseconds(1),
+            "the workers end transactions", within: .seconds(120), pause: .milliseconds(5),
             read: {
                 for row in try await connection.query(
                     """
@@ -105,7 +105,16 @@ import Testing
     }
 
     private func transactions(_ connection: Connection) async throws -> Int {
+        let process = connection.backendProcessIdentifier
         // Sessions that have ended have reported their numbers of transactions.
+        try await eventually("no other session is in the database") {
+            try await connection.query(
+                """
+                SELECT FROM pg_stat_activity
+                WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> \(process)
+                """
+            ).isEmpty
+        }
         try await connection.execute("SELECT pg_stat_clear_snapshot()")
         return try await connection.query(
             "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"

@@ -59,11 +59,14 @@ import Testing
                 let commands = [/export DATABASE_URL='[^']+'/, /\S+ show groceries/, /\S+ status/]
                 let pasted = try commands.map { try #require(dev.output.firstMatch(of: $0)).output }
                     .joined(separator: "\n")
-                let shell = try await Subprocess.run(
-                    .path("/bin/sh"), arguments: ["-ec", "unset BROCOT_DATABASE_URL; cd /\n\(pasted)"],
-                    output: .string(limit: 10_000), error: .string(limit: 10_000))
-                #expect(shell.terminationStatus.isSuccess, "\(shell.standardError)")
-                #expect(shell.standardOutput.contains("pending         0"), "\(shell.standardOutput)")
+                let (isSuccess, output, errors) = try await withDeadline("the pasted commands ended") {
+                    let shell = try await Subprocess.run(
+                        .path("/bin/sh"), arguments: ["-ec", "unset BROCOT_DATABASE_URL; cd /\n\(pasted)"],
+                        output: .string(limit: 10_000), error: .string(limit: 10_000))
+                    return (shell.terminationStatus.isSuccess, shell.standardOutput, shell.standardError)
+                }
+                #expect(isSuccess, "\(errors)")
+                #expect(output.contains("pending         0"), "\(output)")
                 let connection = try await connect(to: dev)
                 try await connection.execute("SELECT brocot.move('letters', 'a', after => 'nothing')")
                 try await eventually(
@@ -111,18 +114,21 @@ import Testing
             try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: folder)
             // A shell sees the right moment even on a busy machine, where this process may be too late: the
             // server's shell runs, and creates the data.
-            let result = try await Subprocess.run(
-                .path("/bin/sh"),
-                arguments: [
-                    "-c",
-                    """
-                    "$0" demo & demo=$!
-                    until ls "$TMPDIR"/*/log; do kill -0 "$demo" || exit 1; sleep 0.01; done
-                    kill -9 "$demo"
-                    """, BrocotProgram.path,
-                ],
-                environment: .inherit.updating(["TMPDIR": folder]), output: .discarded, error: .discarded)
-            #expect(result.terminationStatus.isSuccess, "demo was to be killed before its end")
+            let isSuccess = try await withDeadline("the shell killed brocot demo") {
+                try await Subprocess.run(
+                    .path("/bin/sh"),
+                    arguments: [
+                        "-c",
+                        """
+                        "$0" demo & demo=$!
+                        until ls "$TMPDIR"/*/log; do kill -0 "$demo" || exit 1; sleep 0.01; done
+                        kill -9 "$demo"
+                        """, BrocotProgram.path,
+                    ],
+                    environment: .inherit.updating(["TMPDIR": folder]), output: .discarded, error: .discarded
+                ).terminationStatus.isSuccess
+            }
+            #expect(isSuccess, "demo was to be killed before its end")
             try await eventually(
                 "demo's folder is gone", read: { try FileManager.default.contentsOfDirectory(atPath: folder) },
                 until: { $0.isEmpty })

@@ -127,11 +127,6 @@ import Testing
         }
     }
 
-    @Test("An invalid --http address exits with 2")
-    func wrongAddress() async throws {
-        #expect(try await BrocotProcess.run("daemon", "--http", "9187", databaseURL: "").exitCode == 2)
-    }
-
     // MARK: Steps
 
     private static let documentation = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

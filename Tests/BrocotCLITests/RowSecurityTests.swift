@@ -32,7 +32,7 @@ import Testing
                 #expect(doctor.output.contains("fail  policies"), "\(doctor.output)")
                 #expect(doctor.output.contains("brocot.move_requests"))
                 try await owner.execute(script: "ALTER ROLE \(role.name) BYPASSRLS")
-                try await owner.execute("CALL brocot.wait_for(1, '60 s')")
+                try await expectApplied(1, on: owner)
                 _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
                 daemon.send(SIGTERM)
             }
@@ -85,7 +85,7 @@ import Testing
                 ["daemon", "--log-format", "json"], in: "/tmp", until: "security policy for table \\\"cards\\\"",
                 databaseURL: roles[0].url
             ) { daemon in
-                try await owner.execute("CALL brocot.wait_for(2, '60 s')")
+                try await expectApplied(2, on: owner)
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)

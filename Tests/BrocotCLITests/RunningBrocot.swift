@@ -44,6 +44,20 @@ struct RunningBrocot {
         }
     }
 
+    /// How long the end after a signal may take. The daemon is to end within 10 s, and gives up waiting after 9 s. On a busy machine, its
+    /// process may come to an end later than it means to.
+    private static let limitOfEnd = Duration.seconds(14)
+
+    /// Waits until the process has ended after a signal. The end of its output is no sign: a daemon that was started at the same time may
+    /// keep the pipe open.
+    func waitUntilItHasEnded() async throws {
+        try await eventually("brocot has ended", within: Self.limitOfEnd, pause: .milliseconds(10)) {
+            let status = try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8)
+            // After the name, which is in parentheses: the state.
+            return status.map { $0.split(separator: ")").last?.first { $0 != " " } == "Z" } ?? true
+        }
+    }
+
     /// Runs `brocot`, gives it to `body` once it has printed `text` (to whatever stream), and waits for its end: `body`
     /// sends a signal. What `body` throws is thrown on. The result is what a shell has in `$?`; nil where a signal ended it.
     /// It is killed where it takes more than two minutes to print the text, or to end after `body`.

@@ -21,6 +21,15 @@ struct StuckRequest {
                 """)
     }
 
+    /// Waits until a daemon is in the trigger.
+    func waitUntilItIsTried() async throws {
+        try await eventually("a daemon waits in the trigger") {
+            try await !connection.query(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+            ).isEmpty
+        }
+    }
+
     func release() async throws {
         try await connection.execute("SELECT nextval('gate')")
     }

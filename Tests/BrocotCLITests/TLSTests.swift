@@ -3,11 +3,11 @@ import TestPostgres
 import Testing
 
 @Suite(
-    "Connections with sslmode=verify-full", .database(on: .own()),
+    "Connections with sslmode=verify-full", .database,
     .enabled(if: CertificateAuthority.isAvailable, "the program openssl is not installed"),
     .enabled("the server was built without TLS") { try await ServerBuild.knowsTLS() }, .timeLimit(.minutes(30)))
 struct TLSTests {
-    @Test("A server is accepted only with a certificate of the right authority and host")
+    @Test("A server is accepted only with a certificate of the right authority and host", .database(on: .own()))
     func verification() async throws {
         try await withTemporaryFolder { folder in
             let authority = try await CertificateAuthority("authority", in: folder)

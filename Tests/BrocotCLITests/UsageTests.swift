@@ -88,10 +88,25 @@ import Testing
         #expect(!result.errors.contains("geheim"))
     }
 
-    @Test("An invalid database URL exits with 2", arguments: ["mysql://db/app", "postgresql://db:port/app"])
-    func invalidURL(url: String) async throws {
-        let result = try await BrocotProcess.run("show", "groceries", databaseURL: url)
+    @Test("An invalid database URL exits with 2")
+    func invalidURL() async throws {
+        let result = try await BrocotProcess.run("show", "groceries", databaseURL: "postgresql://db:port/app")
         #expect(result.exitCode == 2)
         #expect(result.errors.hasPrefix("brocot: The connection URL can't be understood"))
+    }
+
+    @Test("Options that exclude each other are refused")
+    func refusedOptions() async throws {
+        let refused = try await BrocotProcess.run(
+            "attach", "public.tasks", "--item", "id", "--owns-rows", "--visible", "true", databaseURL: "")
+        #expect(refused.exitCode == 2)
+        #expect(refused.errors.contains("not both"))
+    }
+
+    @Test(
+        "brocot release exits with 2 without a list, and with both a list and --all",
+        arguments: [["release"], ["release", "l", "--all"]])
+    func releaseOfNothing(arguments: [String]) async throws {
+        #expect(try await BrocotProcess.run(arguments, databaseURL: "").exitCode == 2)
     }
 }

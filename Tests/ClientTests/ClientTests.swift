@@ -45,27 +45,36 @@ struct ClientTests {
         try await runScript("Node/node_postgres.js", with: "node", count: 21)
     }
 
+    /// Each of these takes seconds. A busy machine may need minutes.
+    private static let limit = Duration.seconds(600)
+
     /// Runs a script that prints how many checks passed, and expects this many.
     private func runScript(_ script: String, with program: String, count: Int) async throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: script).path
-        let result = try await Subprocess.run(
-            .name(program), arguments: [path], environment: Self.environment, output: .string(limit: 1 << 20),
-            error: .string(limit: 1 << 20))
-        let printed = result.standardOutput + result.standardError
-        #expect(result.terminationStatus.isSuccess, "\(printed)")
-        #expect(result.standardOutput.split(separator: "\n").contains("\(count) passed"), "\(printed)")
+        let environment = Self.environment
+        let (isSuccess, printed) = try await withDeadline("\(script) ended", within: Self.limit) {
+            let result = try await Subprocess.run(
+                .name(program), arguments: [path], environment: environment, output: .string(limit: 1 << 20),
+                error: .string(limit: 1 << 20))
+            return (result.terminationStatus.isSuccess, result.standardOutput + "\n" + result.standardError)
+        }
+        #expect(isSuccess, "\(printed)")
+        #expect(printed.split(separator: "\n").contains("\(count) passed"), "\(printed)")
     }
 
     /// Runs the tests of a folder with pytest, and expects this many.
     private func runTests(of folder: String, count: Int) async throws {
         let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: folder).path
-        let result = try await Subprocess.run(
-            .path(.init(try #require(Self.python))),
-            arguments: ["-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-q"],
-            environment: Self.environment, workingDirectory: .init(project), output: .string(limit: 1 << 20),
-            error: .string(limit: 1 << 20))
-        let printed = result.standardOutput + result.standardError
-        #expect(result.terminationStatus.isSuccess, "\(printed)")
+        let (python, environment) = (try #require(Self.python), Self.environment)
+        let (isSuccess, printed) = try await withDeadline("the tests in \(folder) ended", within: Self.limit) {
+            let result = try await Subprocess.run(
+                .path(.init(python)),
+                arguments: ["-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-q"],
+                environment: environment, workingDirectory: .init(project), output: .string(limit: 1 << 20),
+                error: .string(limit: 1 << 20))
+            return (result.terminationStatus.isSuccess, result.standardOutput + result.standardError)
+        }
+        #expect(isSuccess, "\(printed)")
         // A test whose program is missing, such as Node.js, is skipped with the reason.
         let run = printed.matches(of: /(\d+) (?:passed|skipped)/).compactMap { Int($0.1) }
         #expect(run.reduce(0, +) == count, "\(printed)")

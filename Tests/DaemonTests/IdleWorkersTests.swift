@@ -6,14 +6,26 @@ import Testing
 
 @Suite("Workers that wait", .timeLimit(.minutes(30))) struct IdleWorkersTests {
     private let workers = IdleWorkers(workers: 2, onAllWaiting: {})
-    private var soon: ContinuousClock.Instant { .now + .seconds(60) }
+    /// A rest until then ends for another reason.
+    private var tomorrow: ContinuousClock.Instant { .now + .seconds(86_400) }
+
+    /// Begins a rest until tomorrow, in a task of its own.
+    private func rest() -> (task: Task<Void, Never>, isOver: Flag) {
+        let isOver = Flag()
+        let task = Task { [workers, tomorrow] in
+            await workers.rest(until: tomorrow)
+            isOver.set()
+        }
+        return (task, isOver)
+    }
 
     @Test("A worker rests while another one works, until it is woken")
     func rests() async throws {
-        let resting = Task { await workers.rest(until: soon) }
+        let (resting, isOver) = rest()
+        defer { resting.cancel() }
         try await eventually("one worker rests") { workers.waiting == .some }
         workers.wakeOne()
-        await resting.value
+        try await eventually("the rest is over") { isOver.isSet }
         #expect(workers.waiting == .none)
     }
 
@@ -64,7 +76,10 @@ import Testing
     func lastWorker() async throws {
         let waiting = Task { await workers.wait() }
         try await eventually("the other worker waits") { workers.waiting == .some }
-        await workers.rest(until: soon)
+        let (resting, isOver) = rest()
+        defer { resting.cancel() }
+        try await eventually("the last worker continues") { isOver.isSet }
+        #expect(workers.waiting == .some)
         workers.wakeOne()
         await waiting.value
     }
@@ -73,17 +88,19 @@ import Testing
     func deadline() async {
         let start = ContinuousClock.now
         await workers.rest(until: start + .milliseconds(20))
+        #expect(workers.waiting == .none)
         #expect(.now - start >= .milliseconds(20))
     }
 
     @Test("A decision that needs another worker wakes it")
     func decision() async throws {
-        let resting = Task { await workers.rest(until: soon) }
+        let (resting, isOver) = rest()
+        defer { resting.cancel() }
         try await eventually("one worker rests") { workers.waiting == .some }
         workers.noteDecision(by: 2, wakesAnother: false)
         #expect(workers.waiting == .some)
         workers.noteDecision(by: 2, wakesAnother: true)
-        await resting.value
+        try await eventually("the rest is over") { isOver.isSet }
         #expect(workers.takeDecision() && !workers.takeDecision())
     }
 }

@@ -57,7 +57,7 @@ import Testing
     private func waitForQueries(_ count: Int, _ connection: Connection) async throws {
         var begins: Set<String> = []
         try await eventually(
-            "the listener begins \(count) queries", pause: .milliseconds(1),
+            "the listener begins \(count) queries", pause: .milliseconds(5),
             read: {
                 for row in try await connection.query(
                     """

@@ -163,11 +163,14 @@ private struct SmallRun {
     }
 
     func drain() async throws {
-        let result = try await Subprocess.run(
-            .path(.init(BrocotProgram.path)), arguments: ["daemon", "--drain"],
-            environment: .inherit.updating(["BROCOT_DATABASE_URL": TestDatabase.current.url]), output: .discarded,
-            error: .discarded)
-        try #require(result.terminationStatus.isSuccess)
+        let url = TestDatabase.current.url
+        let isSuccess = try await withDeadline("this ended: brocot daemon --drain") {
+            try await Subprocess.run(
+                .path(.init(BrocotProgram.path)), arguments: ["daemon", "--drain", "--workers", "1"],
+                environment: .inherit.updating(["BROCOT_DATABASE_URL": url]), output: .discarded, error: .discarded
+            ).terminationStatus.isSuccess
+        }
+        try #require(isSuccess)
     }
 
     func record() async throws -> RunRecord { try await RunRecord.read(asked, on: connection) }

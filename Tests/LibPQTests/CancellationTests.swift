@@ -4,16 +4,15 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CancellationTests {
+@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct CancellationTests {
     @Test func `A cancelled task stops its statement at once, and the connection stays usable`() async throws {
         let connection = try await connect()
-        let observer = try await connect()
         let task = Task {
             try await postgresError {
                 try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(60)") }
             }
         }
-        try await waitForStatement(containing: "pg_sleep", on: observer)
+        try await waitForStatement(containing: "pg_sleep", of: connection)
         let start = ContinuousClock.now
         task.cancel()
         let error = try await task.value
@@ -25,7 +24,7 @@ import Testing
         #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
     }
 
-    @Test func `A cancelled transaction is rolled back`() async throws {
+    @Test(.database(migrated: false)) func `A cancelled transaction is rolled back`() async throws {
         let connection = try await connect()
         let observer = try await connect()
         try await observer.execute(script: "CREATE TABLE numbers (number bigint)")
@@ -39,7 +38,7 @@ import Testing
                 }
             }
         }
-        try await waitForStatement(containing: "pg_sleep", on: observer)
+        try await waitForStatement(containing: "pg_sleep", of: connection)
         task.cancel()
         #expect(try await task.value.code == .cancelled)
         #expect(await connection.transactionStatus == .idle)
@@ -48,14 +47,13 @@ import Testing
 
     @Test func `No further statement of a unit of work begins after a cancellation`() async throws {
         let connection = try await connect()
-        let observer = try await connect()
         let task = Task {
             try await connection.run { connection in
                 _ = try? connection.query("SELECT pg_sleep(60)")
                 _ = try connection.query("SELECT pg_sleep(60)")
             }
         }
-        try await waitForStatement(containing: "pg_sleep", on: observer)
+        try await waitForStatement(containing: "pg_sleep", of: connection)
         task.cancel()
         let error = try await postgresError { try await task.value }
         #expect(error.code == .cancelled)
@@ -64,7 +62,7 @@ import Testing
 
     @Test func `A transaction that was cancelled before COMMIT is not committed`() async throws {
         let connection = try await connect()
-        try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
+        try await connection.execute(script: "CREATE TEMPORARY TABLE numbers (number bigint)")
         let task = Task {
             try await connection.run { connection in
                 try connection.transaction { connection in
@@ -93,7 +91,7 @@ import Testing
         let first = Task {
             try await connection.run { connection in _ = try connection.query("SELECT pg_advisory_lock(1)") }
         }
-        try await waitForStatement(containing: "pg_advisory_lock", on: observer)
+        try await waitForStatement(containing: "pg_advisory_lock", of: connection)
         // The second task waits for the first task, and is cancelled while it waits.
         let begun = Flag()
         let second = Task {

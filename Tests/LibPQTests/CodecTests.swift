@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// Every value is sent to the server, compared there with an SQL literal, and read back.
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct CodecTests {
+@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct CodecTests {
     /// Sends the value, lets the server compare it with `literal`, and reads it back.
     private func expectRoundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(
         _ value: Value, as literal: String, on connection: Connection, sourceLocation: SourceLocation = #_sourceLocation
@@ -223,7 +223,7 @@ import Testing
 
     @Test func `A value of a domain is decoded as its base type`() async throws {
         let connection = try await connect()
-        try await connection.execute(script: "CREATE DOMAIN place AS bigint CHECK (VALUE > 0)")
-        #expect(try await connection.query("SELECT 5::place")[0].decode(0) == 5)
+        try await connection.execute(script: "CREATE DOMAIN pg_temp.place AS bigint CHECK (VALUE > 0)")
+        #expect(try await connection.query("SELECT 5::pg_temp.place")[0].decode(0) == 5)
     }
 }

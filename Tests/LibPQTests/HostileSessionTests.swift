@@ -3,10 +3,10 @@ import TestPostgres
 import Testing
 
 /// A function of a user's may change the session that calls it.
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct HostileSessionTests {
+@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct HostileSessionTests {
     @Test func `A transaction fails if client_encoding changes in it, and the next transaction works`() async throws {
         let connection = try await connect()
-        try await connection.execute(script: "CREATE TABLE names (name text)")
+        try await connection.execute(script: "CREATE TEMPORARY TABLE names (name text)")
         let error = try await postgresError {
             try await connection.run { connection in
                 try connection.transaction { connection in
@@ -26,7 +26,7 @@ import Testing
         async throws
     {
         let connection = try await connect()
-        try await connection.execute(script: "CREATE TABLE names (name text)")
+        try await connection.execute(script: "CREATE TEMPORARY TABLE names (name text)")
         _ = try await postgresError {
             try await connection.run { connection in
                 try connection.transaction { connection in
@@ -72,7 +72,8 @@ import Testing
         }
     }
 
-    @Test func `A temporary table with the name of a type does not replace the type in later transactions`()
+    @Test(.database(migrated: false))
+    func `A temporary table with the name of a type does not replace the type in later transactions`()
         async throws
     {
         let connection = try await connect()

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct LostConnectionTests {
+@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
     @Test func `A session that was ended is reported as lost, and stays lost`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
@@ -22,7 +22,7 @@ import Testing
         let connection = try await connect()
         let administrator = try await connect()
         async let error = postgresError { _ = try await connection.query("SELECT pg_sleep(30)") }
-        try await waitForStatement(containing: "pg_sleep", on: administrator)
+        try await waitForStatement(containing: "pg_sleep", of: connection)
         _ = try await administrator.query("SELECT pg_terminate_backend(\(connection.backendProcessIdentifier), 5000)")
         #expect(try await error.sqlState == .adminShutdown)
         #expect(try await error.isConnectionLost)
@@ -46,7 +46,7 @@ import Testing
         #expect(await connection.hasHungUp)
     }
 
-    @Test func `A transaction whose session was ended has no effect`() async throws {
+    @Test(.database(migrated: false)) func `A transaction whose session was ended has no effect`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         try await administrator.execute(script: "CREATE TABLE numbers (number bigint)")

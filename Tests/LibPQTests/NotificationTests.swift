@@ -25,7 +25,8 @@ import Testing
         #expect(try await listener.receivesNotification(on: "news", from: parameters))
     }
 
-    @Test func `The notification of a slow server is waited for`() async throws {
+    @Test(.database(migrated: false, mostlyWaits: true))
+    func `The notification of a slow server is waited for`() async throws {
         var sender = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let proxy = try FaultProxy(serverPorts: [try #require(sender["port"].flatMap { UInt16($0) })])
         defer { proxy.close() }
@@ -79,16 +80,28 @@ import Testing
     @Test func `A wake-up ends the current wait or the next wait`() async throws {
         let connection = try await connect()
         let begun = Flag()
-        async let received = connection.run { connection in
-            begun.set()
-            return try connection.notifications(waitingAtMost: .seconds(60))
+        let current = Task {
+            try await connection.run { connection in
+                begun.set()
+                return try connection.notifications(waitingAtMost: .seconds(3_600))
+            }
         }
         try await eventually("the wait begins") { begun.isSet }
         connection.wakeUp()
-        #expect(try await received == [])
+        let received = try await withDeadline("the wake-up ended the current wait", within: .seconds(60)) {
+            try await withTaskCancellationHandler {
+                try await current.value
+            } onCancel: {
+                current.cancel()
+            }
+        }
+        #expect(received == [])
         connection.wakeUp()
         _ = try await connection.query("SELECT 1")
-        #expect(try await connection.notifications(waitingAtMost: .seconds(60)) == [])
+        let next = try await withDeadline("the wake-up ended the next wait", within: .seconds(60)) {
+            try await connection.run { try $0.notifications(waitingAtMost: .seconds(3_600)) }
+        }
+        #expect(next == [])
     }
 
     @Test func `A cancelled task stops waiting for notifications`() async throws {

@@ -32,7 +32,7 @@ import Testing
         #expect("\(statement)" == "SELECT $1")
     }
 
-    @Test(.database(migrated: false)) func `A quoted identifier keeps its exact name`() async throws {
+    @Test(.commonDatabase) func `A quoted identifier keeps its exact name`() async throws {
         let connection = try await connect()
         for name in CodecTests.hostileTexts where !name.isEmpty && name.utf8.count < 64 {
             let row = try await connection.query("SELECT 1 AS \(identifier: name)").single()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(.database(migrated: false), arguments: ["on", "off"])
+    @Test(.commonDatabase, arguments: ["on", "off"])
     func `A quoted literal keeps its exact text for each setting of standard_conforming_strings`(_ setting: String)
         async throws
     {

@@ -3,16 +3,17 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("Transactions of a single statement", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Transactions of a single statement", .commonDatabase, .timeLimit(.minutes(30)))
 struct SingleStatementTests {
     private let insert: SQL = "INSERT INTO numbers VALUES (1) RETURNING number"
 
-    private func connectWithTable() async throws -> Connection {
+    /// Only a test with a database of its own may have a table that other sessions see. The function is for such a test, too.
+    private func connectWithTable(seenByOthers: Bool = false) async throws -> Connection {
         let connection = try await connect()
         try await connection.execute(
             script: """
-                CREATE TABLE numbers (number bigint UNIQUE DEFERRABLE INITIALLY DEFERRED);
-                CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
+                CREATE \(seenByOthers ? "" : "TEMPORARY ")TABLE numbers (number bigint UNIQUE DEFERRABLE INITIALLY DEFERRED);
+                CREATE FUNCTION \(seenByOthers ? "" : "pg_temp.")end_session() RETURNS trigger LANGUAGE plpgsql AS
                     'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'
                 """)
         return connection
@@ -26,8 +27,8 @@ struct SingleStatementTests {
         try await connection.run { connection in try connection.transaction(of: statement).single().decode(0) }
     }
 
-    @Test func `A single statement is committed, and returns its rows`() async throws {
-        let (connection, observer) = (try await connectWithTable(), try await connect())
+    @Test(.database(migrated: false)) func `A single statement is committed, and returns its rows`() async throws {
+        let (connection, observer) = (try await connectWithTable(seenByOthers: true), try await connect())
         #expect(try await run(insert, on: connection) == 1)
         #expect(await connection.transactionStatus == .idle)
         #expect(try await numbers(observer) == [1])
@@ -72,18 +73,20 @@ struct SingleStatementTests {
     }
 
     @Test func `A cancelled single statement changes nothing, and the connection stays usable`() async throws {
-        let (connection, observer) = (try await connectWithTable(), try await connect())
+        let connection = try await connectWithTable()
         let task = Task {
             try await run("INSERT INTO numbers SELECT 1 FROM pg_sleep(60) RETURNING number", on: connection)
         }
-        try await waitForStatement(containing: "pg_sleep", on: observer)
+        try await waitForStatement(containing: "pg_sleep", of: connection)
         task.cancel()
         #expect(try await postgresError { _ = try await task.value }.code == .cancelled)
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `A session that ends during its single statement has changed nothing`() async throws {
-        let (connection, observer) = (try await connectWithTable(), try await connect())
+    @Test(.database(migrated: false)) func `A session that ends during its single statement has changed nothing`()
+        async throws
+    {
+        let (connection, observer) = (try await connectWithTable(seenByOthers: true), try await connect())
         try await observer.execute(
             script: "CREATE TRIGGER end_session AFTER INSERT ON numbers FOR EACH ROW EXECUTE FUNCTION end_session()")
         let error = try await postgresError { _ = try await run(insert, on: connection) }
@@ -91,8 +94,9 @@ struct SingleStatementTests {
         #expect(try await numbers(observer) == [])
     }
 
-    @Test func `A session that ends during the COMMIT of a single statement is reported as unknown`() async throws {
-        let (connection, observer) = (try await connectWithTable(), try await connect())
+    @Test(.database(migrated: false))
+    func `A session that ends during the COMMIT of a single statement is reported as unknown`() async throws {
+        let (connection, observer) = (try await connectWithTable(seenByOthers: true), try await connect())
         try await observer.execute(
             script: """
                 CREATE CONSTRAINT TRIGGER end_session AFTER INSERT ON numbers DEFERRABLE INITIALLY DEFERRED
@@ -103,8 +107,9 @@ struct SingleStatementTests {
         #expect(try await numbers(observer) == [])
     }
 
-    @Test func `A single statement whose answer is lost is reported as unknown, and may have succeeded`() async throws {
-        let observer = try await connectWithTable()
+    @Test(.database(migrated: false))
+    func `A single statement whose answer is lost is reported as unknown, and may have succeeded`() async throws {
+        let observer = try await connectWithTable(seenByOthers: true)
         let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
         let commit = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }

@@ -2,10 +2,10 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct StatementTests {
+@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct StatementTests {
     @Test func `A statement returns the number of rows that it changed`() async throws {
         let connection = try await connect()
-        #expect(try await connection.execute("CREATE TABLE numbers (number bigint)") == 0)
+        #expect(try await connection.execute("CREATE TEMPORARY TABLE numbers (number bigint)") == 0)
         #expect(try await connection.execute("INSERT INTO numbers SELECT generate_series(1, 5)") == 5)
         #expect(try await connection.execute("UPDATE numbers SET number = number + \(1) WHERE number > \(3)") == 2)
         #expect(try await connection.execute("DELETE FROM numbers WHERE false") == 0)
@@ -26,7 +26,7 @@ import Testing
         #expect(try row.decode(Column.price, from: 2, as: Int.self) == 5)
     }
 
-    @Test func `An error contains all fields that the server reports`() async throws {
+    @Test(.database(migrated: false)) func `An error contains all fields that the server reports`() async throws {
         let connection = try await connect()
         try await connection.execute(
             script: """
@@ -70,7 +70,7 @@ import Testing
         #expect(matched == "undefined table")
     }
 
-    @Test func `A script of several statements is one transaction`() async throws {
+    @Test(.database(migrated: false)) func `A script of several statements is one transaction`() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.execute(
@@ -90,7 +90,7 @@ import Testing
 
     @Test func `COPY as an ordinary statement is refused, and the connection stays usable`() async throws {
         let connection = try await connect()
-        try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
+        try await connection.execute(script: "CREATE TEMPORARY TABLE numbers (number bigint)")
         for script in ["COPY numbers FROM STDIN", "COPY (SELECT generate_series(1, 100000)) TO STDOUT"] {
             let error = try await postgresError { try await connection.execute(script: script) }
             #expect(error.code == .protocolMisuse)
@@ -126,7 +126,7 @@ import Testing
 
     @Test func `A prepared statement fails once after its table changed, and is then parsed again`() async throws {
         let connection = try await connect()
-        try await connection.execute(script: "CREATE TABLE numbers (number bigint)")
+        try await connection.execute(script: "CREATE TEMPORARY TABLE numbers (number bigint)")
         _ = try await connection.query("SELECT * FROM numbers", prepared: true)
         try await connection.execute(script: "ALTER TABLE numbers ADD name text")
         let error = try await postgresError { _ = try await connection.query("SELECT * FROM numbers", prepared: true) }

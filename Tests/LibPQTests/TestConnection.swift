@@ -45,15 +45,13 @@ func postgresError(_ body: () async throws -> Void) async throws -> PostgresErro
 
 struct NothingThrown: Error {}
 
-/// Waits until a session of the test's database runs a statement that contains `text`.
-func waitForStatement(containing text: String, on observer: Connection) async throws {
-    try await eventually("a session runs \(text)") {
+/// Waits until the connection's session runs a statement that contains `text`.
+func waitForStatement(containing text: String, of connection: Connection) async throws {
+    let observer = try await TestDatabase.current.observer
+    let process = connection.backendProcessIdentifier
+    try await eventually("session \(process) runs \(text)") {
         try await !observer.query(
-            """
-            SELECT FROM pg_stat_activity
-            WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
-                AND position(\(text) IN query) > 0
-            """
+            "SELECT FROM pg_stat_activity WHERE pid = \(process) AND state = 'active' AND position(\(text) IN query) > 0"
         ).isEmpty
     }
 }

@@ -3,13 +3,16 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct TransactionTests {
+@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct TransactionTests {
     struct Interruption: Error {}
 
-    private func connectWithTable() async throws -> Connection {
+    /// Only a test with a database of its own may have a table that other sessions see.
+    private func connectWithTable(seenByOthers: Bool = false) async throws -> Connection {
         let connection = try await connect()
         try await connection.execute(
-            script: "CREATE TABLE numbers (number bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+            script: """
+                CREATE \(seenByOthers ? "" : "TEMPORARY ")TABLE numbers (number bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)
+                """)
         return connection
     }
 
@@ -132,7 +135,9 @@ import Testing
         #expect(paths == [sessions, "pg_catalog, pg_temp", sessions, sessions])
     }
 
-    @Test func `Objects are created in the first schema of the session's search path`() async throws {
+    @Test(.database(migrated: false)) func `Objects are created in the first schema of the session's search path`()
+        async throws
+    {
         let connection = try await connect()
         try await connection.execute(script: "CREATE SCHEMA first; SET search_path = first, pg_catalog")
         try await connection.run { connection in
@@ -262,8 +267,9 @@ import Testing
         #expect(try await numbers(connection) == [3])
     }
 
-    @Test func `A COMMIT whose answer is lost is reported as unknown, and may have succeeded`() async throws {
-        let observer = try await connectWithTable()
+    @Test(.database(migrated: false))
+    func `A COMMIT whose answer is lost is reported as unknown, and may have succeeded`() async throws {
+        let observer = try await connectWithTable(seenByOthers: true)
         let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
         let commit = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }
@@ -274,8 +280,9 @@ import Testing
         #expect(try await numbers(observer) == [1])
     }
 
-    @Test func `A COMMIT during which the session ends is reported as unknown, and may have failed`() async throws {
-        let observer = try await connectWithTable()
+    @Test(.database(migrated: false))
+    func `A COMMIT during which the session ends is reported as unknown, and may have failed`() async throws {
+        let observer = try await connectWithTable(seenByOthers: true)
         try await observer.execute(
             script: """
                 CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS

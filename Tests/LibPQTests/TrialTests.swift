@@ -2,12 +2,12 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct TrialTests {
+@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct TrialTests {
     /// Tries groups in a transaction that has inserted the number 0, and returns what is in the table afterwards.
     private func tryOut(
         _ groups: [[SQL]], on connection: Connection
     ) async throws -> (outcomes: [Result<[Rows], PostgresError>], numbers: [Int64]) {
-        try await connection.execute(script: "CREATE TABLE numbers (number bigint UNIQUE)")
+        try await connection.execute(script: "CREATE TEMPORARY TABLE numbers (number bigint UNIQUE)")
         return try await connection.run { connection in
             try connection.transaction { connection in
                 try connection.execute("INSERT INTO numbers VALUES (0)")
@@ -56,7 +56,7 @@ import Testing
         let connection = try await connect()
         try await connection.run { connection in
             try connection.transaction { connection in
-                try connection.execute("CREATE TABLE numbers (number bigint)")
+                try connection.execute("CREATE TEMPORARY TABLE numbers (number bigint)")
                 #expect(throws: PostgresError.self) { try connection.tryOut([["SELECT FROM missing"]]) }
                 try connection.execute("INSERT INTO numbers VALUES (1)")
             }
@@ -82,7 +82,6 @@ import Testing
     @Test func `A connection that breaks during a trial is lost`() async throws {
         let (connection, other) = (try await connect(), try await connect())
         let process = connection.backendProcessIdentifier
-        try await other.execute(script: "CREATE TABLE numbers (number bigint)")
         async let trial = connection.run { connection in
             try connection.transaction { connection in
                 try connection.tryOut([["SELECT 1"], ["SELECT pg_sleep(60)"], ["SELECT 1"]])

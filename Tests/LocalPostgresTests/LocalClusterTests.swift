@@ -12,14 +12,18 @@ import Testing
 
 @Suite("Private server", .timeLimit(.minutes(30)))
 struct LocalClusterTests {
-    @Test("A private server answers on its socket without a password, and on TCP with a password")
+    @Test("A private server answers on its socket without a password, and on TCP with a password; it takes settings")
     func answersBothWays() async throws {
-        try await withCluster { cluster async throws in
+        try await withCluster(settings: ["max_connections": "37"]) { cluster async throws in
             let tcp = await cluster.loopbackURL(database: "postgres")
-            #expect(try await query("SELECT 'socket'", at: cluster.url(database: "postgres")) == "socket")
+            let url = await cluster.url(database: "postgres")
+            #expect(try await query("SELECT 'socket'", at: url) == "socket")
             #expect(try await query("SELECT 'tcp'", at: tcp) == "tcp")
             let withoutPassword = tcp.replacing(/:[a-z0-9]+@/, with: "@")
             #expect(try await query("SELECT 1", at: withoutPassword) == nil)
+            #expect(try await query("SHOW server_encoding", at: url) == "UTF8")
+            #expect(try await query(Self.collation, at: url) == "C", "it sorts by bytes")
+            #expect(try await query("SHOW max_connections", at: url) == "37")
         }
     }
 
@@ -27,43 +31,27 @@ struct LocalClusterTests {
     private static let collation =
         "SELECT datcollate::text FROM pg_database WHERE datname = current_database()"
 
-    @Test("A private server stores UTF-8, sorts by bytes, and takes settings")
-    func hasEncodingLocaleAndSettings() async throws {
-        try await withCluster(settings: ["max_connections": "37"]) { cluster async throws in
-            let url = await cluster.url(database: "postgres")
-            #expect(try await query("SHOW server_encoding", at: url) == "UTF8")
-            #expect(try await query(Self.collation, at: url) == "C")
-            #expect(try await query("SHOW max_connections", at: url) == "37")
-        }
-    }
-
     @Test(
-        "A private server keeps its data and its address over a restart",
-        arguments: [LocalCluster.StopMode.fast, .immediate])
-    func keepsDataOverRestart(mode: LocalCluster.StopMode) async throws {
-        try await withCluster { cluster async throws in
+        "A private server keeps its data and its address over restarts and when it is killed, and leaves nothing behind"
+    )
+    func keepsDataOverRestart() async throws {
+        let cluster = try await LocalCluster(.init(), installation: .locate())
+        do {
+            try await cluster.start()
             let url = await cluster.url(database: "postgres")
             _ = try await query("CREATE TABLE kept AS SELECT 7 AS n", at: url)
-            try await cluster.restart(mode)
-            #expect(try await query("SELECT n FROM kept", at: url) == "7")
-        }
-    }
-
-    @Test("A private server starts again after its process was killed")
-    func startsAfterKill() async throws {
-        try await withCluster { cluster async throws in
-            let process = try #require(await cluster.serverProcess)
-            kill(process, SIGKILL)
+            for mode in [LocalCluster.StopMode.fast, .immediate] {
+                try await cluster.restart(mode)
+                #expect(try await query("SELECT n FROM kept", at: url) == "7", "after a restart: \(mode)")
+            }
+            kill(try #require(await cluster.serverProcess), SIGKILL)
             await cluster.waitUntilStopped()
             try await cluster.restart()
-            #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
+            #expect(try await query("SELECT n FROM kept", at: url) == "7", "after the server was killed")
+        } catch {
+            await cluster.shutDown()
+            throw error
         }
-    }
-
-    @Test("A private server leaves nothing behind when it is shut down")
-    func leavesNothingBehind() async throws {
-        let cluster = try await LocalCluster(.init(), installation: .locate())
-        try await cluster.start()
         let process = try #require(await cluster.serverProcess)
         await cluster.shutDown()
         #expect(kill(process, 0) != 0)

@@ -16,7 +16,7 @@ struct TestDatabaseTests {
         #expect(try await query("SELECT count(*) FROM pg_namespace WHERE nspname = 'brocot'", at: url) == "0")
     }
 
-    @Test("A test's database belongs to one case of one test", .database, arguments: 1...20)
+    @Test("A test's database belongs to one case of one test", .database, arguments: 1...3)
     func isPrivate(number: Int) async throws {
         let url = TestDatabase.current.url
         #expect(try await query("CREATE TABLE mine AS SELECT \(number) AS n", at: url) != nil)

@@ -6,18 +6,33 @@ import LibPQ
 /// There is an operator for each pair of types that `pg_catalog` lacks, and there are functions with concrete types beside the
 /// polymorphic ones, and with the types that would be coerced beside the others. Each raises an error, and notes that it was called.
 package enum OverloadTraps {
-    /// Sets the traps, for sessions that begin from now on. There are traps for the enums and domains that exist now, too.
+    /// Sets the traps, for sessions that begin from now on. There are traps for the enums and domains of `public` that exist now, too.
+    /// It takes seconds, except in a database of the trait `.databaseWithOverloadTraps`, which has those for the server's own types.
     package static func set() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
-        try await connection.execute(script: functions)
-        for statement in [operators, polymorphicFunctions, coercingFunctions] {
-            try await connection.execute(script: statement)
-        }
-        try await connection.execute(script: "GRANT USAGE ON SCHEMA traps TO PUBLIC")
+        let areMissing: Bool = try await connection.query("SELECT to_regnamespace('traps') IS NULL").single().decode(0)
+        if areMissing { try await make(on: connection) }
+        try await connection.execute(script: "SET search_path = pg_catalog; SET check_function_bodies = off")
+        try await connection.execute(script: ownTypes)
+        try await makeForNewTypes(on: connection)
         try await connection.execute(
             "ALTER DATABASE \(identifier: database.name) SET search_path = \"$user\", public, traps")
         await connection.close()
+    }
+
+    /// Makes the traps for the server's own types.
+    static func make(on connection: Connection) async throws {
+        try await connection.execute(script: functions)
+        try await makeForNewTypes(on: connection)
+        try await connection.execute(script: coercingFunctions)
+        try await connection.execute(script: "GRANT USAGE ON SCHEMA traps TO PUBLIC")
+    }
+
+    private static func makeForNewTypes(on connection: Connection) async throws {
+        for statement in [operators, polymorphicFunctions, "UPDATE traps.types SET is_new = false"] {
+            try await connection.execute(script: statement)
+        }
     }
 
     /// Whether a trap was called, even if its transaction was rolled back. A trap that a read-only transaction calls only raises
@@ -47,13 +62,10 @@ package enum OverloadTraps {
         END
         $$;
         CREATE TABLE traps.types AS
-            SELECT type::regtype AS type, type::regtype::text AS name
+            SELECT type::regtype AS type, type::regtype::text AS name, true AS is_new
             FROM unnest(string_to_array(
                 'text varchar name "char" bool int2 int4 int8 numeric oid regclass regtype regnamespace regproc xid xid8 tid '
-                'timestamptz interval uuid date jsonb text[] varchar[] int8[] int4[] int2[] oid[] name[] int2vector', ' ')) AS type
-            UNION
-            SELECT oid, oid::regtype::text FROM pg_type
-            WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd');
+                'timestamptz interval uuid date jsonb text[] varchar[] int8[] int4[] int2[] oid[] name[] int2vector', ' ')) AS type;
         CREATE TABLE traps.near (type regtype, other regtype);
         INSERT INTO traps.near
             SELECT type, type FROM traps.types
@@ -63,6 +75,12 @@ package enum OverloadTraps {
                 ('float8', 'numeric'), ('regtype', 'oid'), ('regnamespace', 'oid'), ('regproc', 'oid'), ('text[]', 'varchar[]');
         """
 
+    private static let ownTypes = """
+        INSERT INTO traps.types
+            SELECT oid, oid::regtype::text, true FROM pg_type
+            WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
+        """
+
     private static let operators = """
         DO $$
         DECLARE
@@ -70,6 +88,7 @@ package enum OverloadTraps {
         BEGIN
             FOR found IN
                 SELECT lower.name AS lower, upper.name AS upper FROM traps.types AS lower CROSS JOIN traps.types AS upper
+                WHERE lower.is_new OR upper.is_new
             LOOP
                 PERFORM traps.make('operate', ARRAY[found.lower, found.upper]);
             END LOOP;
@@ -78,7 +97,8 @@ package enum OverloadTraps {
                 FROM unnest(string_to_array('= <> < <= > >= || + - * / % ~ ~~ & | << >> @> <@ && -> ->> #> #>> ^', ' ')) AS kind (name)
                 CROSS JOIN traps.types AS lower
                 CROSS JOIN traps.types AS upper
-                WHERE NOT EXISTS (
+                WHERE (lower.is_new OR upper.is_new)
+                    AND NOT EXISTS (
                         SELECT FROM pg_operator
                         WHERE oprname = kind.name AND oprleft = lower.type AND oprright = upper.type)
                     AND CASE
@@ -115,7 +135,7 @@ package enum OverloadTraps {
                 CROSS JOIN traps.types AS element
                 CROSS JOIN generate_series(0, 2) AS more
                 WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w')
-                    AND element.name NOT LIKE '%[]' AND element.name NOT LIKE '%vector'
+                    AND element.is_new AND element.name NOT LIKE '%[]' AND element.name NOT LIKE '%vector'
                     AND (more = 0 OR provariadic = '"any"'::regtype)
                     AND EXISTS (
                         SELECT FROM pg_type WHERE pg_type.oid = ANY (proargtypes) AND typname LIKE 'any%' AND typname NOT LIKE '%range%')

@@ -68,14 +68,19 @@ package actor PgBouncer {
     /// Starts a PgBouncer that passes on to the server, database and user of `serverURL`, be it over TCP with a password
     /// or over a Unix socket. Returns when it accepts connections. The server need not.
     package static func start(_ mode: PoolMode, before serverURL: String) async throws -> PgBouncer {
-        let pooler = try PgBouncer(ConnectionParameters(url: serverURL), mode)
-        do {
-            try await pooler.start()
-        } catch {
-            await pooler.shutDown()
-            throw error
+        var attempts = 5
+        while true {
+            let pooler = try PgBouncer(ConnectionParameters(url: serverURL), mode)
+            do {
+                try await pooler.start()
+                return pooler
+            } catch {
+                await pooler.shutDown()
+                attempts -= 1
+                // Another process can take the port between its choice and its use.
+                guard attempts > 0, "\(error)".contains("Address already in use") else { throw error }
+            }
         }
-        return pooler
     }
 
     private init(_ target: ConnectionParameters, _ mode: PoolMode) throws {

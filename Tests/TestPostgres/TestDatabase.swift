@@ -166,6 +166,9 @@ extension Trait where Self == DatabaseTrait {
     /// A migrated database on the shared server in which ``HostileSchema/putFirst()`` takes no time.
     package static var databaseWithHostileSchema: Self { DatabaseTrait(.copy(of: .hostile, on: .shared)) }
 
+    /// A migrated database on the shared server in which ``OverloadTraps/set()`` takes little time.
+    package static var databaseWithOverloadTraps: Self { DatabaseTrait(.copy(of: .traps, on: .shared)) }
+
     /// The empty database that all tests with this trait share. Such a test creates nothing there that stays, but temporary tables.
     package static var commonDatabase: Self { DatabaseTrait(.common) }
 }

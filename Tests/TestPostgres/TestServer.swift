@@ -15,6 +15,7 @@ package enum TestServer: Sendable {
     /// prepared transaction can't be dropped.
     package static let defaultSettings = LocalCluster.unsafeFastSettings.merging([
         "max_connections": "300", "autovacuum_naptime": "1d", "max_prepared_transactions": "20",
+        "shared_buffers": "32MB",
     ]) { $1 }
 
     /// Starts a server, and creates a database there.
@@ -58,6 +59,8 @@ enum DatabaseTemplate: String, Sendable {
     case migrated = "migrated_template"
     /// It has Brocot's schema and the one of ``HostileSchema``. Only the shared server has it.
     case hostile = "hostile_template"
+    /// It has Brocot's schema and ``OverloadTraps`` for the server's own types. Only the shared server has it.
+    case traps = "traps_template"
 }
 
 /// The server that all tests of this process share.
@@ -76,7 +79,11 @@ actor SharedServer {
     /// Creates a database of a new name, and returns its server and name.
     func createDatabase(_ template: DatabaseTemplate) async throws -> (cluster: LocalCluster, name: String) {
         let cluster = try await self.cluster()
-        if template == .hostile { try await makeOnce(template.rawValue, makeHostileTemplate) }
+        switch template {
+        case .empty, .migrated: break
+        case .hostile: try await makeOnce(template.rawValue) { try await self.make(template, HostileSchema.make) }
+        case .traps: try await makeOnce(template.rawValue) { try await self.make(template, OverloadTraps.make) }
+        }
         databaseCount += 1
         let name = "test_\(databaseCount)"
         try await execute(TestServer.creation(of: name, template))
@@ -97,11 +104,11 @@ actor SharedServer {
         try await task.value
     }
 
-    private func makeHostileTemplate() async throws {
-        let name = DatabaseTemplate.hostile.rawValue
+    private func make(_ template: DatabaseTemplate, _ complete: (Connection) async throws -> Void) async throws {
+        let name = template.rawValue
         try await execute(TestServer.creation(of: name, .migrated))
         let connection = try await Administration.connect(to: cluster().url(database: name))
-        try await HostileSchema.make(on: connection)
+        try await complete(connection)
         // The server refuses to copy a database while somebody is connected to it.
         await connection.close()
     }
