@@ -19,61 +19,75 @@ import Testing
         #expect(try await Migrator(connection: connection).verify() == nil)
     }
 
-    @Test(
-        "Verification names a missing object",
-        arguments: [
-            ("DROP INDEX brocot.move_requests_by_list", "index brocot.move_requests_by_list"),
-            (
-                "DROP TRIGGER skip_duplicate_request ON brocot.move_requests",
-                "trigger skip_duplicate_request on brocot.move_requests"
-            ),
-            (
-                "ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key",
-                "constraint items_list_rank_key on brocot.items"
-            ),
-            ("ALTER TABLE brocot.move_log DROP COLUMN sqlstate", "column brocot.move_log.sqlstate"),
-            ("DROP TABLE brocot.idempotency_keys", "table brocot.idempotency_keys"),
-            ("DROP SEQUENCE brocot.sleepers CASCADE", "sequence brocot.sleepers"),
-            ("DROP SEQUENCE brocot.sleepers CASCADE", "trigger wake_sleeping_daemons on brocot.move_requests"),
-            ("DROP FUNCTION brocot.request_status(bigint)", "function brocot.request_status(bigint)"),
-            ("DROP DOMAIN brocot.well_formed_request CASCADE", "domain brocot.well_formed_request"),
-            ("DROP DOMAIN brocot.well_formed_request CASCADE", "constraint is_well_formed on brocot.move_requests"),
-            (
-                "ALTER DOMAIN brocot.well_formed_request DROP CONSTRAINT items_are_distinct",
-                "constraint items_are_distinct on domain brocot.well_formed_request"
-            ),
-        ])
-    func namesWhatIsMissing(change: String, object: String) async throws {
-        let comparison = try await verify(after: change)
-        #expect(comparison.missing.contains(object), "\(comparison)")
+    /// Changes of one database, because each verification applies all migrations to make a schema to compare with.
+    private static let missing = [
+        ("DROP INDEX brocot.move_requests_by_list", ["index brocot.move_requests_by_list"]),
+        (
+            "DROP TRIGGER skip_duplicate_request ON brocot.move_requests",
+            ["trigger skip_duplicate_request on brocot.move_requests"]
+        ),
+        (
+            "ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key",
+            ["constraint items_list_rank_key on brocot.items"]
+        ),
+        ("ALTER TABLE brocot.move_log DROP COLUMN sqlstate", ["column brocot.move_log.sqlstate"]),
+        ("DROP TABLE brocot.idempotency_keys", ["table brocot.idempotency_keys"]),
+        (
+            "DROP SEQUENCE brocot.sleepers CASCADE",
+            ["sequence brocot.sleepers", "trigger wake_sleeping_daemons on brocot.move_requests"]
+        ),
+        ("DROP FUNCTION brocot.request_status(bigint)", ["function brocot.request_status(bigint)"]),
+        (
+            "ALTER DOMAIN brocot.well_formed_request DROP CONSTRAINT items_are_distinct",
+            ["constraint items_are_distinct on domain brocot.well_formed_request"]
+        ),
+    ]
+
+    @Test("Verification names each missing object") func namesWhatIsMissing() async throws {
+        let comparison = try await verify(after: Self.missing.map(\.0).joined(separator: ";\n"))
+        for (change, objects) in Self.missing {
+            for object in objects { #expect(comparison.missing.contains(object), "\(change): \(comparison)") }
+        }
     }
 
-    @Test(
-        "Verification names a changed object",
-        arguments: [
-            ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP NOT NULL", "column brocot.move_requests.list"),
-            ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP DEFAULT", "column brocot.move_requests.list"),
-            (
-                "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
-                "trigger skip_duplicate_request on brocot.move_requests"
-            ),
-            ("ALTER TABLE brocot.held_lists SET UNLOGGED", "table brocot.held_lists"),
-            ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
-            (
-                "ALTER FUNCTION brocot.chosen_placement RESET search_path",
-                "function brocot.chosen_placement(text,text,bigint,boolean,boolean)"
-            ),
-            (
-                """
-                ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key;
-                ALTER TABLE brocot.items ADD CONSTRAINT items_list_rank_key UNIQUE (list, rank)
-                """, "constraint items_list_rank_key on brocot.items"
-            ),
-        ])
-    func namesWhatIsChanged(change: String, object: String) async throws {
-        let comparison = try await verify(after: change)
-        #expect(comparison.changed == [object], "\(comparison)")
-        #expect(comparison.missing.isEmpty)
+    @Test("Verification names a missing domain, and the constraint that went with it") func namesAMissingDomain()
+        async throws
+    {
+        let comparison = try await verify(after: "DROP DOMAIN brocot.well_formed_request CASCADE")
+        for object in ["domain brocot.well_formed_request", "constraint is_well_formed on brocot.move_requests"] {
+            #expect(comparison.missing.contains(object), "\(comparison)")
+        }
+    }
+
+    /// Changes of one database, each of another object.
+    private static let changed = [
+        ("ALTER TABLE brocot.move_requests ALTER COLUMN list DROP NOT NULL", "column brocot.move_requests.list"),
+        ("ALTER TABLE brocot.move_requests ALTER COLUMN missing DROP DEFAULT", "column brocot.move_requests.missing"),
+        (
+            "ALTER TABLE brocot.move_requests DISABLE TRIGGER skip_duplicate_request",
+            "trigger skip_duplicate_request on brocot.move_requests"
+        ),
+        ("ALTER TABLE brocot.held_lists SET UNLOGGED", "table brocot.held_lists"),
+        ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
+        (
+            "ALTER FUNCTION brocot.chosen_placement RESET search_path",
+            "function brocot.chosen_placement(text,text,bigint,boolean,boolean)"
+        ),
+        (
+            """
+            ALTER TABLE brocot.items DROP CONSTRAINT items_list_rank_key;
+            ALTER TABLE brocot.items ADD CONSTRAINT items_list_rank_key UNIQUE (list, rank)
+            """, "constraint items_list_rank_key on brocot.items"
+        ),
+    ]
+
+    @Test("Verification names each changed object, and no other") func namesWhatIsChanged() async throws {
+        let comparison = try await verify(after: Self.changed.map(\.0).joined(separator: ";\n"))
+        for (change, object) in Self.changed {
+            #expect(comparison.changed.contains(object), "\(change): \(comparison)")
+        }
+        #expect(comparison.changed.count == Self.changed.count, "\(comparison)")
+        #expect(comparison.missing.isEmpty, "\(comparison)")
     }
 
     @Test("Verification accepts added indexes, tables, views and storage options") func acceptsAddedObjects()
