@@ -13,7 +13,7 @@ import Testing
     private func waitForAttempts(_ count: Int, of connection: Connection, seenBy observer: Connection) async throws {
         var attempts: Set<String> = []
         try await eventually(
-            "\(count) attempts are made to get the lock", pause: .milliseconds(1),
+            "\(count) attempts are made to get the lock", pause: .milliseconds(5),
             read: {
                 for row in try await observer.query(
                     """
@@ -48,10 +48,10 @@ import Testing
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(Self.lock)
         let connection = try await TestDatabase.current.connect()
-        async let applied = Migrator(connection: connection).up()
+        async let applied = Migrator(connection: connection, set: try migrations("SELECT 1")).up()
         try await waitForAttempts(2, of: connection, seenBy: holder)
         try await holder.execute(Self.unlock)
-        #expect(try await applied.count == MigrationSet.embedded.latestVersion)
+        #expect(try await applied.count == 1)
     }
 
     @Test("A migration that waits for the lock keeps no transaction open") func holdsNoTransactionOpenWhileItWaits()
@@ -64,7 +64,7 @@ import Testing
         try await waitForAttempts(1, of: connection, seenBy: holder)
         // An attempt may be under way just now; between two there is no transaction.
         try await eventually(
-            "no transaction is open", pause: .milliseconds(1),
+            "no transaction is open", pause: .milliseconds(5),
             read: {
                 try await holder.query(
                     "SELECT state FROM pg_stat_activity WHERE pid = \(Int(connection.backendProcessIdentifier))"
