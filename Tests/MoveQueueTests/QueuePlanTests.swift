@@ -16,77 +16,108 @@ struct QueuePlanTests {
         return progress
     }()
 
-    /// What the planner may know of the queue: nothing, what is there, that it was all but empty a moment ago, and that it
-    /// is empty, as when a daemon plans its statements before it has anything to do.
-    private static let histories = [
-        "SELECT 1", "VACUUM ANALYZE brocot.move_requests",
-        """
-        DELETE FROM brocot.move_requests; VACUUM (ANALYZE, TRUNCATE off) brocot.move_requests;
-        INSERT INTO brocot.move_requests (list, items, placement)
-        SELECT 'l' || n % 100, ARRAY[n::text], 'first' FROM generate_series(1, 10000) AS n
-        """,
-        // Pages without rows are said to hold none, however many are written into them.
-        """
-        DELETE FROM brocot.move_requests; VACUUM (TRUNCATE off) brocot.move_requests;
-        INSERT INTO brocot.move_requests (list, items, placement)
-        SELECT 'l' || n % 100, ARRAY[n::text], 'first' FROM generate_series(1, 10000) AS n
-        """,
-        "DELETE FROM brocot.move_requests; VACUUM (ANALYZE) brocot.move_requests",
-    ]
+    /// What the planner may know of the queue.
+    struct History: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// VACUUM must be a statement of its own.
+        let statements: [String]
 
-    private func expect(_ indexes: [String], in statement: SQL, settings: String = "SELECT 1") async throws {
-        let connection = try await TestDatabase.current.connect()
-        try await connection.execute(
-            script: """
-                INSERT INTO brocot.move_requests (list, items, placement)
-                SELECT 'l' || n % 100, ARRAY[n::text], 'first' FROM generate_series(1, 10000) AS n
-                """)
-        for history in Self.histories {
-            for step in history.split(separator: ";") { try await connection.execute(script: String(step)) }
-            let plan = try await connection.genericPlan(
-                of: statement, settings: QueueConfiguration().settings, script: settings)
-            #expect(!plan.contains("Seq Scan on move_requests request"), "\(plan)")
-            #expect(!plan.contains("Bitmap"), "\(plan)")
-            #expect(!plan.contains(/Join Filter: .*request/), "\(plan)")
-            let used = plan.matches(of: /using (move_requests_\w+)/).map { String($0.output.1) }
-            #expect(Set(used) == Set(indexes), "\(plan)")
-            #expect(plan.contains("Delete on") == plan.contains("Tid Scan on move_requests request"), "\(plan)")
+        init(_ testDescription: String, _ statements: String...) {
+            self.testDescription = testDescription
+            self.statements = statements
         }
     }
 
-    @Test("The statement that chooses lists uses the queue's indexes by list")
-    func claim() async throws {
+    private static let requests = """
+        INSERT INTO brocot.move_requests (list, items, placement)
+        SELECT 'l' || n % 100, ARRAY[n::text], 'first' FROM generate_series(1, 10000) AS n
+        """
+    private static let deletion = "DELETE FROM brocot.move_requests"
+
+    private static let histories = [
+        History("nothing", requests), History("what is there", requests, "VACUUM ANALYZE brocot.move_requests"),
+        History(
+            "that the queue was all but empty a moment ago", requests, deletion,
+            "VACUUM (ANALYZE, TRUNCATE off) brocot.move_requests", requests),
+        // Pages without rows are said to hold none, however many are written into them.
+        History(
+            "that there was no row when the queue was vacuumed", requests, deletion,
+            "VACUUM (TRUNCATE off) brocot.move_requests", requests),
+        // As when a daemon plans its statements before it has anything to do.
+        History("that the queue is empty", requests, deletion, "VACUUM (ANALYZE) brocot.move_requests"),
+    ]
+
+    /// All statements after one history, because making a history takes longer than all plans.
+    @Test("Statements on the queue use its indexes, with any statistics", arguments: histories)
+    func plans(after history: History) async throws {
+        let connection = try await TestDatabase.current.connect()
+        for statement in history.statements { try await connection.execute(script: statement) }
+        let plans = QueuePlans(connection: connection)
+        try await choosing(plans)
+        try await choosingOldest(plans)
+        try await choosingAtBeginning(plans)
+        try await reading(plans)
+        try await finishing(plans)
+    }
+
+    private func choosing(_ plans: QueuePlans) async throws {
         for (progress, position) in [(ReadProgress(), RoundPosition.at(lists[0])), (progress, .behind(lists[0]))] {
-            try await expect(
-                ["move_requests_by_list"],
+            try await plans.expect(
+                ["move_requests_by_list"], "choosing lists",
                 in: QueueStatements.claimNext(
                     from: position, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
-            try await expect(
+            try await plans.expect(
                 ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
+                "choosing lists and their partners",
                 in: QueueStatements.claimNext(
                     from: position, readingAhead: 10, .init(lists: 10, partners: 4, locks: 256), progress))
         }
     }
 
-    @Test("The statement that chooses the lists of the oldest requests uses the primary key")
-    func claimOldest() async throws {
-        try await expect(
-            ["move_requests_pkey"],
-            in: QueueStatements.claimOldest(
-                lists: 10, locks: 256, postponed: [], ReadProgress()))
-        try await expect(
+    private func choosingOldest(_ plans: QueuePlans) async throws {
+        try await plans.expect(
+            ["move_requests_pkey"], "choosing the lists of the oldest requests",
+            in: QueueStatements.claimOldest(lists: 10, locks: 256, postponed: [], ReadProgress()))
+        try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
-            in: QueueStatements.claimOldest(
-                lists: 10, locks: 256, postponed: lists, progress))
+            "choosing the lists of the oldest requests beside postponed lists",
+            in: QueueStatements.claimOldest(lists: 10, locks: 256, postponed: lists, progress))
     }
 
-    @Test("The statement that chooses lists at the beginning of a round also uses the primary key")
-    func claimAtBeginning() async throws {
+    private func choosingAtBeginning(_ plans: QueuePlans) async throws {
         for progress in [ReadProgress(), progress] {
-            try await expect(
-                ["move_requests_pkey", "move_requests_by_list"],
+            try await plans.expect(
+                ["move_requests_pkey", "move_requests_by_list"], "choosing lists at the beginning of a round",
                 in: QueueStatements.claimNext(
                     from: .beginning, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
+        }
+    }
+
+    private func reading(_ plans: QueuePlans) async throws {
+        try await plans.expect(
+            ["move_requests_pkey"], "finding a random request", in: QueueStatements.randomList(0.5, progress))
+        try await plans.expect(
+            ["move_requests_by_list", "move_requests_by_from_list"], "reading requests",
+            in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000, progress))
+        try await plans.expect(
+            ["move_requests_pkey", "move_requests_by_list"], "looking for pending requests",
+            in: QueueStatements.look(progress))
+        try await plans.expect(
+            ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"], "raising the floor",
+            in: QueueStatements.readOn(to: 9_000, limit: 100, progress))
+    }
+
+    private func finishing(_ plans: QueuePlans) async throws {
+        let move = Move(list: lists[0], items: ["1"], action: .remove)
+        let decided = DecisionArrays([
+            Decision(
+                request: PendingRequest(id: 1, move: move), result: MoveResult(outcome: .applied(rebalancedRows: 0)))
+        ])
+        for replacing in [false, true] {
+            try await plans.expect(
+                [], replacing ? "finishing requests, replacing what is logged" : "finishing requests",
+                in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0), replacing: replacing),
+                settings: QueueStatements.finishSettings(statementTimeout: "60s"))
         }
     }
 
@@ -162,41 +193,23 @@ struct QueuePlanTests {
         #expect(try blocks.0.single().decode(1, as: String.self) == "l3000")
         #expect(blocks.1 < 1_000, "\(blocks.1) blocks")
     }
+}
 
-    @Test("The statement that finds a random request uses the primary key")
-    func randomList() async throws {
-        try await expect(
-            ["move_requests_pkey"], in: QueueStatements.randomList(0.5, progress))
-    }
+/// Plans in the daemon's transactions.
+private struct QueuePlans {
+    let connection: Connection
 
-    @Test("The statement that reads requests uses the indexes by list and by source list")
-    func pending() async throws {
-        try await expect(
-            ["move_requests_by_list", "move_requests_by_from_list"],
-            in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000, progress))
-    }
-
-    @Test("The statement that looks for pending requests uses the primary key and the index by list")
-    func look() async throws {
-        try await expect(["move_requests_pkey", "move_requests_by_list"], in: QueueStatements.look(progress))
-    }
-
-    @Test("The statement that raises the floor uses the primary key and the indexes by list and by source list")
-    func readOn() async throws {
-        try await expect(
-            ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
-            in: QueueStatements.readOn(to: 9_000, limit: 100, progress))
-    }
-
-    @Test("The statement that finishes requests finds their rows without an index", arguments: [false, true])
-    func finish(replacing: Bool) async throws {
-        let move = Move(list: lists[0], items: ["1"], action: .remove)
-        let decided = DecisionArrays([
-            Decision(
-                request: PendingRequest(id: 1, move: move), result: MoveResult(outcome: .applied(rebalancedRows: 0)))
-        ])
-        try await expect(
-            [], in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0), replacing: replacing),
-            settings: QueueStatements.finishSettings(statementTimeout: "60s"))
+    /// Expects that a statement reads requests by these indexes only. Those to delete are found by their places.
+    func expect(
+        _ indexes: [String], _ purpose: String, in statement: SQL, settings: String = "SELECT 1"
+    ) async throws {
+        let plan = try await connection.genericPlan(
+            of: statement, settings: QueueConfiguration().settings, script: settings)
+        #expect(!plan.contains("Seq Scan on move_requests request"), "\(purpose): \(plan)")
+        #expect(!plan.contains("Bitmap"), "\(purpose): \(plan)")
+        #expect(!plan.contains(/Join Filter: .*request/), "\(purpose): \(plan)")
+        let used = plan.matches(of: /using (move_requests_\w+)/).map { String($0.output.1) }
+        #expect(Set(used) == Set(indexes), "\(purpose): \(plan)")
+        #expect(plan.contains("Delete on") == plan.contains("Tid Scan on move_requests request"), "\(purpose): \(plan)")
     }
 }
