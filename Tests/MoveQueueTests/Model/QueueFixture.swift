@@ -3,11 +3,13 @@ import Logging
 import MoveQueue
 import Ordering
 import QueueHarness
+import Synchronization
 import TestPostgres
 
 /// The queue of a test's database, as a program in any language would use it.
 struct QueueFixture {
     let connection: Connection
+    private let sessions = WorkerSessions()
 
     init() async throws {
         connection = try await TestDatabase.current.connect()
@@ -37,17 +39,16 @@ struct QueueFixture {
         try await connection.query(statement).map { try $0.decode(0, as: Int64.self) }
     }
 
-    /// Runs workers, each on a connection of its own, until nothing is pending.
+    /// Runs workers, each on a connection of its own, until nothing is pending. The next workers use the same connections.
     func drain(_ configuration: QueueConfiguration = QueueConfiguration(), workers: Int = 1) async throws {
-        let database = TestDatabase.current
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<workers {
                 group.addTask {
-                    let connection = try await database.connect()
+                    let connection = try await sessions.take()
                     var worker = QueueWorker(configuration)
                     try await worker.goToRandomList(on: connection)
                     try await worker.drain(on: connection)
-                    await connection.close()
+                    sessions.giveBack(connection)
                 }
             }
             try await group.waitForAll()
@@ -75,6 +76,18 @@ struct QueueFixture {
         }
         return outcomes
     }
+}
+
+/// The connections of a test's workers. To open one takes longer than most of what they do.
+private final class WorkerSessions: Sendable {
+    private let idle = Mutex<[Connection]>([])
+
+    func take() async throws -> Connection {
+        if let connection = idle.withLock({ $0.popLast() }) { return connection }
+        return try await TestDatabase.current.connect()
+    }
+
+    func giveBack(_ connection: Connection) { idle.withLock { $0.append(connection) } }
 }
 
 extension Move {
