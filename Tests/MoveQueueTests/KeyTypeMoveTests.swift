@@ -7,11 +7,10 @@ import Testing
 
 @Suite("Key types of moved rows", .database, .timeLimit(.minutes(30)))
 struct KeyTypeMoveTests {
-    /// A type, two lists and two items of it.
-    struct Keys: Sendable, CustomTestStringConvertible {
+    /// A type, and two lists and items of it.
+    private struct Keys {
         let type: String
         let values: [String]
-        var testDescription: String { type }
     }
 
     private static let keys = [
@@ -25,9 +24,7 @@ struct KeyTypeMoveTests {
         Keys(type: #""The types".short"#, values: ["a", "b"]), Keys(type: #""The types".shorter"#, values: ["a", "b"]),
     ]
 
-    @Test("Rows with keys of every allowed type are moved, also with a German DateStyle", arguments: keys) func move(
-        keys: Keys
-    ) async throws {
+    @Test("Rows with keys of every allowed type are moved, also with a German DateStyle") func move() async throws {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(
             script: """
@@ -36,27 +33,42 @@ struct KeyTypeMoveTests {
                 CREATE TYPE "The types"."Mood" AS ENUM ('so-so', 'Great, isn''t it');
                 CREATE DOMAIN "The types".short AS text CHECK (length(VALUE) < 3);
                 CREATE DOMAIN "The types".shorter AS "The types".short CHECK (length(VALUE) < 2);
-                CREATE TABLE cards (
-                    board \(keys.type), card \(keys.type), rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 """)
-        for card in keys.values {
-            try await fixture.connection.execute(
-                "INSERT INTO cards (board, card) VALUES (\(literal: keys.values[0]), \(literal: card))")
-        }
-        let list = ListIdentifier(orderedTable: "public.cards", list: keys.values[0])
-        let ids = try await fixture.enqueue([
-            Move(list: list, items: keys.values, action: .place(.last, from: nil)),
-            Move(list: list, items: [keys.values[0]], action: .place(.after(keys.values[1]), from: nil)),
-        ])
+        for (number, keys) in Self.keys.enumerated() { try await createTable(number, of: keys, fixture.connection) }
+        let ids = try await fixture.enqueue(
+            Self.keys.enumerated().flatMap { number, keys in
+                let list = ListIdentifier(orderedTable: "public.cards_\(number)", list: keys.values[0])
+                return [
+                    Move(list: list, items: keys.values, action: .place(.last, from: nil)),
+                    Move(list: list, items: [keys.values[0]], action: .place(.after(keys.values[1]), from: nil)),
+                ]
+            })
         try await fixture.drain()
         let outcomes = try await fixture.outcomes()
-        #expect(ids.map { outcomes[$0] } == [.some(nil), .some(nil)])
-        let cards: [String] = try await fixture.connection.query(
-            "SELECT to_jsonb(card) #>> '{}' FROM cards ORDER BY rank"
-        ).map { try $0.decode(0) }
-        #expect(cards == keys.values.reversed())
+        for (number, keys) in Self.keys.enumerated() {
+            #expect(ids[2 * number...2 * number + 1].map { outcomes[$0] } == [.some(nil), .some(nil)], "\(keys.type)")
+            let cards: [String] = try await fixture.connection.query(
+                "SELECT to_jsonb(card) #>> '{}' FROM cards_\(unsafeRaw: "\(number)") ORDER BY rank"
+            ).map { try $0.decode(0) }
+            #expect(cards == keys.values.reversed(), "\(keys.type)")
+        }
+    }
+
+    private func createTable(_ number: Int, of keys: Keys, _ connection: Connection) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards_\(number) (
+                    board \(keys.type), card \(keys.type), rank_num bigint, rank_den bigint, rank numeric,
+                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                INSERT INTO brocot.ordered_tables
+                VALUES ('public.cards_\(number)', 'public', 'cards_\(number)', '{board}', 'card', false);
+                """)
+        for card in keys.values {
+            try await connection.execute(
+                """
+                INSERT INTO cards_\(unsafeRaw: "\(number)") (board, card)
+                VALUES (\(literal: keys.values[0]), \(literal: card))
+                """)
+        }
     }
 }
