@@ -66,15 +66,28 @@ struct DeadlockTests {
         let move = Move(list: "l", items: ["x"], action: .place(.first, from: nil))
         try await fixture.enqueue([move, Move(list: "l", items: ["y"], action: .place(.last, from: nil))])
         try await fixture.drain()
-        let app = try await TestDatabase.current.connect()
-        try await app.execute(script: "BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
+        let (app, observer) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        // A worker that did not give up would make the server end the application's transaction.
+        try await fixture.connection.execute(script: "SET deadlock_timeout = '60s'")
+        try await app.execute(
+            script: "SET deadlock_timeout = '10s'; BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
         try await fixture.enqueue([Move(list: "l", items: ["y"], action: .place(.first, from: nil))])
-        async let worked: WorkerRound.TurnResult = {
+        let isOver = Flag()
+        async let worked: Void = {
             var worker = QueueWorker(try await QueueConfiguration().fitted(to: fixture.connection))
-            return try await worker.runBatch(on: fixture.connection)
+            while !isOver.isSet {
+                _ = try await worker.runBatch(on: fixture.connection)
+                try await Task.sleep(for: .milliseconds(10))
+            }
         }()
+        let (daemon, holder) = (fixture.connection.backendProcessIdentifier, app.backendProcessIdentifier)
+        // It has the list's lock meanwhile.
+        try await eventually("the daemon waits for the application's row", pause: .milliseconds(5)) {
+            try await observer.query("SELECT \(holder) = ANY (pg_blocking_pids(\(daemon)))").single().decode(0)
+        }
         try await app.execute("SELECT brocot.move_now('l', 'x', last => true)")
         try await app.execute(script: "COMMIT")
+        isOver.set()
         _ = try await worked
         try await fixture.drain()
         #expect(try await fixture.lists()["l"] == ["y", "x"])
