@@ -5,19 +5,20 @@ import Testing
 
 @Suite("Classification of errors", .timeLimit(.minutes(30)))
 struct FailureClassTests {
-    @Test(
-        "An error caused by data or a user's function is classified as a failure of the request", .database,
-        arguments: ["22003", "23514", "44000", "P0001", "54000", "0A000", "25006", "40001", "42501", "55000"])
-    func request(state: String) async throws {
-        #expect(FailureClass(try await failure(state)) == .request)
+    @Test("An error caused by data or a user's function is classified as a failure of the request", .database)
+    func request() async throws {
+        for state in ["22003", "23514", "44000", "P0001", "54000", "0A000", "25006", "40001", "42501", "55000"] {
+            #expect(FailureClass(try await failure(state)) == .request, "\(state)")
+        }
     }
 
     @Test(
         "An error that a function raises on purpose is classified as a failure of the request, for any SQLSTATE",
-        .database,
-        arguments: ["08006", "40P01", "53100", "53200", "55P03", "57014", "57P01", "58030", "XX000", "XX001"])
-    func raisedOnPurpose(state: String) async throws {
-        #expect(FailureClass(try await failure(state)) == .request)
+        .database)
+    func raisedOnPurpose() async throws {
+        for state in ["08006", "40P01", "53100", "53200", "55P03", "57014", "57P01", "58030", "XX000", "XX001"] {
+            #expect(FailureClass(try await failure(state)) == .request, "\(state)")
+        }
     }
 
     @Test(
@@ -46,19 +47,21 @@ struct FailureClassTests {
 
     @Test(
         "A missing table, right or feature in Brocot's own statement is classified as a failure of the environment",
-        .database,
-        arguments: [
+        .database)
+    func ownStatements() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for script in [
             "SELECT FROM nowhere", "SELECT missing_function()", "SET TRANSACTION READ ONLY; CREATE TABLE t ()",
             "PREPARE TRANSACTION 'x'; COMMIT PREPARED 'x'",
             "CREATE TABLE part (x int) PARTITION BY LIST (x); CREATE UNIQUE INDEX ON part ((x + 1))",
-        ])
-    func ownStatements(script: String) async throws {
-        let connection = try await TestDatabase.current.connect()
-        do {
-            try await connection.execute(script: "BEGIN; \(script)")
-            Issue.record("\(script) does not fail")
-        } catch {
-            #expect(FailureClass(.database(error)) == .environment, "\(error)")
+        ] {
+            do {
+                try await connection.execute(script: "BEGIN; \(script)")
+                Issue.record("\(script) does not fail")
+            } catch {
+                #expect(FailureClass(.database(error)) == .environment, "\(script): \(error)")
+            }
+            try await connection.execute(script: "ROLLBACK")
         }
     }
 

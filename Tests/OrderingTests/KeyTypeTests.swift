@@ -7,13 +7,10 @@ import Testing
 @Suite("Canonical keys", .database, .timeLimit(.minutes(30)))
 struct KeyTypeTests {
     /// The keys that PostgreSQL itself takes for values of the type and prints as they are.
-    private func printed(_ keys: [String], as type: String) async throws -> [String] {
-        let connection = try await TestDatabase.current.connect()
+    private func printed(_ keys: [String], as type: String, _ connection: Connection) async throws -> [String] {
         try await connection.execute(
             script: """
-                SET DateStyle = 'ISO, DMY';
-                CREATE TYPE mood AS ENUM ('sad', 'so-so', 'true');
-                CREATE FUNCTION printed(key text) RETURNS boolean LANGUAGE plpgsql AS $$
+                CREATE OR REPLACE FUNCTION printed(key text) RETURNS boolean LANGUAGE plpgsql AS $$
                 BEGIN RETURN key::\(type)::text = key; EXCEPTION WHEN data_exception THEN RETURN false; END $$;
                 """)
         return try await connection.query(
@@ -34,15 +31,21 @@ struct KeyTypeTests {
             "6f2c1c0e7a4d4c7e9a390f3c1f6b2d11", "{6f2c1c0e-7a4d-4c7e-9a39-0f3c1f6b2d11}",
         ]
 
-    @Test(
-        "A key is canonical exactly if PostgreSQL prints its value with the same spelling",
-        arguments: [
-            (KeyType.smallint, "smallint"), (.integer, "integer"), (.bigint, "bigint"), (.uuid, "uuid"),
-            (.boolean, "boolean"), (.date, "date"), (.text, "text"), (.varchar(longest: nil), "varchar"),
-            (.varchar(longest: 4), "varchar(4)"),
-            (.enumeration(.init(schema: "public", name: "mood", labels: ["sad", "so-so", "true"])), "mood"),
-        ]) func canonical(type: KeyType, name: String) async throws
-    {
-        #expect(Self.keys.filter(type.isCanonical) == (try await printed(Self.keys, as: name)))
+    private static let types: [(KeyType, String)] = [
+        (.smallint, "smallint"), (.integer, "integer"), (.bigint, "bigint"), (.uuid, "uuid"),
+        (.boolean, "boolean"), (.date, "date"), (.text, "text"), (.varchar(longest: nil), "varchar"),
+        (.varchar(longest: 4), "varchar(4)"),
+        (.enumeration(.init(schema: "public", name: "mood", labels: ["sad", "so-so", "true"])), "mood"),
+    ]
+
+    @Test("A key is canonical exactly if PostgreSQL prints its value with the same spelling")
+    func canonical() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "SET DateStyle = 'ISO, DMY'; CREATE TYPE mood AS ENUM ('sad', 'so-so', 'true')")
+        for (type, name) in Self.types {
+            let printed = try await printed(Self.keys, as: name, connection)
+            #expect(Self.keys.filter(type.isCanonical) == printed, "\(name)")
+        }
     }
 }

@@ -6,17 +6,19 @@ import Testing
 
 @Suite("The function brocot.list_key", .database, .timeLimit(.minutes(30)))
 struct ListKeyTests {
-    @Test(
-        "brocot.list_key makes the name of a list from the texts of its columns",
-        arguments: [
-            ("VARIADIC '{}'", ""), ("'7'", "7"), ("'[\"7\"]'", "[\"7\"]"), ("'7', 'todo'", #"["7", "todo"]"#),
-            ("'a\"b', E'\\u00e9\\n'", #"["a\"b", "é\n"]"#), ("''", ""), ("'', ''", #"["", ""]"#),
-            ("NULL", nil), ("'7', NULL", nil), ("VARIADIC '[2:2]={7}'", "7"),
-        ] as [(String, String?)]) func key(arguments: String, expected: String?) async throws
-    {
+    /// The arguments, and the name.
+    private static let names: [(String, String?)] = [
+        ("VARIADIC '{}'", ""), ("'7'", "7"), ("'[\"7\"]'", "[\"7\"]"), ("'7', 'todo'", #"["7", "todo"]"#),
+        ("'a\"b', E'\\u00e9\\n'", #"["a\"b", "é\n"]"#), ("''", ""), ("'', ''", #"["", ""]"#),
+        ("NULL", nil), ("'7', NULL", nil), ("VARIADIC '[2:2]={7}'", "7"),
+    ]
+
+    @Test("brocot.list_key makes the name of a list from the texts of its columns") func key() async throws {
         let connection = try await TestDatabase.current.connect()
-        let row = try await connection.query("SELECT brocot.list_key(\(unsafeRaw: arguments))").single()
-        #expect(try row.decode(0, as: String?.self) == expected)
+        for (arguments, expected) in Self.names {
+            let row = try await connection.query("SELECT brocot.list_key(\(unsafeRaw: arguments))").single()
+            #expect(try row.decode(0, as: String?.self) == expected, "\(arguments)")
+        }
     }
 
     @Test("A list key is read back only if it has the spelling that jsonb prints")

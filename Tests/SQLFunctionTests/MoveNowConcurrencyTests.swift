@@ -60,17 +60,12 @@ struct MoveNowConcurrencyTests {
 
     /// Returns the rejected moves at once, which the log does not contain.
     private func run(table: String, seed: UInt64) async throws -> [Decision] {
-        try await withThrowingTaskGroup(of: [Decision].self) { group in
-            for number in 0..<Self.callers {
-                group.addTask { try await Self.call(Self.moves(table, seed &+ UInt64(number))) }
-            }
-            for number in 0..<Self.libraryCallers {
-                group.addTask { try await Self.callLibrary(Self.moves(table, seed &+ 50 &+ UInt64(number))) }
-            }
+        let isOver = Flag()
+        return try await withThrowingTaskGroup(of: [Decision].self) { group in
             for _ in 0..<Self.daemons {
                 group.addTask {
                     let caller = try await SQLCaller()
-                    for _ in 0..<10 {
+                    while !isOver.isSet {
                         try await caller.drain()
                         try await Task.sleep(for: .milliseconds(20))
                     }
@@ -78,9 +73,26 @@ struct MoveNowConcurrencyTests {
                 }
             }
             group.addTask {
+                defer { isOver.set() }
+                return try await Self.callAll(table: table, seed: seed)
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+
+    /// All callers at once, those of the queue too.
+    private static func callAll(table: String, seed: UInt64) async throws -> [Decision] {
+        try await withThrowingTaskGroup(of: [Decision].self) { group in
+            for number in 0..<callers {
+                group.addTask { try await call(moves(table, seed &+ UInt64(number))) }
+            }
+            for number in 0..<libraryCallers {
+                group.addTask { try await callLibrary(moves(table, seed &+ 50 &+ UInt64(number))) }
+            }
+            group.addTask {
                 let caller = try await SQLCaller()
-                var moves = Self.moves(table, seed &+ 100)
-                for _ in 0..<Self.transactions { try await caller.enqueue(moves.next()) }
+                var moves = moves(table, seed &+ 100)
+                for _ in 0..<transactions { try await caller.enqueue(moves.next()) }
                 return []
             }
             return try await group.reduce(into: []) { $0 += $1 }

@@ -208,7 +208,7 @@ struct MoveNowSurroundingsTests {
             """
             INSERT INTO \(table) (\(list), \(item), rank_num, rank_den, rank)
             SELECT chosen.list, number, number, 1, number
-            FROM (VALUES (1, 1, 1000), (2, 1001, 101000)) AS chosen (list, lower, upper),
+            FROM (VALUES (1, 1, 1000), (2, 1001, 21000)) AS chosen (list, lower, upper),
                 generate_series(chosen.lower, chosen.upper) AS number
             """)
         // In place of # stands an item, of @ another one, and of % the list.

@@ -31,94 +31,103 @@ struct MoveNowTests {
         #expect(logged.isEmpty)
     }
 
-    @Test(
-        "A move at once raises an error where the queue would reject, and the transaction can continue",
-        arguments: [
-            (
-                "RK001", "('a', '1', last => true, ordered_table => 'public.nowhere')",
-                "there is no ordered table 'public.nowhere'"
-            ),
-            ("RK002", "('01', '1', last => true, ordered_table => 'public.tasks')", "'01' is not a integer"),
-            ("RK002", "('1', 'x', last => true, ordered_table => 'public.tasks')", "'x' is not a bigint"),
-            (
-                "RK002", "('1', '1', after => '99999999999999999999', ordered_table => 'public.tasks')",
-                "is not a bigint"
-            ),
-            ("RK003", "('a', '1', after => '1')", "the anchor '1' is among the items that move"),
-            ("RK004", "('a', '1', after => '9')", "the anchor '9' is not in list 'a'"),
-            ("RK004", "('1', '7', after => '1', ordered_table => 'public.tasks')", "the anchor '1' is not in list '1'"),
-            ("RK005", "('b', '9', last => true, from_list => 'a')", "item '9' is not in list 'a'"),
-            ("RK005", "('a', '9', last => true, missing => 'reject')", "item '9' is not in list 'a'"),
-            ("RK005", "('1', '7', last => true, ordered_table => 'public.tasks')", "item '7' is not in list '1'"),
-            ("RK006", "('b', '1', last => true, from_list => 'a')", "item '1' is in list 'b' already"),
-        ])
-    func rejection(state: String, arguments: String, message: String) async throws {
+    /// The SQLSTATE, the arguments of a call, and what the message contains.
+    private static let rejections = [
+        (
+            "RK001", "('a', '1', last => true, ordered_table => 'public.nowhere')",
+            "there is no ordered table 'public.nowhere'"
+        ),
+        ("RK002", "('01', '1', last => true, ordered_table => 'public.tasks')", "'01' is not a integer"),
+        ("RK002", "('1', 'x', last => true, ordered_table => 'public.tasks')", "'x' is not a bigint"),
+        (
+            "RK002", "('1', '1', after => '99999999999999999999', ordered_table => 'public.tasks')",
+            "is not a bigint"
+        ),
+        ("RK003", "('a', '1', after => '1')", "the anchor '1' is among the items that move"),
+        ("RK004", "('a', '1', after => '9')", "the anchor '9' is not in list 'a'"),
+        ("RK004", "('1', '7', after => '1', ordered_table => 'public.tasks')", "the anchor '1' is not in list '1'"),
+        ("RK005", "('b', '9', last => true, from_list => 'a')", "item '9' is not in list 'a'"),
+        ("RK005", "('a', '9', last => true, missing => 'reject')", "item '9' is not in list 'a'"),
+        ("RK005", "('1', '7', last => true, ordered_table => 'public.tasks')", "item '7' is not in list '1'"),
+        ("RK006", "('b', '1', last => true, from_list => 'a')", "item '1' is in list 'b' already"),
+    ]
+
+    @Test("A move at once raises an error where the queue would reject, and the transaction can continue")
+    func rejection() async throws {
         let caller = try await prepared()
-        try await caller.connection.execute(
-            script:
-                "SELECT brocot.move_now('b', '1', first => true); BEGIN; SELECT brocot.move_now('a', '2', last => true); SAVEPOINT before"
-        )
-        do {
-            try await caller.connection.execute("SELECT brocot.move_now\(unsafeRaw: arguments)")
-            Issue.record("accepted")
-        } catch {
-            #expect(error.sqlState?.rawValue == state)
-            #expect(error.message.contains(message), "\(error.message)")
-            #expect(error.detail?.contains("of ordered table") == true || state == "RK001")
+        let connection = caller.connection
+        try await connection.execute("SELECT brocot.move_now('b', '1', first => true)")
+        for (state, arguments, message) in Self.rejections {
+            try await connection.execute(
+                script: """
+                    SELECT brocot.move_items_now('a', '{1,2,3}', last => true);
+                    BEGIN; SELECT brocot.move_now('a', '2', last => true); SAVEPOINT before
+                    """)
+            do {
+                try await connection.execute("SELECT brocot.move_now\(unsafeRaw: arguments)")
+                Issue.record("accepted: \(arguments)")
+            } catch {
+                #expect(error.sqlState?.rawValue == state, "\(arguments)")
+                #expect(error.message.contains(message), "\(arguments): \(error.message)")
+                #expect(error.detail?.contains("of ordered table") == true || state == "RK001", "\(arguments)")
+            }
+            try await connection.execute(
+                script: "ROLLBACK TO before; SELECT brocot.move_now('a', '1', last => true); COMMIT")
+            #expect(try await items("a", caller) == ["3", "2", "1"], "\(arguments)")
+            #expect(try await items("b", caller) == ["1", "4"], "\(arguments)")
         }
-        try await caller.connection.execute(
-            script: "ROLLBACK TO before; SELECT brocot.move_now('a', '1', last => true); COMMIT")
-        #expect(try await items("a", caller) == ["3", "2", "1"])
-        #expect(try await items("b", caller) == ["1", "4"])
     }
 
-    @Test(
-        "A malformed move at once is refused with the same rule name as in the queue",
-        arguments: [
-            ("move_now('a', '', last => true)", "items_are_each_1_to_1024_bytes"),
-            ("move_now('a', NULL, last => true)", "items_are_not_null"),
-            ("move_now(NULL, '1', last => true)", "list_is_not_null"),
-            ("move_now(repeat('x', 1025), '1', last => true)", "list_is_at_most_1024_bytes"),
-            ("move_now('a', '1', at => -1)", "position_is_not_negative"),
-            ("move_now('a', '1', before => '')", "anchor_is_1_to_1024_bytes"),
-            ("move_now('a', '1', last => true, from_list => 'a')", "from_list_is_another_list"),
-            ("move_now('a', '1', last => true, missing => 'ignore')", "missing_is_insert_or_reject"),
-            ("move_now('a', '1', last => true, ordered_table => '')", "ordered_table_is_1_to_200_bytes"),
-            ("move_items_now('a', '{}', last => true)", "items_number_1_to_10000"),
-            ("move_items_now('a', '{1,1}', last => true)", "items_are_distinct"),
-            ("move_items_now('a', '{{1},{2}}', last => true)", "items_are_a_one_dimensional_array"),
-            ("move_items_now('a', NULL, last => true)", "items_are_not_null"),
-            ("remove_items_now('a', '{1,NULL}')", "items_are_not_null"),
-            ("move_now('a', '1')", "exactly one placement, and got none"),
-            ("move_now('a', '{1,2}', last => true)", "looks like an array"),
-        ])
-    func malformed(call: String, rule: String) async throws {
-        let caller = try await prepared()
-        do {
-            try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
-            Issue.record("accepted")
-        } catch {
-            #expect(error.sqlState?.rawValue == "22023")
-            #expect(error.message.contains(rule), "\(error.message)")
-        }
-        #expect(try await items("a", caller) == ["1", "2", "3"])
-    }
+    /// Calls, and what the message contains.
+    private static let malformedCalls = [
+        ("move_now('a', '', last => true)", "items_are_each_1_to_1024_bytes"),
+        ("move_now('a', NULL, last => true)", "items_are_not_null"),
+        ("move_now(NULL, '1', last => true)", "list_is_not_null"),
+        ("move_now(repeat('x', 1025), '1', last => true)", "list_is_at_most_1024_bytes"),
+        ("move_now('a', '1', at => -1)", "position_is_not_negative"),
+        ("move_now('a', '1', before => '')", "anchor_is_1_to_1024_bytes"),
+        ("move_now('a', '1', last => true, from_list => 'a')", "from_list_is_another_list"),
+        ("move_now('a', '1', last => true, missing => 'ignore')", "missing_is_insert_or_reject"),
+        ("move_now('a', '1', last => true, ordered_table => '')", "ordered_table_is_1_to_200_bytes"),
+        ("move_items_now('a', '{}', last => true)", "items_number_1_to_10000"),
+        ("move_items_now('a', '{1,1}', last => true)", "items_are_distinct"),
+        ("move_items_now('a', '{{1},{2}}', last => true)", "items_are_a_one_dimensional_array"),
+        ("move_items_now('a', NULL, last => true)", "items_are_not_null"),
+        ("remove_items_now('a', '{1,NULL}')", "items_are_not_null"),
+        ("move_now('a', '1')", "exactly one placement, and got none"),
+        ("move_now('a', '{1,2}', last => true)", "looks like an array"),
+    ]
 
-    @Test(
-        "A move at once is refused at isolation levels whose snapshot may be older than the lock",
-        arguments: ["REPEATABLE READ", "SERIALIZABLE"])
-    func isolation(level: String) async throws {
+    @Test("A malformed move at once is refused with the same rule name as in the queue")
+    func malformed() async throws {
         let caller = try await prepared()
-        for call in ["move_now('a', '1', last => true)", "apply_pending()", "lock_lists('{a}')"] {
-            try await caller.connection.execute(script: "BEGIN ISOLATION LEVEL \(level)")
+        for (call, rule) in Self.malformedCalls {
             do {
                 try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
-                Issue.record("\(call) was accepted")
+                Issue.record("accepted: \(call)")
             } catch {
-                #expect(error.sqlState?.rawValue == "25000")
-                #expect(error.message.hasSuffix("and this one is \(level)"))
+                #expect(error.sqlState?.rawValue == "22023", "\(call)")
+                #expect(error.message.contains(rule), "\(call): \(error.message)")
             }
-            try await caller.connection.execute(script: "ROLLBACK")
+            #expect(try await items("a", caller) == ["1", "2", "3"], "\(call)")
+        }
+    }
+
+    @Test("A move at once is refused at isolation levels whose snapshot may be older than the lock")
+    func isolation() async throws {
+        let caller = try await prepared()
+        for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+            for call in ["move_now('a', '1', last => true)", "apply_pending()", "lock_lists('{a}')"] {
+                try await caller.connection.execute(script: "BEGIN ISOLATION LEVEL \(level)")
+                do {
+                    try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
+                    Issue.record("\(level): \(call) was accepted")
+                } catch {
+                    #expect(error.sqlState?.rawValue == "25000", "\(level): \(call)")
+                    #expect(error.message.hasSuffix("and this one is \(level)"), "\(level): \(call)")
+                }
+                try await caller.connection.execute(script: "ROLLBACK")
+            }
         }
     }
 

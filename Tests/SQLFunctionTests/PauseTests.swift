@@ -78,36 +78,37 @@ import Testing
         #expect(try await number("SELECT count(*) FROM brocot.items") == 1)
     }
 
-    @Test(
-        "pause refuses an unknown table, a list without its table, and an invalid list",
-        arguments: [
-            ("brocot.pause('public.nothing')", "42704"), ("brocot.pause(list => 'a')", "22023"),
-            ("brocot.pause('public.cards', 'ok')", nil), ("brocot.pause('public.numbered', '01')", "RK002"),
-        ])
-    func refusals(call: String, state: String?) async throws {
+    /// A call, and the SQLSTATE of its refusal.
+    private static let calls: [(String, String?)] = [
+        ("brocot.pause('public.nothing')", "42704"), ("brocot.pause(list => 'a')", "22023"),
+        ("brocot.pause('public.cards', 'ok')", nil), ("brocot.pause('public.numbered', '01')", "RK002"),
+    ]
+
+    @Test("pause refuses an unknown table, a list without its table, and an invalid list")
+    func refusals() async throws {
         try await connection.execute(
             script: """
                 CREATE TABLE numbered (id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric);
                 INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
                 VALUES ('public.numbered', 'public', 'numbered', '{board}', 'id', false)
                 """)
-        var refusal: PostgresError?
-        do throws(PostgresError) {
-            try await connection.execute("SELECT \(unsafeRaw: call)")
-        } catch {
-            refusal = error
+        for (call, state) in Self.calls {
+            var refusal: PostgresError?
+            do throws(PostgresError) {
+                try await connection.execute("SELECT \(unsafeRaw: call)")
+            } catch {
+                refusal = error
+            }
+            #expect(refusal?.sqlState?.rawValue == state, "\(call)")
         }
-        #expect(refusal?.sqlState?.rawValue == state)
     }
 
-    @Test(
-        "Functions that name an ordered table refuse an unknown one",
-        arguments: ["resume('nope')", "resume('nope', 'a')", "release('a', 'nope')", "lock_lists('{a}', 'nope')"])
-    func unknownTable(call: String) async throws {
-        let connection = try await TestDatabase.current.connect()
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(script: "SELECT brocot.\(call)")
+    @Test("Functions that name an ordered table refuse an unknown one") func unknownTable() async throws {
+        for call in ["resume('nope')", "resume('nope', 'a')", "release('a', 'nope')", "lock_lists('{a}', 'nope')"] {
+            let error = await #expect(throws: PostgresError.self, "\(call)") {
+                try await connection.execute(script: "SELECT brocot.\(call)")
+            }
+            #expect(error?.message == "there is no ordered table 'nope'", "\(call)")
         }
-        #expect(error?.message == "there is no ordered table 'nope'")
     }
 }

@@ -32,7 +32,10 @@ struct ReadingRecipeTests {
         ANALYZE tasks; ANALYZE notes; ANALYZE brocot.items;
         """
 
-    @Test("Each documented statement for reading lists uses an index and does not sort") func plans() async throws {
+    @Test(
+        "Each documented statement for reading lists uses an index, does not sort, and returns the documented number of rows"
+    )
+    func plansAndResults() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: Self.tables)
         let statements = try Self.statements()
@@ -43,15 +46,8 @@ struct ReadingRecipeTests {
             #expect(plan.contains("Index Scan") || plan.contains("Index Only Scan"), "\(statement)\n\(plan)")
             #expect(!plan.contains("Sort") && !plan.contains("Seq Scan"), "\(statement)\n\(plan)")
         }
-    }
-
-    @Test("Each documented statement for reading lists returns the documented number of rows") func results()
-        async throws
-    {
-        let connection = try await TestDatabase.current.connect()
-        try await connection.execute(script: Self.tables)
         var results: [String] = []
-        for statement in try Self.statements() {
+        for statement in statements {
             results.append("\(try await connection.query(SQL(unsafeRaw: statement)).count)")
         }
         #expect(results == ["20", "20", "12", "1", "60", "1", "20", "1"])

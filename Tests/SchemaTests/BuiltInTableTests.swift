@@ -3,45 +3,52 @@ import TestPostgres
 import Testing
 
 @Suite(.database, .timeLimit(.minutes(30))) struct BuiltInTableTests {
-    @Test(
-        "A row with an invalid rank is refused",
-        arguments: [
-            ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),
-            ("1, 4611686018427387904, 0", "rank_den_is_positive_within_62_bits"),
-            ("4611686018427387904, 1, 4611686018427387904", "rank_num_is_within_62_bits"),
-            ("-4611686018427387904, 1, -4611686018427387904", "rank_num_is_within_62_bits"),
-            ("2, 4, 0.5", "rank_is_in_lowest_terms"), ("0, 2, 0", "rank_is_in_lowest_terms"),
-            ("1, 2, 0.6", "rank_is_that_of_the_pair"), ("1, 2, 'NaN'", "rank_is_that_of_the_pair"),
-            ("1, 3, 0.3333333333333333333333333333333333333", "rank_is_that_of_the_pair"),
-            ("1, 2, 0.50", "rank_is_that_of_the_pair"), ("10, 1, 10.0", "rank_is_that_of_the_pair"),
-        ])
-    func refusesInvalidRanks(rank: String, rule: String) async throws {
+    /// The fraction and the rank, and the broken rule.
+    private static let invalidRanks = [
+        ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),
+        ("1, 4611686018427387904, 0", "rank_den_is_positive_within_62_bits"),
+        ("4611686018427387904, 1, 4611686018427387904", "rank_num_is_within_62_bits"),
+        ("-4611686018427387904, 1, -4611686018427387904", "rank_num_is_within_62_bits"),
+        ("2, 4, 0.5", "rank_is_in_lowest_terms"), ("0, 2, 0", "rank_is_in_lowest_terms"),
+        ("1, 2, 0.6", "rank_is_that_of_the_pair"), ("1, 2, 'NaN'", "rank_is_that_of_the_pair"),
+        ("1, 3, 0.3333333333333333333333333333333333333", "rank_is_that_of_the_pair"),
+        ("1, 2, 0.50", "rank_is_that_of_the_pair"), ("10, 1, 10.0", "rank_is_that_of_the_pair"),
+    ]
+
+    @Test("A row with an invalid rank is refused") func refusesInvalidRanks() async throws {
         let connection = try await TestDatabase.current.connect()
-        do {
-            try await connection.execute(
-                "INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('l', 'a', \(unsafeRaw: rank))")
-            Issue.record("accepted")
-        } catch {
-            #expect(error.constraint == rule)
+        for (rank, rule) in Self.invalidRanks {
+            do {
+                try await connection.execute(
+                    """
+                    INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+                    VALUES ('l', 'a', \(unsafeRaw: rank))
+                    """)
+                Issue.record("accepted: \(rank)")
+            } catch {
+                #expect(error.constraint == rule, "\(rank)")
+            }
         }
     }
 
-    @Test(
-        "A logged request has an error code if it is rejected, and none if it is applied",
-        arguments: [
-            ("applied", "NULL", true), ("rejected", "'item_not_found'", true), ("rejected", "NULL", false),
-            ("applied", "'item_not_found'", false), ("waiting", "NULL", false),
-        ])
-    func refusesInvalidOutcomes(outcome: String, errorCode: String, isAccepted: Bool) async throws {
+    @Test("A logged request has an error code if it is rejected, and none if it is applied")
+    func refusesInvalidOutcomes() async throws {
         let connection = try await TestDatabase.current.connect()
-        let row = SQL(unsafeRaw: "'items', 'l', '{a}', 'last', '\(outcome)', \(errorCode)")
-        do throws(PostgresError) {
-            try await connection.execute(
-                "INSERT INTO brocot.move_log (ordered_table, list, items, placement, outcome, error_code) VALUES (\(row))"
-            )
-            #expect(isAccepted)
-        } catch {
-            #expect(!isAccepted && error.constraint == "outcome_is_applied_or_else_rejected_with_error_code")
+        for (outcome, isAccepted) in [
+            ("'applied', NULL", true), ("'rejected', 'item_not_found'", true), ("'rejected', NULL", false),
+            ("'applied', 'item_not_found'", false), ("'waiting', NULL", false),
+        ] {
+            do throws(PostgresError) {
+                try await connection.execute(
+                    """
+                    INSERT INTO brocot.move_log (ordered_table, list, items, placement, outcome, error_code)
+                    VALUES ('items', 'l', '{a}', 'last', \(unsafeRaw: outcome))
+                    """)
+                #expect(isAccepted, "\(outcome)")
+            } catch {
+                let isOfTheRule = error.constraint == "outcome_is_applied_or_else_rejected_with_error_code"
+                #expect(!isAccepted && isOfTheRule, "\(outcome): \(error)")
+            }
         }
     }
 

@@ -65,33 +65,34 @@ import Testing
         }
     }
 
-    @Test(
-        "A call without exactly one placement is refused with a hint",
-        arguments: [
+    @Test("A call without exactly one placement is refused with a hint") func refuseUnclearPlacement() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for (call, message) in [
             ("SELECT brocot.move('l', 'a')", "a move needs exactly one placement, and got none"),
             ("SELECT brocot.move('l', 'a', first => false)", "a move needs exactly one placement, and got none"),
             (
                 "SELECT brocot.move_items('l', ARRAY['a'], first => true, at => 3)",
                 "a move needs exactly one placement, and got at and first"
             ),
-        ])
-    func refuseUnclearPlacement(call: String, message: String) async throws {
-        let connection = try await TestDatabase.current.connect()
-        do {
-            try await connection.execute(SQL(unsafeRaw: call))
-            Issue.record("accepted")
-        } catch {
-            #expect(error.sqlState == SQLState(rawValue: "22023"))
-            #expect(error.message == message)
-            #expect(
-                error.hint
-                    == "Give one of before => item, after => item, at => position, first => true, last => true.")
+        ] {
+            do {
+                try await connection.execute(SQL(unsafeRaw: call))
+                Issue.record("accepted: \(call)")
+            } catch {
+                #expect(error.sqlState == SQLState(rawValue: "22023"), "\(call)")
+                #expect(error.message == message, "\(call)")
+                #expect(
+                    error.hint
+                        == "Give one of before => item, after => item, at => position, first => true, last => true.",
+                    "\(call)")
+            }
         }
     }
 
-    @Test(
-        "A call with invalid values is refused by the rules of the queue",
-        arguments: [
+    @Test("A call with invalid values is refused by the rules of the queue")
+    func areRefusedByTheRulesOfTheQueue() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for (call, rule) in [
             ("SELECT brocot.move('l', 'a', before => '')", "anchor_is_1_to_1024_bytes"),
             ("SELECT brocot.move('l', 'a', at => -1)", "position_is_not_negative"),
             ("SELECT brocot.move_items('l', ARRAY['a', 'a'], first => true)", "items_are_distinct"),
@@ -99,28 +100,28 @@ import Testing
             ("SELECT brocot.move('l', NULL::text, first => true)", "items_are_not_null"),
             ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
             ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
-        ])
-    func areRefusedByTheRulesOfTheQueue(call: String, rule: String) async throws {
-        let connection = try await TestDatabase.current.connect()
-        do {
-            try await connection.execute(SQL(unsafeRaw: call))
-            Issue.record("accepted")
-        } catch {
-            #expect(error.constraint == rule)
+        ] {
+            do {
+                try await connection.execute(SQL(unsafeRaw: call))
+                Issue.record("accepted: \(call)")
+            } catch {
+                #expect(error.constraint == rule, "\(call)")
+            }
         }
     }
 
-    @Test("An array is refused if one item is expected", arguments: ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"])
-    func refuseAnArrayWhereOneItemIsExpected(item: String) async throws {
+    @Test("An array is refused if one item is expected") func refuseAnArrayWhereOneItemIsExpected() async throws {
         let connection = try await TestDatabase.current.connect()
-        for call in ["brocot.move('l', \(item), last => true)", "brocot.remove('l', \(item))"] {
-            do {
-                try await connection.execute("SELECT \(unsafeRaw: call)")
-                Issue.record("\(call) was accepted")
-            } catch {
-                #expect(error.sqlState == SQLState(rawValue: "22023"))
-                #expect(error.message.hasSuffix("looks like an array"))
-                #expect(error.hint?.contains("brocot.move_items or brocot.remove_items") == true)
+        for item in ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"] {
+            for call in ["brocot.move('l', \(item), last => true)", "brocot.remove('l', \(item))"] {
+                do {
+                    try await connection.execute("SELECT \(unsafeRaw: call)")
+                    Issue.record("accepted: \(call)")
+                } catch {
+                    #expect(error.sqlState == SQLState(rawValue: "22023"), "\(call)")
+                    #expect(error.message.hasSuffix("looks like an array"), "\(call)")
+                    #expect(error.hint?.contains("brocot.move_items or brocot.remove_items") == true, "\(call)")
+                }
             }
         }
     }
