@@ -27,7 +27,10 @@ import Testing
             "SELECT nextval('brocot.sleepers')", "SELECT setval('brocot.sleepers', 1, true)",
             "INSERT INTO brocot.move_requests (id, items, placement) OVERRIDING SYSTEM VALUE VALUES (1, '{a}', 'last')",
         ] {
-            await #expect(throws: PostgresError.self) { try await connection.execute(forbidden) }
+            let error = await #expect(throws: PostgresError.self, "\(forbidden.text)") {
+                try await connection.execute(forbidden)
+            }
+            #expect(error?.sqlState == .insufficientPrivilege, "\(forbidden.text)")
         }
         try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
     }

@@ -79,9 +79,10 @@ import Testing
         #expect(try row.decode(0, as: Int.self) == 5)
         #expect(try row.decode(1, as: Int64.self) == lockKey)
         #expect(try row.decode(2, as: String.self) == "pending")
-        await #expect(throws: PostgresError.self) {
+        let error = await #expect(throws: PostgresError.self) {
             try await connection.execute(
                 "INSERT INTO brocot.move_requests (list, items, placement) VALUES ('l', '{a,a}', 'last')")
         }
+        #expect(error?.constraint == "items_are_distinct")
     }
 }

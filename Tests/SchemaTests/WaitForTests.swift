@@ -33,7 +33,10 @@ import Testing
         let other = try await TestDatabase.current.connect()
         let id = try await enqueue(connection)
         async let waited = connection.query("CALL brocot.wait_for(\(id), '60 seconds')")
-        // The call may wait, or find the outcome at once: both are right.
+        let waiting: SQL = """
+            SELECT FROM pg_stat_activity WHERE pid = \(connection.backendProcessIdentifier) AND wait_event = 'PgSleep'
+            """
+        try await eventually("the call waits") { try await !other.query(waiting).isEmpty }
         try await decide(id, outcome: "applied", errorCode: nil, other)
         #expect(try await waited.single().decode(0, as: String.self) == "applied")
     }
