@@ -16,7 +16,7 @@ struct LibraryConcurrencyTests {
     /// How many transactions each direct caller makes; BROCOT_DIRECT_TRANSACTIONS sets it.
     private static let transactions =
         ProcessInfo.processInfo.environment["BROCOT_DIRECT_TRANSACTIONS"].flatMap(Int.init) ?? 12
-    private static let daemons = 8
+    private static let daemons = 3
     private static let callers = 4
     private static let lists = ["1", "2", "3"]
     private static let items = (1...40).map(String.init)
@@ -86,7 +86,9 @@ struct LibraryConcurrencyTests {
             }
             group.addTask {
                 defer { isOver.set() }
-                try await Self.enqueue(Self.moves(table: table, seed: seed), until: callersAreThrough)
+                try await Self.enqueue(
+                    Self.moves(table: table, seed: seed), SeededGenerator(seed: seed &+ 100),
+                    until: callersAreThrough)
                 try await eventually("nothing is pending", within: .seconds(300), pause: .milliseconds(20)) {
                     try await !fixture.isAnythingPending
                 }
@@ -97,7 +99,8 @@ struct LibraryConcurrencyTests {
                 return try await withThrowingTaskGroup(of: [Decision].self) { callers in
                     for number in 1...Self.callers {
                         let moves = Self.moves(table: table, seed: seed &+ UInt64(number))
-                        callers.addTask { try await Self.call(moves, on: fixture.client) }
+                        let random = SeededGenerator(seed: seed &+ UInt64(100 + number))
+                        callers.addTask { try await Self.call(moves, random, on: fixture.client) }
                     }
                     return try await callers.reduce(into: []) { $0 += $1 }
                 }
@@ -128,12 +131,16 @@ struct LibraryConcurrencyTests {
     }
 
     /// One call in a transaction, or some with all lists locked first.
-    private static func call(_ moves: RandomMoves, on client: BrocotClient) async throws -> [Decision] {
-        var (moves, rejected): (RandomMoves, [Decision]) = (moves, [])
+    private static func call(
+        _ moves: RandomMoves, _ random: SeededGenerator, on client: BrocotClient
+    ) async throws -> [Decision] {
+        var (moves, random) = (moves, random)
+        var rejected: [Decision] = []
         for _ in 0..<transactions {
-            let block = (0..<(Bool.random() ? 1 : 3)).map { _ in moves.next() }
+            let block = (0..<(Bool.random(using: &random) ? 1 : 3)).map { _ in moves.next() }
+            let lists = block.flatMap(\.lists).shuffled(using: &random)
             rejected += try await client.transaction { transaction in
-                try transaction.lock(block.flatMap(\.lists).shuffled())
+                try transaction.lock(lists)
                 return try block.compactMap { move in
                     let clock = try transaction.query(
                         "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now")
@@ -150,15 +157,17 @@ struct LibraryConcurrencyTests {
         return rejected
     }
 
-    private static func enqueue(_ moves: RandomMoves, until isOver: Flag) async throws {
-        var moves = moves
+    private static func enqueue(
+        _ moves: RandomMoves, _ random: SeededGenerator, until isOver: Flag
+    ) async throws {
+        var (moves, random) = (moves, random)
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
         while !isOver.isSet {
-            let block = (0..<Int.random(in: 1...40)).map { _ in moves.next() }
+            let block = (0..<Int.random(in: 1...40, using: &random)).map { _ in moves.next() }
             try await client.transaction { transaction in
                 for move in block { try transaction.enqueue(move) }
             }
-            try await Task.sleep(for: .milliseconds(Int.random(in: 0...20)))
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...20, using: &random)))
         }
         await client.close()
     }

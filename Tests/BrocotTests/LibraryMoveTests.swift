@@ -145,25 +145,26 @@ struct LibraryMoveTests {
         }
     }
 
-    @Test(
-        "Invalid arguments are refused before the data is read",
-        arguments: [
-            ([], .last, "list", nil), (["a", "a"], .last, "list", nil), ([""], .last, "list", nil),
-            (["a"], .at(-1), "list", nil), (["a"], .before(""), "list", nil), (["a"], .last, "list", "list"),
-            ([String(repeating: "a", count: 1025)], .last, "list", nil), (["a\u{0}"], .last, "list", nil),
-            (["a"], .last, String(repeating: "l", count: 1025), nil),
-            ((0...10_000).map(String.init), .last, "list", nil),
-        ] as [([String], Placement, String, String?)])
-    func invalidArguments(items: [String], placement: Placement, list: String, source: String?) async throws {
+    private static let invalidArguments: [([String], Placement, String, String?)] = [
+        ([], .last, "list", nil), (["a", "a"], .last, "list", nil), ([""], .last, "list", nil),
+        (["a"], .at(-1), "list", nil), (["a"], .before(""), "list", nil), (["a"], .last, "list", "list"),
+        ([String(repeating: "a", count: 1025)], .last, "list", nil), (["a\u{0}"], .last, "list", nil),
+        (["a"], .last, String(repeating: "l", count: 1025), nil),
+        ((0...10_000).map(String.init), .last, "list", nil),
+    ]
+
+    @Test("Invalid arguments are refused before the data is read") func invalidArguments() async throws {
         let client = try await LibraryFixture().client
-        let direct = await failureCode {
-            try await client.place(items, placement, in: ListIdentifier(list), from: source)
+        for (number, (items, placement, list, source)) in Self.invalidArguments.enumerated() {
+            let direct = await failureCode {
+                try await client.place(items, placement, in: ListIdentifier(list), from: source)
+            }
+            #expect(direct == .invalidArgument, "case \(number): \(items.prefix(3)), \(placement)")
+            let queued = await failureCode {
+                _ = try await client.enqueuePlace(items, placement, in: ListIdentifier(list), from: source)
+            }
+            #expect(queued == .invalidArgument, "case \(number): \(items.prefix(3)), \(placement)")
         }
-        #expect(direct == .invalidArgument)
-        let queued = await failureCode {
-            _ = try await client.enqueuePlace(items, placement, in: ListIdentifier(list), from: source)
-        }
-        #expect(queued == .invalidArgument)
     }
 
     @Test("A direct call of the library that does not change the order writes no row")
