@@ -160,13 +160,13 @@ import Testing
                 for refused: SQL in [
                     "SELECT note FROM songs", "INSERT INTO songs (note) VALUES ('x')", "DELETE FROM tasks",
                 ] {
-                    await #expect(throws: PostgresError.self) { try await connection.execute(refused) }
+                    await expectRefusal(of: refused, on: connection)
                 }
             }
         }
         try await LoginRole.with(.reader) { _, connection in
             _ = try await connection.query(#"SELECT "Gone at" IS NULL AND status = 'note' FROM tasks"#)
-            await #expect(throws: PostgresError.self) { try await connection.execute("DELETE FROM songs") }
+            await expectRefusal(of: "DELETE FROM songs", on: connection)
         }
     }
 
@@ -233,6 +233,13 @@ import Testing
         "TRUNCATE brocot.items", "CREATE TABLE brocot.mine ()", "DROP TABLE brocot.items",
         "ALTER TABLE brocot.move_requests DISABLE TRIGGER ALL", "DROP SCHEMA brocot CASCADE",
     ]
+
+    private func expectRefusal(of statement: SQL, on connection: Connection) async {
+        let error = await #expect(throws: PostgresError.self, "\(statement.text)") {
+            try await connection.execute(statement)
+        }
+        #expect(error?.sqlState == .insufficientPrivilege, "\(statement.text)")
+    }
 
     private func allows(_ kind: AccessRole, _ statements: [SQL]) async throws {
         try await Cards.create(on: try await TestDatabase.current.connect())

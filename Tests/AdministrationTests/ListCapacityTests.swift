@@ -77,8 +77,7 @@ import Testing
         #expect(faulty.faults.map(\.key) == (0..<ListCapacity.faultLimit).map { "\($0)" })
     }
 
-    @Test("The capacity of a list is the same for pages of any size", .database, arguments: [1, 2, 7, 100])
-    func pages(pageSize: Int) async throws {
+    @Test("The capacity of a list is the same for pages of any size", .database) func pages() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             """
@@ -90,15 +89,18 @@ import Testing
         let items = OrderedTable(
             name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
             itemColumn: KeyColumn("item", .text), ownsRows: true)
-        let finding = try await connection.run { connection throws in
-            try CapacityReader(items, pageSize: pageSize).read("l", on: connection)
+        for pageSize in [1, 2, 7, 100] {
+            let finding = try await connection.run { connection throws in
+                try CapacityReader(items, pageSize: pageSize).read("l", on: connection)
+            }
+            let comment: Comment = "pages of \(pageSize)"
+            #expect(finding.capacity.itemCount == 15, comment)
+            #expect(finding.capacity.largest?.key == "tight", comment)
+            #expect(finding.capacity.tightestGap?.lower?.key == "0", comment)
+            #expect(finding.capacity.tightestGap?.upper?.key == "tight", comment)
+            #expect(finding.capacity.faultCount == 0, comment)
+            #expect(finding.unplacedCount == 0, comment)
+            #expect(finding.rebalances.isEmpty, comment)
         }
-        #expect(finding.capacity.itemCount == 15)
-        #expect(finding.capacity.largest?.key == "tight")
-        #expect(finding.capacity.tightestGap?.lower?.key == "0")
-        #expect(finding.capacity.tightestGap?.upper?.key == "tight")
-        #expect(finding.capacity.faultCount == 0)
-        #expect(finding.unplacedCount == 0)
-        #expect(finding.rebalances.isEmpty)
     }
 }

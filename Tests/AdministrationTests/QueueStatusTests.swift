@@ -85,24 +85,23 @@ import Testing
         #expect(deep.pending == 1_000 && deep.pendingIsMinimum)
     }
 
-    @Test(
-        "The status of the queue reads no table from end to end",
-        arguments: [
-            "SELECT * FROM brocot.queue_status", "SELECT * FROM brocot.pending_lists LIMIT 100",
-            "SELECT * FROM brocot.rejections",
-        ])
-    func plan(query: String) async throws {
+    @Test("The status of the queue reads no table from end to end") func plan() async throws {
         let connection = try await TestDatabase.current.connect()
         try await fill(lists: 1_500, requestsOfFirst: 20_000, on: connection)
         try await log("'applied', NULL", times: 20_000, age: "1 min", on: connection)
         try await connection.execute(script: "ANALYZE brocot.move_requests; ANALYZE brocot.move_log")
-        let plan = try await connection.query("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS) \(unsafeRaw: query)")
-            .map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
-        #expect(!plan.contains("Seq Scan on move_requests"), "\(plan)")
-        #expect(!plan.contains("Seq Scan on move_log"), "\(plan)")
-        // One probe for each list that was asked for, not for each that there is.
-        let loops = plan.matches(of: /loops=(\d+)/).compactMap { Int($0.1) }
-        #expect(try #require(loops.max()) <= 110, "\(plan)")
+        for query: SQL in [
+            "SELECT * FROM brocot.queue_status", "SELECT * FROM brocot.pending_lists LIMIT 100",
+            "SELECT * FROM brocot.rejections",
+        ] {
+            let plan = try await connection.query("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS) \(query)")
+                .map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+            #expect(!plan.contains("Seq Scan on move_requests"), "\(plan)")
+            #expect(!plan.contains("Seq Scan on move_log"), "\(plan)")
+            // One probe for each list that was asked for, not for each that there is.
+            let loops = plan.matches(of: /loops=(\d+)/).compactMap { Int($0.1) }
+            #expect(loops.max().map { $0 <= 110 } == true, "\(plan)")
+        }
     }
 
     // MARK: Steps

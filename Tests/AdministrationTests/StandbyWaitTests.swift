@@ -11,9 +11,12 @@ import Testing
         let connection = try await primary.connect()
         try await Standby.with(of: primary.cluster) { standby in
             _ = try await standby.query("SELECT pg_wal_replay_pause()")
-            while try await standby.query("SELECT pg_get_wal_replay_pause_state()").single()
-                .decode(0, as: String.self) != "paused"
-            { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually(
+                "the replay is paused",
+                read: {
+                    try await standby.query("SELECT pg_get_wal_replay_pause_state()").single().decode(
+                        0, as: String.self)
+                }, until: { $0 == "paused" })
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             let error = await #expect(throws: PostgresError.self) {
                 try await standby.execute("CALL brocot.wait_for(1, '0.1 s')")
@@ -21,7 +24,10 @@ import Testing
             #expect(error?.message == "request 1 is not on this standby")
             #expect(error?.hint?.contains("may lag behind") == true)
             _ = try await standby.query("SELECT pg_wal_replay_resume()")
-            let status = try await standby.query("CALL brocot.wait_for(1, '2 s')").single()
+            try await eventually("the request is on the standby") {
+                try await !standby.query("SELECT FROM brocot.move_requests").isEmpty
+            }
+            let status = try await standby.query("CALL brocot.wait_for(1, '0 s')").single()
             #expect(try status.decode(0, as: String.self) == "pending")
         }
     }

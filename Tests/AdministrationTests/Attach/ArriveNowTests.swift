@@ -307,23 +307,29 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test(
-        "--arrive-now places new rows under a hostile search_path, with keys of several types",
-        arguments: ["date", "boolean", "date_domain"])
-    func hostileSearchPath(type: String) async throws {
-        let value = type == "boolean" ? "true" : "2026-11-21"
-        _ = try await attached(
+    @Test("--arrive-now places new rows under a hostile search_path, with keys of several types")
+    func hostileSearchPath() async throws {
+        let values = ["date": "2026-11-21", "boolean": "true", "date_domain": "2026-11-21"]
+        let fixture = try await AttachFixture(
             """
             CREATE DOMAIN date_domain AS date;
-            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id \(type)); ALTER DATABASE \(TestDatabase.current.name) SET DateStyle = 'German';
+            ALTER DATABASE \(TestDatabase.current.name) SET DateStyle = 'German';
             """)
+        for type in values.keys {
+            try await fixture.connection.execute(
+                script: "CREATE TABLE tasks_by_\(type) (id bigint PRIMARY KEY, project_id \(type))")
+            try await fixture.attach(AttachFixture.definition(table: "tasks_by_\(type)", arriveNow: true))
+        }
         try await HostileSchema.putFirst()
         let application = try await TestDatabase.current.connect()
-        try await application.execute(
-            "INSERT INTO public.tasks (id, project_id) VALUES (1, '\(unsafeRaw: value)'), (2, '\(unsafeRaw: value)')")
         let observer = try await HostileSchema.connectUntouched()
-        let placed = try await observer.query("SELECT FROM public.tasks WHERE rank IS NOT NULL")
-        #expect(placed.count == 2)
+        for (type, value) in values {
+            try await application.execute(
+                script: "INSERT INTO public.tasks_by_\(type) (id, project_id) VALUES (1, '\(value)'), (2, '\(value)')")
+            let placed = try await observer.query(
+                "SELECT FROM public.tasks_by_\(unsafeRaw: type) WHERE rank IS NOT NULL")
+            #expect(placed.count == 2, "\(type)")
+        }
     }
 
     @Test("--arrive-now lets two transactions that insert into the same list take turns") func takeTurns() async throws

@@ -104,12 +104,10 @@ import Testing
         try await other.execute(script: "BEGIN; UPDATE tasks SET project_id = project_id WHERE id IN (5, 500)")
         let task = Task { try await filling.run(orderedBy: "id DESC") { _, _ in } }
         let observer = try await TestDatabase.current.connect()
-        var placed = 0
-        for _ in 0..<1000 where placed < 998 {
-            placed = try await observer.query("SELECT count(rank) FROM tasks").single().decode(0)
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(placed == 998)
+        try await eventually(
+            "all rows but the locked ones are placed",
+            read: { try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) },
+            until: { $0 >= 998 })
         try await other.execute(script: "COMMIT")
         try await task.value
         #expect(try await fixture.texts(isAsOrdered) == ["t"])
@@ -133,7 +131,7 @@ import Testing
         #expect(recorder.entries.count == 1)
     }
 
-    /// The trigger gives other sessions time while a batch has locked its first row and not yet the others.
+    /// The trigger waits for a lock of the other session while a batch has locked its first row and not yet the others.
     @Test("The placing of existing rows continues if another session moves a row to another partition meanwhile")
     func movedToAnotherPartition() async throws {
         let fixture = try await AttachFixture(
@@ -142,17 +140,19 @@ import Testing
             CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
             CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
             INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 10) AS n;
-            CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
+            CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NEW; END $$;
             CREATE TRIGGER wait BEFORE UPDATE ON tasks FOR EACH ROW WHEN (OLD.id = 1) EXECUTE FUNCTION wait();
             """)
-        let filling = Task { try await fixture.attach() }
         let other = try await TestDatabase.current.connect()
+        try await other.execute("SELECT pg_advisory_lock(1)")
+        let filling = Task { try await fixture.attach() }
+        let process = fixture.connection.backendProcessIdentifier
         try await eventually("the first row is being placed") {
-            try await !other.query(
-                "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
-            ).isEmpty
+            try await other.query("SELECT cardinality(pg_blocking_pids(\(process))) > 0").single().decode(0)
         }
         try await other.execute(script: "UPDATE tasks SET project_id = 2 WHERE id = 9")
+        try await other.execute("SELECT pg_advisory_unlock(1)")
         _ = try await filling.value
         #expect(
             try await fixture.texts("SELECT string_agg(id || '', ' ' ORDER BY rank) FROM tasks WHERE project_id = 1")

@@ -23,12 +23,13 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks open {c} arrive"])
     }
 
-    @Test("Inserted rows get a place", arguments: [false, true]) func inserts(arriveNow: Bool) async throws {
+    /// Also those that would else be placed at once.
+    @Test("Inserted rows get a request for a place", arguments: [false, true])
+    func inserts(arriveNow: Bool) async throws {
         let fixture = try await AttachFixture(Self.tasks)
         try await fixture.attach(AttachFixture.definition(arriveNow: arriveNow))
         try await fixture.connection.execute(script: "SET quote_all_identifiers = on")
         try await fixture.connection.execute(script: "INSERT INTO tasks VALUES ('c', 'open', 'c')")
-        let placed = try await fixture.texts("SELECT id FROM tasks WHERE rank IS NOT NULL AND id = 'c'")
-        #expect(try await fixture.requests() == ["public.tasks open {c} arrive"] || placed == ["c"])
+        #expect(try await fixture.requests() == ["public.tasks open {c} arrive"])
     }
 }
