@@ -41,7 +41,8 @@ struct SessionStateTests {
         try await eventually("the daemon's sessions keep no advisory lock") {
             try await connection.query(
                 """
-                SELECT FROM pg_locks WHERE locktype = 'advisory'
+                SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
+                WHERE locktype = 'advisory' AND datname = current_database()
                 UNION ALL SELECT FROM brocot.move_requests
                 """
             ).isEmpty
