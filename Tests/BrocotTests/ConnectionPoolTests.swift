@@ -27,9 +27,7 @@ import Testing
         let lock = try await TestDatabase.current.connect()
         try await lock.execute("SELECT pg_advisory_lock(1)")
         let first = Task { try await pool.perform { try $0.execute("SELECT pg_advisory_xact_lock(1)") } }
-        try await eventually("the first caller waits for the lock") {
-            try await !lock.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
-        }
+        try await TestDatabase.current.waitUntilSomeSession(waitsFor: lock)
         try await lock.execute("CREATE TABLE turns (id integer GENERATED ALWAYS AS IDENTITY, caller integer)")
         var callers: [Task<Void, any Error>] = []
         for caller in 1...3 {
@@ -75,9 +73,7 @@ import Testing
         let lock = try await TestDatabase.current.connect()
         try await lock.execute("SELECT pg_advisory_lock(1)")
         let first = Task { try await pool.perform { try $0.execute("SELECT pg_advisory_xact_lock(1)") } }
-        try await eventually("the first caller waits for the lock") {
-            try await !lock.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
-        }
+        try await TestDatabase.current.waitUntilSomeSession(waitsFor: lock)
         let second = Task { await failureCode { try await pool.perform { _ in } } }
         try await eventually("the second caller waits") { pool.waitingCount == 1 }
         await pool.close()

@@ -117,17 +117,19 @@ struct LibraryConcurrencyTests {
 
     /// Runs a daemon in a process of its own.
     private static func daemon(_ database: TestDatabase, until isOver: Flag) async throws {
-        let result = try await Subprocess.run(
-            .path(.init(BrocotProgram.path)), arguments: ["daemon", "--workers", "1"],
-            environment: .inherit.updating(["DATABASE_URL": database.url]), input: .none, output: .discarded,
-            error: .discarded
-        ) { execution in
-            try? await eventually("the moves are over", within: .seconds(480), pause: .milliseconds(20)) {
-                isOver.isSet
-            }
-            try execution.send(signal: .terminate)
+        let status = try await withDeadline("the daemon ends", within: .seconds(600)) {
+            try await Subprocess.run(
+                .path(.init(BrocotProgram.path)), arguments: ["daemon", "--workers", "1"],
+                environment: .inherit.updating(["DATABASE_URL": database.url]), input: .none, output: .discarded,
+                error: .discarded
+            ) { execution in
+                try? await eventually("the moves are over", within: .seconds(480), pause: .milliseconds(20)) {
+                    isOver.isSet
+                }
+                try execution.send(signal: .terminate)
+            }.terminationStatus
         }
-        #expect(result.terminationStatus.isSuccess)
+        #expect(status.isSuccess)
     }
 
     /// One call in a transaction, or some with all lists locked first.

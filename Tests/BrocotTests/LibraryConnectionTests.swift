@@ -6,15 +6,9 @@ import Testing
 
 @Suite("Connections of a client", .timeLimit(.minutes(30)))
 struct LibraryConnectionTests {
+    /// How many sessions there are besides the observer.
     private func connections() async throws -> Int {
-        let connection = try await TestDatabase.current.connect()
-        let count = try await connections(besides: connection)
-        await connection.close()
-        return count
-    }
-
-    private func connections(besides connection: Connection) async throws -> Int {
-        let rows = try await connection.query(
+        let rows = try await TestDatabase.current.observer.query(
             """
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
@@ -92,10 +86,7 @@ struct LibraryConnectionTests {
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
         await client.close()
         #expect(await failureCode { _ = try await client.page(of: "list") } == .clientClosed)
-        // One observer: each would be seen by the next for a while.
-        let observer = try await TestDatabase.current.connect()
-        try await eventually(
-            "no connection is open", read: { try await connections(besides: observer) }, until: { $0 == 0 })
+        try await eventually("no connection is open", read: { try await connections() }, until: { $0 == 0 })
     }
 
     @Test("A missing server is reported as a failed connection, without the password")

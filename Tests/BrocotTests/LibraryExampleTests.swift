@@ -13,9 +13,11 @@ struct LibraryExampleTests {
             .appending(path: "LibraryExample").path
         try await LibraryFixture.withDaemon {
             for _ in 1...2 {
-                let result = try await Subprocess.run(
-                    .path(.init(program)), arguments: [TestDatabase.current.url],
-                    output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+                let result = try await withDeadline("the example ends") {
+                    try await Subprocess.run(
+                        .path(.init(program)), arguments: [TestDatabase.current.url],
+                        output: .string(limit: 1 << 16), error: .string(limit: 1 << 16))
+                }
                 #expect(result.terminationStatus.isSuccess)
                 #expect(result.standardError == "")
                 #expect(

@@ -5,9 +5,8 @@ import Testing
 
 @Suite("The library under a hostile search_path", .database, .timeLimit(.minutes(30)))
 struct LibraryHostileSearchPathTests {
-    @Test("The library changes lists, enqueues and reads under a hostile search_path") func worksAllTheSame()
-        async throws
-    {
+    @Test("The library changes lists, enqueues and reads under a hostile search_path", .databaseWithHostileSchema)
+    func worksAllTheSame() async throws {
         try await HostileSchema.putFirst()
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
         try await client.place(["a", "b", "c"], .last, in: "list")

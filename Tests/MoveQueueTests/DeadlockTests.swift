@@ -66,7 +66,7 @@ struct DeadlockTests {
         let move = Move(list: "l", items: ["x"], action: .place(.first, from: nil))
         try await fixture.enqueue([move, Move(list: "l", items: ["y"], action: .place(.last, from: nil))])
         try await fixture.drain()
-        let (app, observer) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        let app = try await TestDatabase.current.connect()
         // A worker that did not give up would make the server end the application's transaction.
         try await fixture.connection.execute(script: "SET deadlock_timeout = '60s'")
         try await app.execute(
@@ -80,11 +80,8 @@ struct DeadlockTests {
                 try await Task.sleep(for: .milliseconds(10))
             }
         }()
-        let (daemon, holder) = (fixture.connection.backendProcessIdentifier, app.backendProcessIdentifier)
-        // It has the list's lock meanwhile.
-        try await eventually("the daemon waits for the application's row", pause: .milliseconds(5)) {
-            try await observer.query("SELECT \(holder) = ANY (pg_blocking_pids(\(daemon)))").single().decode(0)
-        }
+        // The daemon waits for the application's row, and has the list's lock.
+        try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: app)
         try await app.execute("SELECT brocot.move_now('l', 'x', last => true)")
         try await app.execute(script: "COMMIT")
         isOver.set()

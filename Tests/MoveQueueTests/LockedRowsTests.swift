@@ -124,14 +124,8 @@ struct LockedRowsTests {
         let refused = try await attempt()
         #expect(!refused.hasDecisions && refused.decisions.failures.isEmpty)
         #expect(refused.unavailable == [list])
-        let watcher = try await TestDatabase.current.connect()
         async let report = attempt()
-        try await eventually("the transaction waits for a lock", pause: .milliseconds(1)) {
-            try await !watcher.query(
-                "SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()"
-            )
-            .isEmpty
-        }
+        try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: other)
         try await other.execute(script: "COMMIT")
         #expect(try await report.decisions.applied == 1)
     }

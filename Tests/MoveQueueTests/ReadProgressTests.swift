@@ -254,20 +254,20 @@ struct QueueObserverTests {
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
     }
 
-    @Test(
-        "A look finds a request of a prepared transaction that is committed late",
-        .database(on: .own(settings: ["max_prepared_transactions": "2"])))
+    @Test("A look finds a request of a prepared transaction that is committed late")
     func latePreparedCommit() async throws {
         let fixture = try await QueueFixture()
         var observer = QueueObserver(Self.configuration)
         let late = try await TestDatabase.current.connect()
         try await late.execute(script: "BEGIN; SELECT brocot.move('a', 'late', last => true)")
         for _ in 0..<3 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
-        try await late.execute(script: "PREPARE TRANSACTION 'late'")
+        // Prepared transactions belong to the whole server.
+        let name = "late in \(TestDatabase.current.name)"
+        try await late.execute(script: "PREPARE TRANSACTION '\(name)'")
         try await fixture.enqueue([place("early", in: "b")])
         try await fixture.drain()
         for _ in 0..<5 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
-        try await late.execute(script: "COMMIT PREPARED 'late'")
+        try await late.execute(script: "COMMIT PREPARED '\(name)'")
         #expect(try await observer.look(on: fixture.connection).isPending)
     }
 

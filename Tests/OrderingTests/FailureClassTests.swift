@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Classification of errors", .timeLimit(.minutes(30)))
 struct FailureClassTests {
-    @Test("An error caused by data or a user's function is classified as a failure of the request", .database)
+    @Test("An error caused by data or a user's function is classified as a failure of the request", .commonDatabase)
     func request() async throws {
         for state in ["22003", "23514", "44000", "P0001", "54000", "0A000", "25006", "40001", "42501", "55000"] {
             #expect(FailureClass(try await failure(state)) == .request, "\(state)")
@@ -14,7 +14,7 @@ struct FailureClassTests {
 
     @Test(
         "An error that a function raises on purpose is classified as a failure of the request, for any SQLSTATE",
-        .database)
+        .commonDatabase)
     func raisedOnPurpose() async throws {
         for state in ["08006", "40P01", "53100", "53200", "55P03", "57014", "57P01", "58030", "XX000", "XX001"] {
             #expect(FailureClass(try await failure(state)) == .request, "\(state)")
@@ -52,7 +52,7 @@ struct FailureClassTests {
         let connection = try await TestDatabase.current.connect()
         for script in [
             "SELECT FROM nowhere", "SELECT missing_function()", "SET TRANSACTION READ ONLY; CREATE TABLE t ()",
-            "PREPARE TRANSACTION 'x'; COMMIT PREPARED 'x'",
+            "SELECT lastval()",
             "CREATE TABLE part (x int) PARTITION BY LIST (x); CREATE UNIQUE INDEX ON part ((x + 1))",
         ] {
             do {

@@ -4,17 +4,17 @@ import Testing
 
 @testable import Ordering
 
-@Suite("Canonical keys", .database, .timeLimit(.minutes(30)))
+@Suite("Canonical keys", .commonDatabase, .timeLimit(.minutes(30)))
 struct KeyTypeTests {
     /// The keys that PostgreSQL itself takes for values of the type and prints as they are.
     private func printed(_ keys: [String], as type: String, _ connection: Connection) async throws -> [String] {
         try await connection.execute(
             script: """
-                CREATE OR REPLACE FUNCTION printed(key text) RETURNS boolean LANGUAGE plpgsql AS $$
+                CREATE OR REPLACE FUNCTION pg_temp.printed(key text) RETURNS boolean LANGUAGE plpgsql AS $$
                 BEGIN RETURN key::\(type)::text = key; EXCEPTION WHEN data_exception THEN RETURN false; END $$;
                 """)
         return try await connection.query(
-            "SELECT key FROM unnest(\(keys)) WITH ORDINALITY AS given (key, number) WHERE printed(key) ORDER BY number"
+            "SELECT key FROM unnest(\(keys)) WITH ORDINALITY AS given (key, number) WHERE pg_temp.printed(key) ORDER BY number"
         ).map { try $0.decode(0) }
     }
 
@@ -42,7 +42,7 @@ struct KeyTypeTests {
     func canonical() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
-            script: "SET DateStyle = 'ISO, DMY'; CREATE TYPE mood AS ENUM ('sad', 'so-so', 'true')")
+            script: "SET DateStyle = 'ISO, DMY'; CREATE TYPE pg_temp.mood AS ENUM ('sad', 'so-so', 'true')")
         for (type, name) in Self.types {
             let printed = try await printed(Self.keys, as: name, connection)
             #expect(Self.keys.filter(type.isCanonical) == printed, "\(name)")

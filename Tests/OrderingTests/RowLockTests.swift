@@ -13,9 +13,8 @@ struct RowLockTests {
 
     /// Writes a rank while an application has changed the row and not committed yet.
     private func write(whileApplicationDoes statement: String) async throws -> Connection {
-        let (application, writer, observer) = (
-            try await TestDatabase.current.connect(), try await TestDatabase.current.connect(),
-            try await TestDatabase.current.connect()
+        let (application, writer) = (
+            try await TestDatabase.current.connect(), try await TestDatabase.current.connect()
         )
         try await application.execute(
             script: """
@@ -33,12 +32,10 @@ struct RowLockTests {
                 try OrderedTableRepository(Self.cards).write([change], waitsForRows: true, on: connection)
             }
         }
-        try await eventually("the writer waits for the application's row lock", within: .seconds(20)) {
-            try await !observer.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty
-        }
+        try await TestDatabase.current.waitUntilBlocked(writer, by: application)
         try await application.execute(script: "COMMIT")
         try await written
-        return observer
+        return application
     }
 
     @Test("A writer waits for a row that an application changes, and then writes the rank into the new version")

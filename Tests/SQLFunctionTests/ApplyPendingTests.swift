@@ -51,9 +51,7 @@ struct ApplyPendingTests {
         try await connection.execute(script: Self.tasks(ownsRows: ownsRows))
         try await other.execute(script: "BEGIN; DELETE FROM tasks WHERE id = 1")
         async let decided = connection.query("SELECT brocot.apply_pending()")[0].decode(0, as: Int64.self)
-        try await eventually("apply_pending waits for the row") {
-            try await !other.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty
-        }
+        try await TestDatabase.current.waitUntilBlocked(connection, by: other)
         try await other.execute(script: "COMMIT")
         #expect(try await decided == 1)
         let rows = try await connection.query("SELECT string_agg(id || ' ' || rank, ',') FROM tasks")

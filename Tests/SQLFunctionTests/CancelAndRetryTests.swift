@@ -60,9 +60,7 @@ import Testing
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; SELECT brocot.apply_pending()")
         async let isCancelled = text("brocot.cancel(1)")
-        try await eventually("cancel waits for a lock") {
-            try await !other.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
-        }
+        try await TestDatabase.current.waitUntilBlocked(connection, by: other)
         try await other.execute(script: "COMMIT")
         #expect(try await isCancelled == "false")
         #expect(try await text("SELECT error_code FROM brocot.move_log") == "item_not_found")

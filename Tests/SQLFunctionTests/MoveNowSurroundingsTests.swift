@@ -61,7 +61,9 @@ struct MoveNowSurroundingsTests {
         }
     }
 
-    @Test("A move at once works under a hostile search_path, and users' triggers keep the search_path")
+    @Test(
+        "A move at once works under a hostile search_path, and users' triggers keep the search_path",
+        .databaseWithHostileSchema)
     func hostileSearchPath() async throws {
         let owner = try await SQLCaller()
         try await owner.createTasks(lists: ["1"], items: (1...40).map(String.init))

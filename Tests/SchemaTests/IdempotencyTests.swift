@@ -66,7 +66,7 @@ import Testing
         try await first.execute("BEGIN")
         let id = try await first.query(Self.call).single().decode(0, as: Int.self)
         async let other = second.query(Self.call)
-        try await waitUntilBlocked(second, seenBy: first)
+        try await TestDatabase.current.waitUntilBlocked(second, by: first)
         try await first.execute("COMMIT")
         #expect(try await other.single().decode(0, as: Int.self) == id)
         #expect(try await requests(first) == 1)
@@ -78,17 +78,9 @@ import Testing
         try await first.execute("BEGIN")
         try await first.execute(Self.insertion)
         async let other = second.execute(Self.insertion)
-        try await waitUntilBlocked(second, seenBy: first)
+        try await TestDatabase.current.waitUntilBlocked(second, by: first)
         try await first.execute("ROLLBACK")
         #expect(try await other == 1)
-    }
-
-    private func waitUntilBlocked(_ connection: Connection, seenBy observer: Connection) async throws {
-        try await eventually("the second session waits for the first") {
-            try await observer.query(
-                "SELECT cardinality(pg_blocking_pids(\(connection.backendProcessIdentifier))) > 0"
-            ).single().decode(0)
-        }
     }
 
     private func requests(_ connection: Connection) async throws -> Int {

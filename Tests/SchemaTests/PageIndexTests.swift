@@ -45,12 +45,9 @@ struct PageIndexTests {
         try await prepare(connection)
         try await reader.execute(script: "BEGIN; TABLE brocot.items")
         let migrated = Task { try await Migrator(connection: connection).up() }
-        let observer = try await TestDatabase.current.connect()
-        try await eventually("the new index is there, and its use waits for the reader") {
-            try await observer.query(
-                "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'brocot.items'::regclass AND NOT granted)"
-            ).single().decode(0)
-        }
+        let observer = try await TestDatabase.current.observer
+        // The new index is there, and its use waits for the reader.
+        try await TestDatabase.current.waitUntilBlocked(connection, by: reader)
         let made = try await observer.query("SELECT to_regclass('brocot.items_list_rank_item') IS NOT NULL").single()
         #expect(try made.decode(0, as: Bool.self))
         try await reader.execute("INSERT INTO brocot.items VALUES ('l', 'c', 3, 1, 3)")

@@ -37,12 +37,12 @@ import Testing
         SET search_path = hostile, pg_catalog;
         """
 
-    @Test("A hostile search_path does not change what the functions do") func callsWork() async throws {
+    @Test("A hostile search_path does not change what the functions do", .database)
+    func callsWork() async throws {
         let connection = try await TestDatabase.current.connect()
         let expected = try await connection.query(
             "SELECT hashtextextended('l', hashtextextended('items', 0))"
         ).single().decode(0, as: Int64.self)
-        _ = try await Migrator(connection: connection).up()
         try await connection.execute(script: Self.hostileSchema)
         try await use(connection, lockKey: expected)
     }

@@ -4,21 +4,21 @@ import Testing
 
 /// PostgreSQL refuses to prepare a transaction that has notified somebody, and an INSERT of requests notifies sleeping
 /// daemons.
-@Suite(
-    "Prepared transactions with requests while a daemon sleeps",
-    .database(on: .own(settings: ["max_prepared_transactions": "2"])), .timeLimit(.minutes(30)))
+@Suite("Prepared transactions with requests while a daemon sleeps", .database, .timeLimit(.minutes(30)))
 struct WakeDaemonsOffTests {
     @Test("A transaction with requests can be prepared if brocot.wake_daemons is off")
     func prepares() async throws {
         let connection = try await TestDatabase.current.connect()
+        // Prepared transactions belong to the whole server.
+        let name = "move in \(TestDatabase.current.name)"
         try await connection.execute(
             script: """
                 SELECT setval('brocot.sleepers', 1, true);
                 BEGIN; SET LOCAL brocot.wake_daemons = off; SELECT brocot.move('l', 'a', first => true);
-                PREPARE TRANSACTION 'move';
+                PREPARE TRANSACTION '\(name)';
                 """)
         #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
-        try await connection.execute("COMMIT PREPARED 'move'")
+        try await connection.execute("COMMIT PREPARED \(literal: name)")
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 

@@ -307,7 +307,9 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("--arrive-now places new rows under a hostile search_path, with keys of several types")
+    @Test(
+        "--arrive-now places new rows under a hostile search_path, with keys of several types",
+        .databaseWithHostileSchema)
     func hostileSearchPath() async throws {
         let values = ["date": "2026-11-21", "boolean": "true", "date_domain": "2026-11-21"]
         let fixture = try await AttachFixture(
@@ -338,10 +340,8 @@ struct ArriveNowTests {
         let other = try await TestDatabase.current.connect()
         try await fixture.connection.execute(script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (10, 1)")
         async let waiting: Void = other.execute(script: "INSERT INTO tasks (id, project_id) VALUES (11, 1)")
-        let observer = try await TestDatabase.current.connect()
-        try await eventually("the other INSERT waits for the list's lock") {
-            try await observer.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").count == 1
-        }
+        // It waits for the list's lock.
+        try await TestDatabase.current.waitUntilBlocked(other, by: fixture.connection)
         try await fixture.connection.execute(script: "COMMIT")
         try await waiting
         #expect(try await order(fixture) == ["1:1,3,4,10,11", "2:2"])

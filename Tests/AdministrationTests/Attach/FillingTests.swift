@@ -147,10 +147,7 @@ import Testing
         let other = try await TestDatabase.current.connect()
         try await other.execute("SELECT pg_advisory_lock(1)")
         let filling = Task { try await fixture.attach() }
-        let process = fixture.connection.backendProcessIdentifier
-        try await eventually("the first row is being placed") {
-            try await other.query("SELECT cardinality(pg_blocking_pids(\(process))) > 0").single().decode(0)
-        }
+        try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: other)
         try await other.execute(script: "UPDATE tasks SET project_id = 2 WHERE id = 9")
         try await other.execute("SELECT pg_advisory_unlock(1)")
         _ = try await filling.value

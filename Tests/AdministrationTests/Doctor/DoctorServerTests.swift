@@ -31,7 +31,10 @@ import Testing
 
     @Test(
         "brocot doctor warns of a lock table without room for a daemon's lists",
-        .database(on: .own(settings: ["max_locks_per_transaction": "10", "max_connections": "40"])))
+        .database(
+            on: .own(settings: [
+                "max_locks_per_transaction": "10", "max_connections": "40", "max_prepared_transactions": "0",
+            ])))
     func lockTable() async throws {
         let results = try await examination()
         #expect(results.allSatisfy { $0.failureKind == nil })
@@ -57,14 +60,13 @@ import Testing
 
     @Test(
         "brocot doctor names sessions and prepared transactions that keep vacuum from removing dead rows",
-        .database(on: .own(settings: ["max_prepared_transactions": "4"])))
+        .database(on: .own()))
     func horizon() async throws {
         let holding = try await TestDatabase.current.connect()
         let preparing = try await TestDatabase.current.connect()
         try await holding.execute(script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
         try await preparing.execute(script: "BEGIN; CREATE TABLE public.x (); PREPARE TRANSACTION 'forgotten'")
-        try await Task.sleep(for: .seconds(1.1))
-        let results = try await examination(oldTransaction: .seconds(1))
+        let results = try await examination(oldTransaction: .milliseconds(1))
         #expect(results.allSatisfy { $0.failureKind == nil })
         let horizon = try #require(results.first { $0.check == "horizon" })
         #expect(horizon.level == .warn)
