@@ -67,10 +67,10 @@ struct DeadlockTests {
         try await fixture.enqueue([move, Move(list: "l", items: ["y"], action: .place(.last, from: nil))])
         try await fixture.drain()
         let app = try await TestDatabase.current.connect()
-        // A worker that did not give up would make the server end the application's transaction.
+        // If the worker did not give up, the server would end the application's transaction: 2 s are less than the 3 s of a statement.
         try await fixture.connection.execute(script: "SET deadlock_timeout = '60s'")
         try await app.execute(
-            script: "SET deadlock_timeout = '10s'; BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
+            script: "SET deadlock_timeout = '2s'; BEGIN; SELECT FROM brocot.items WHERE item = 'y' FOR UPDATE")
         try await fixture.enqueue([Move(list: "l", items: ["y"], action: .place(.first, from: nil))])
         let isOver = Flag()
         async let worked: Void = {
