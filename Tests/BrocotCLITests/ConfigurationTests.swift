@@ -76,10 +76,10 @@ import Testing
     func database(source: String, weaker: String) async throws {
         try await withTemporaryFolder { folder in
             let file = "\(folder)/brocot.json"
-            try write(#"{"database_url": "postgresql://app:geheim@from.file/app"}"#, to: file)
+            try write(#"{"database_url": "postgresql://app:geheim@from.file:5432/app"}"#, to: file)
             var environment: [String: String] = [:]
-            if source == "BROCOT_DATABASE_URL" { environment[source] = "postgresql://app:geheim@from.own/app" }
-            if source != "the file" { environment["DATABASE_URL"] = "postgresql://app:geheim@from.usual/app" }
+            if source == "BROCOT_DATABASE_URL" { environment[source] = "postgresql://app:geheim@from.own:5432/app" }
+            if source != "the file" { environment["DATABASE_URL"] = "postgresql://app:geheim@from.usual:5432/app" }
             let result = try await dump(["--config", file], environment)
             let place = ["BROCOT_DATABASE_URL": "from.own", "DATABASE_URL": "from.usual", "the file": "from.file"]
             #expect(result.exitCode == 0)
