@@ -11,42 +11,57 @@ extension Connection {
     nonisolated func advisingGrant<Value>(
         _ kind: AccessRole, _ body: () async throws -> Value
     ) async throws -> Value {
-        do {
-            return try await body()
-        } catch {
-            guard let refusal = Self.serverError(in: error), refusal.sqlState == .insufficientPrivilege else {
-                throw error
-            }
+        try await advising(body) {
             let user = await parameterStatus("session_authorization") ?? "ROLE"
-            throw CommandFailure(
-                .failed,
+            return "As the owner of schema brocot: \(kind.grantCommand(to: user))"
+        }
+    }
+
+    /// Runs `body`, which needs the rights of the owner of schema brocot. If a right is missing, the error says who the owner is.
+    ///
+    /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501.
+    nonisolated func advisingOwner<Value>(_ body: () async throws -> Value) async throws -> Value {
+        try await advising(body) {
+            let owner: String? = try? await query(
                 """
-                \(refusal.message) (SQLSTATE \(SQLState.insufficientPrivilege)).
-                → As the owner of schema brocot: \(kind.grantCommand(to: user))
-                """)
+                SELECT pg_catalog.pg_get_userbyid(space.nspowner)::pg_catalog.text FROM pg_catalog.pg_namespace AS space
+                WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
+                """
+            ).first?.decode(0)
+            return """
+                Run this as the owner of schema brocot\(owner.map { " (\($0.printable))" } ?? ""), or as a member of that role.
+                """
         }
     }
 
     /// Runs `body`, which may create a schema. If the right for that is missing, the error says who can give it.
     ///
-    /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501 for the database.
+    /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501, if the role may create no schema.
     nonisolated func advisingCreation<Value>(
         orElse alternative: String, _ body: () async throws -> Value
+    ) async throws -> Value {
+        try await advising(body) {
+            guard
+                let mayCreate: Bool = try? await query(
+                    "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
+                ).single().decode(0), !mayCreate
+            else { return nil }
+            return "As the owner of the database: GRANT CREATE ON DATABASE … TO this role. \(alternative)"
+        }
+    }
+
+    /// Runs `body`. If a right is missing, the error contains the advice; if there is none, the error stays as it is.
+    private nonisolated func advising<Value>(
+        _ body: () async throws -> Value, _ advice: () async -> String?
     ) async throws -> Value {
         do {
             return try await body()
         } catch {
             guard let refusal = Self.serverError(in: error), refusal.sqlState == .insufficientPrivilege,
-                let mayCreate: Bool = try? await query(
-                    "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
-                ).single().decode(0), !mayCreate
+                let advice = await advice()
             else { throw error }
             throw CommandFailure(
-                .failed,
-                """
-                \(refusal.message) (SQLSTATE \(SQLState.insufficientPrivilege)).
-                → As the owner of the database: GRANT CREATE ON DATABASE … TO this role. \(alternative)
-                """)
+                .failed, "\(refusal.message) (SQLSTATE \(SQLState.insufficientPrivilege)).\n→ \(advice)")
         }
     }
 

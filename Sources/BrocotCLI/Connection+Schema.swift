@@ -53,29 +53,6 @@ extension Connection {
         if try await !Migrator(connection: self).isAtLatestVersion() { try await requireSchema() }
     }
 
-    /// Runs `body`. If a right on schema brocot is missing, the error says whose rights are needed.
-    nonisolated func advisingOwner<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await body()
-        } catch {
-            guard let refusal = Self.serverError(in: error), refusal.sqlState == .insufficientPrivilege else {
-                throw error
-            }
-            let owner: String? = try? await query(
-                """
-                SELECT pg_catalog.pg_get_userbyid(space.nspowner)::pg_catalog.text FROM pg_catalog.pg_namespace AS space
-                WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
-                """
-            ).first?.decode(0)
-            throw CommandFailure(
-                .failed,
-                """
-                \(refusal.message) (SQLSTATE \(SQLState.insufficientPrivilege)).
-                → Run this as the owner of schema brocot\(owner.map { " (\($0.printable))" } ?? ""), or as a member of that role.
-                """)
-        }
-    }
-
     /// Makes sure that the database has the version of the schema that this program needs.
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
