@@ -12,6 +12,7 @@ struct CheckCommand: AsyncParsableCommand {
             EXAMPLES:
               brocot check groceries
               brocot check 42 --table public.cards --json
+              brocot check
               brocot check --json
               brocot check --table public.tasks --repair
               brocot check --table public.tasks --repair --place-rows

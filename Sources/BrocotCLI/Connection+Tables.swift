@@ -23,7 +23,7 @@ extension Connection {
             } : false
         return """
             The list "\(list.printable)" has no items.\(isOrderedTable
-                ? " \"\(list.printable)\" is an ordered table: see brocot \(command) LIST --table \(list.printable)" : "")
+                ? " \"\(list.printable)\" is an ordered table: see brocot \(command) LIST --table \(list.quotedForShell.printable)" : "")
             """
     }
 }

@@ -69,6 +69,7 @@ package actor PgBouncer {
     /// or over a Unix socket. Returns when it accepts connections. The server need not.
     package static func start(_ mode: PoolMode, before serverURL: String) async throws -> PgBouncer {
         var attempts = 5
+        // Ends after the last attempt: each one succeeds, or throws.
         while true {
             let pooler = try PgBouncer(ConnectionParameters(url: serverURL), mode)
             do {
