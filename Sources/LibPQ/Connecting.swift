@@ -162,8 +162,8 @@ private func splitState(_ line: Substring) -> (SQLState?, String) {
 private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError.ConnectionFailure {
     switch sqlState {
     case .invalidCatalogName?: return .noSuchDatabase
-    case .cannotConnectNow?, .tooManyConnections?, .adminShutdown?: return .notAccepting
     case let state? where state.classCode == "28": return .authenticationFailed
+    case let state? where state.isOfServer: return .notAccepting
     default: break
     }
     // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
@@ -184,6 +184,7 @@ private let telltales: [(text: String, failure: PostgresError.ConnectionFailure)
     ("server login has been failing", .notAccepting),
     ("pgbouncer cannot connect to server", .notAccepting),
     ("server conn crashed", .notAccepting),
+    ("could not fork new process for connection", .notAccepting),
     ("session is read-only", .standby),
     ("server is in hot standby mode", .standby),
     ("could not translate host name", .unreachable),

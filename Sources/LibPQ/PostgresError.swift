@@ -45,7 +45,7 @@ package struct PostgresError: Error, Sendable {
         case unreachable
         /// Nobody answered within `connect_timeout`. Waiting may help.
         case timedOut
-        /// The server accepts no connections at present: it is starting, stopping or full. Waiting may help.
+        /// The server accepts no connections at present: it is starting or stopping, or lacks connections, memory or disk space. Waiting may help.
         case notAccepting
         /// Wrong user or password, or no entry in `pg_hba.conf`.
         case authenticationFailed

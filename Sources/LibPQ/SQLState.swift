@@ -16,6 +16,9 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     /// The first two characters, which identify the class: `23` is any violated integrity constraint.
     package var classCode: String { String(rawValue.prefix(2)) }
 
+    /// Whether the server lacks a resource, is starting or stopping, or could not read or write a file: what failed may succeed later.
+    package var isOfServer: Bool { ["53", "57", "58"].contains(classCode) }
+
     package var description: String { rawValue }
 
     package static func ~= (pattern: SQLState, error: any Error) -> Bool {
@@ -46,5 +49,4 @@ extension SQLState {
     package static let lockNotAvailable = SQLState(rawValue: "55P03")
     package static let queryCanceled = SQLState(rawValue: "57014")
     package static let adminShutdown = SQLState(rawValue: "57P01")
-    package static let cannotConnectNow = SQLState(rawValue: "57P03")
 }

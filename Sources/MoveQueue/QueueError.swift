@@ -32,7 +32,7 @@ package enum QueueError: Error, Sendable {
         guard let databaseError, !databaseError.isRaisedOnPurpose else { return false }
         guard databaseError.code == .server, !databaseError.isConnectionLost, let state = databaseError.sqlState
         else { return true }
-        return ["53", "57", "58"].contains(state.classCode) && state != .queryCanceled
+        return state.isOfServer && state != .queryCanceled
     }
 
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
