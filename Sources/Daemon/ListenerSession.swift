@@ -156,9 +156,8 @@ struct ListenerSession {
 }
 
 extension PostgresError {
-    /// Whether the server refused a statement, and a new connection would not help. A new connection may help if this server is
-    /// read-only, because another server may have become the primary.
+    /// Whether the server refused a statement, and a new connection would not help.
     fileprivate var isRefusal: Bool {
-        code == .server && !isConnectionLost && sqlState != .readOnlyTransaction && sqlState != .featureNotSupported
+        code == .server && !isConnectionLost && !isOfReadOnlyServer
     }
 }

@@ -76,7 +76,7 @@ struct WorkerSession {
     /// - Throws: The failure, if a new connection may help.
     private func pause(after failure: BatchFailure, _ failures: inout WorkerFailures) async throws -> Duration? {
         let isOfLists = !failure.lists.isEmpty && !failure.error.isOfServerOrConnection
-        guard await !connection.isLost, isOfLists || !failure.error.saysStandby else {
+        guard await !connection.isLost, isOfLists || failure.error.databaseError?.isOfReadOnlyServer != true else {
             failures.share.noteFailure()
             throw failure
         }
