@@ -13,9 +13,6 @@ public struct BrocotTransaction: ~Copyable {
 
     init(_ connection: Connection) { self.connection = connection }
 
-    /// The most lists of one transaction. Each lock needs an entry in the server's lock table, which all sessions share.
-    static let mostLists = 256
-
     // MARK: Statements
 
     /// Runs a statement.
@@ -65,9 +62,9 @@ public struct BrocotTransaction: ~Copyable {
     /// Takes the locks, even if the transaction already has them: this is cheap, and a statement of the caller, such as
     /// ROLLBACK TO SAVEPOINT, may have released them.
     mutating func takeLocks(of lists: Set<ListIdentifier>) throws(BrocotError) {
-        guard (1...Self.mostLists).contains(lists.count) else {
+        guard (1...AdvisoryLock.mostLists).contains(lists.count) else {
             throw BrocotError(
-                .invalidArgument, "a transaction locks 1 to \(Self.mostLists) lists, not \(lists.count)")
+                .invalidArgument, "a transaction locks 1 to \(AdvisoryLock.mostLists) lists, not \(lists.count)")
         }
         if !locked.isEmpty, let other = lists.subtracting(locked).min(by: { $0.description < $1.description }) {
             throw BrocotError(

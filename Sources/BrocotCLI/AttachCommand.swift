@@ -75,7 +75,7 @@ struct AttachCommand: AsyncParsableCommand {
     @Flag(
         help: """
             Place rows in the transaction that inserts them, like brocot.move_now. The inserting role needs the rights of a \
-            mover. Without these rights, or with more than 256 lists, the daemon places the rows.
+            mover. Without these rights, or with more than \(AdvisoryLock.mostLists) lists, the daemon places the rows.
             """)
     var arriveNow = false
 

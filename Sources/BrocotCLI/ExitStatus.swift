@@ -46,7 +46,7 @@ enum ExitStatus: Int32, Sendable {
         switch (error.code, error.sqlState) {
         case (.invalidParameters, _): .usage
         case (.connectionFailed, _): .cannotConnect
-        case _ where error.saysStandby: .cannotConnect
+        case _ where error.isOfStandby: .cannotConnect
         case (_, SQLState.lockNotAvailable): .lockTimeout
         default: .failed
         }
@@ -111,8 +111,9 @@ struct CommandFailure: Error, CustomStringConvertible {
 }
 
 extension PostgresError {
-    /// Whether the server is a standby, where nothing can be written. The functions are those of the server that report it.
-    fileprivate var saysStandby: Bool {
+    /// Whether the server is a standby, where nothing can be written, and not only read-only by a setting of the role or the session. The
+    /// functions are those of the server that report it.
+    fileprivate var isOfStandby: Bool {
         switch sqlState {
         case SQLState.featureNotSupported?: sourceFunction == "check_transaction_read_only"
         case SQLState.readOnlyTransaction?: sourceFunction == "PreventCommandDuringRecovery"

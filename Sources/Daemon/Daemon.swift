@@ -46,6 +46,14 @@ package struct Daemon: Service {
             idleWorkers.close()
             interruption.wakeUp()
         }
+        logTotals()
+        for case .refused(let failure) in ends { throw QueueRefused(reason: "\(failure)") }
+        // A worker that found nothing pending has read the whole queue after the others.
+        if ends.contains(where: { if case .drained = $0 { true } else { false } }) { return }
+        for case .onlyWaitingWork in ends { throw OnlyWaitingWorkIsLeft() }
+    }
+
+    private func logTotals() {
         let totals = statistics.totals
         logger.info(
             "stopped",
@@ -55,10 +63,6 @@ package struct Daemon: Service {
                 "rebalanced_rows": .stringConvertible(totals.rebalancedRows),
                 "largest_rebalance": .stringConvertible(totals.largestRebalance),
             ])
-        for case .refused(let failure) in ends { throw QueueRefused(reason: "\(failure)") }
-        // A worker that found nothing pending has read the whole queue after the others.
-        if ends.contains(where: { if case .drained = $0 { true } else { false } }) { return }
-        for case .onlyWaitingWork in ends { throw OnlyWaitingWorkIsLeft() }
     }
 
     private func addListener(

@@ -7,8 +7,8 @@ package final class DaemonHealth: Sendable {
         fileprivate let index: Int
         fileprivate let health: DaemonHealth
 
-        /// Records that a turn of the loop begins, or that a wait is over.
-        func noteTurn() { health.change(index) { $0.activity = .turning(since: .now) } }
+        /// Records that the loop makes progress: it goes on to its next step, or a wait is over.
+        func noteProgress() { health.change(index) { $0.activity = .working(since: .now) } }
 
         /// Records that the loop waits: for an event, which may take any time, or for a connection, which has a time limit of its own.
         func noteWait() { health.change(index) { $0.activity = .waiting } }
@@ -16,7 +16,7 @@ package final class DaemonHealth: Sendable {
         /// Records that the loop has a connection. `reasonNotReady` is the reason why the database can't be worked on; nil if it can.
         func noteConnection(reasonNotReady: String? = nil) {
             health.change(index) { loop in
-                loop.activity = .turning(since: .now)
+                loop.activity = .working(since: .now)
                 loop.reasonNotReady = reasonNotReady
             }
         }
@@ -51,7 +51,7 @@ package final class DaemonHealth: Sendable {
     private struct State {
         enum Activity {
             case waiting
-            case turning(since: ContinuousClock.Instant)
+            case working(since: ContinuousClock.Instant)
         }
 
         let name: String
@@ -69,7 +69,7 @@ package final class DaemonHealth: Sendable {
     func loop(_ name: String, _ kind: Kind) -> Loop {
         loops.withLock { loops in
             loops.append(
-                State(name: name, kind: kind, activity: .turning(since: .now), reasonNotReady: "not connected yet"))
+                State(name: name, kind: kind, activity: .working(since: .now), reasonNotReady: "not connected yet"))
             return Loop(index: loops.count - 1, health: self)
         }
     }
@@ -82,7 +82,7 @@ package final class DaemonHealth: Sendable {
     package func stalled(longerThan limit: Duration, at now: ContinuousClock.Instant = .now) -> [String] {
         loops.withLock { loops in
             loops.compactMap { loop in
-                guard case .turning(let since) = loop.activity, now - since > limit else { return nil }
+                guard case .working(let since) = loop.activity, now - since > limit else { return nil }
                 return "\(loop.name) has made no progress for \((now - since).components.seconds) s"
             }
         }

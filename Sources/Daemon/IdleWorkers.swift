@@ -20,13 +20,13 @@ final class IdleWorkers: Sendable {
         /// Whether another worker than this one has decided requests lately. One that is busy, but decides nothing, may be in a trigger that
         /// waits, or without a connection.
         func isAnotherActive(than worker: Int) -> Bool {
-            let earliest = ContinuousClock.now - SleepSchedule.usualSilence
+            let earliest = ContinuousClock.now - JoiningSchedule.usualSilence
             return decisions.contains { $0.key != worker && $0.value > earliest }
         }
     }
 
     /// How many workers of the daemon wait.
-    enum Share { case none, some, all }
+    enum Waiting { case none, some, all }
 
     private let state = Mutex(State())
     private let workers: Int
@@ -47,7 +47,7 @@ final class IdleWorkers: Sendable {
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// How many workers wait now.
-    var waiting: Share {
+    var waiting: Waiting {
         switch waitingCount {
         case 0: .none
         case workers: .all

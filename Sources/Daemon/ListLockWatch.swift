@@ -8,7 +8,7 @@ struct ListLockWatch {
     /// How long one transaction may have a list's lock before it is reported.
     static let patience = Duration.seconds(30)
     /// How often the holders of the locks are read while there are such lists.
-    static let lookInterval = Duration.seconds(10)
+    static let readingInterval = Duration.seconds(10)
     /// How often the same holder is reported.
     static let reportInterval = Duration.seconds(300)
     /// The most lists that are remembered.
@@ -25,7 +25,7 @@ struct ListLockWatch {
     typealias Overdue = (list: ListIdentifier, holder: LockHolder, duration: Duration)
 
     private var entries: [ListIdentifier: Entry] = [:]
-    private var nextLook: ContinuousClock.Instant?
+    private var nextReading: ContinuousClock.Instant?
 
     /// Records lists whose locks were not available.
     mutating func note(_ lists: [ListIdentifier], at now: ContinuousClock.Instant) {
@@ -33,13 +33,13 @@ struct ListLockWatch {
         for list in lists where entries[list] != nil || entries.count < Self.mostLists {
             entries[list, default: Entry(lastSeen: now, heldSince: now)].lastSeen = now
         }
-        if entries.isEmpty { nextLook = nil } else if nextLook == nil { nextLook = now + Self.lookInterval }
+        if entries.isEmpty { nextReading = nil } else if nextReading == nil { nextReading = now + Self.readingInterval }
     }
 
     /// The lists whose holders must be read now.
     mutating func due(at now: ContinuousClock.Instant) -> [ListIdentifier] {
-        guard let nextLook, now >= nextLook else { return [] }
-        self.nextLook = now + Self.lookInterval
+        guard let nextReading, now >= nextReading else { return [] }
+        self.nextReading = now + Self.readingInterval
         return Array(entries.keys)
     }
 

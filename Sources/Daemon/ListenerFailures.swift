@@ -9,7 +9,7 @@ struct ListenerFailures {
     var samples: FailureLog
     var deliveryTests: FailureLog
     /// Whether the log already says that notifications don't arrive.
-    var isSilenceLogged = false
+    var isRefutationLogged = false
 
     init(_ logger: Logger) {
         (lostConnections, refusals) = (FailureLog(logger), FailureLog(logger))

@@ -12,7 +12,8 @@ struct ListenerSession {
     private var observer: QueueObserver
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
-    private var nextProof = ContinuousClock.now
+    /// While the server refuses looks: when to look again, even if workers are busy.
+    private var nextAttempt = ContinuousClock.now
     private var nextTestOfDelivery = ContinuousClock.now + testInterval
 
     /// How often the database is checked again while a probe asks for the readiness.
@@ -21,8 +22,8 @@ struct ListenerSession {
     /// How often the delivery of notifications is tested again if it is unknown.
     private static let testInterval = Duration.seconds(60)
 
-    /// The longest single wait of a rest. After it, the rest goes on without a query.
-    private static let longestRest = Duration.seconds(86_400)
+    /// The longest single wait for a notification. After it, the listener waits again without a query.
+    private static let longestWait = Duration.seconds(86_400)
 
     init(
         _ listener: NotificationListener, on connection: Connection, _ delivery: NotificationListener.Delivery,
@@ -48,9 +49,9 @@ struct ListenerSession {
     mutating func run(until stopFlag: StopFlag, _ failures: inout ListenerFailures) async throws {
         let health = listener.health
         while !stopFlag.isSet, !Task.isCancelled {
-            health.noteTurn()
+            health.noteProgress()
             do {
-                let hasLooked = try await turn(&failures)
+                let hasLooked = try await step(&failures)
                 failures.lostConnections.noteSuccess("the listener is connected again")
                 guard hasLooked else { continue }
                 failures.backoff.reset()
@@ -64,7 +65,7 @@ struct ListenerSession {
                 failures.refusals.note(
                     """
                     the server refuses the query for new requests; the workers search for requests every \
-                    \(SleepSchedule.usualLookInterval) instead. See brocot doctor
+                    \(LookSchedule.usualInterval) instead. See brocot doctor
                     """, error)
                 schedule.noteUnknownFlag()
                 listener.idleWorkers.wakeOne()
@@ -79,13 +80,13 @@ struct ListenerSession {
     }
 
     /// - Returns: Whether it looked at the queue.
-    private mutating func turn(_ failures: inout ListenerFailures) async throws -> Bool {
+    private mutating func step(_ failures: inout ListenerFailures) async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
-        if refusals.areGoingOn, .now >= nextProof {
+        if refusals.areGoingOn, .now >= nextAttempt {
             // Busy workers need no look, but only a look shows that the server no longer refuses the query.
-            nextProof = .now + SleepSchedule.usualLookInterval
+            nextAttempt = .now + LookSchedule.usualInterval
             _ = try await look()
             return true
         }
@@ -107,9 +108,9 @@ struct ListenerSession {
             try await SleepFlag.set(false, on: connection)
         case .wait(let duration):
             if try await wait(duration) { schedule.noteNotification(at: .now) }
-        case .rest:
+        case .waitForNotification:
             try await sampling.takeIfPending(on: connection, &failures.samples)
-            if try await wait(Self.longestRest) { schedule.noteNotification(at: .now) }
+            if try await wait(Self.longestWait) { schedule.noteNotification(at: .now) }
         }
         return false
     }
@@ -124,10 +125,10 @@ struct ListenerSession {
         nextExamination = .now + Self.examinationInterval
     }
 
-    /// Tests the delivery of notifications again if it is unknown and the daemon would rest for long.
+    /// Tests the delivery of notifications again if it is unknown and the daemon relies on them if they arrive.
     private mutating func testDeliveryIfDue(_ failures: inout ListenerFailures) async throws {
         let configuration = listener.configuration
-        guard configuration.restsLong, delivery == .unknown, .now >= nextTestOfDelivery else { return }
+        guard configuration.reliesOnNotifications, delivery == .unknown, .now >= nextTestOfDelivery else { return }
         delivery = try await listener.testDelivery(on: connection, &failures)
         schedule.longestLookInterval = configuration.longestLookInterval(with: delivery)
         nextTestOfDelivery = .now + Self.testInterval
@@ -156,9 +157,8 @@ struct ListenerSession {
 }
 
 extension PostgresError {
-    /// Whether the server refused a statement, and a new connection would not help. A new connection may help if this server is
-    /// read-only, because another server may have become the primary.
+    /// Whether the server refused a statement, and a new connection would not help.
     fileprivate var isRefusal: Bool {
-        code == .server && !isConnectionLost && sqlState != .readOnlyTransaction && sqlState != .featureNotSupported
+        code == .server && !isConnectionLost && !isOfReadOnlyServer
     }
 }

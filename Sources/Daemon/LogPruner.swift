@@ -14,8 +14,8 @@ struct LogPruner: Sendable {
     private static let interval = Duration.seconds(60)
     /// The pause after a run that found nothing to delete, so that an idle daemon costs little.
     private static let idleInterval = Duration.seconds(300)
-    /// The longest time between two runs of a daemon that rests, because moves at once write to the log too.
-    private static let longestRest = Duration.seconds(24 * 3600)
+    /// The longest time between two runs of a daemon that decides nothing and relies on notifications: moves at once write to the log too.
+    private static let longestInterval = Duration.seconds(24 * 3600)
     /// The pause between two steps, so that pruning never uses the server's whole capacity.
     private static let pause = Duration.milliseconds(20)
 
@@ -43,7 +43,9 @@ struct LogPruner: Sendable {
             var interval = Self.interval
             let decided = statistics.totals.batches
             // A serverless database may sleep. It is hardly ever woken only to delete old rows.
-            if configuration.restsLong, let latest, decided == latest.batches, .now - latest.time < Self.longestRest {
+            if configuration.reliesOnNotifications, let latest, decided == latest.batches,
+                .now - latest.time < Self.longestInterval
+            {
                 await stopFlag.wait(atMost: Self.interval)
                 continue
             }

@@ -92,12 +92,12 @@ final class NotificationListener: Sendable {
         failures.deliveryTests.noteSuccess("could test again whether notifications arrive")
         guard !isDelivered else { return .proven }
         try await SleepFlag.unlisten(on: connection)
-        guard !failures.isSilenceLogged else { return .refuted }
-        failures.isSilenceLogged = true
+        guard !failures.isRefutationLogged else { return .refuted }
+        failures.isRefutationLogged = true
         logger.warning(
             """
             notifications don't arrive, for example because of a pooler in transaction mode; the daemon reads the queue \
-            every \(SleepSchedule.usualLookInterval)\(configuration.restsLong ? " and ignores --poll-interval" : "")
+            every \(LookSchedule.usualInterval)\(configuration.reliesOnNotifications ? " and ignores --poll-interval" : "")
             """)
         return .refuted
     }

@@ -27,7 +27,7 @@ struct QueueSampler {
         if .now >= next { try await take(on: connection, &failures) }
     }
 
-    /// Takes a sample before a rest without queries, so that the gauges don't show pending requests for as long as the rest lasts.
+    /// Takes a sample before a long wait without queries, so that the gauges don't show pending requests for as long as the wait lasts.
     mutating func takeIfPending(
         on connection: Connection, _ failures: inout FailureLog
     ) async throws(PostgresError) {

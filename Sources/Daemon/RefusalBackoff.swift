@@ -4,7 +4,7 @@ import LibPQ
 /// right. Pure.
 struct RefusalBackoff {
     /// The longest pause, the same as between two looks of an idle daemon.
-    static let longestPause = SleepSchedule.usualLookInterval
+    static let longestPause = LookSchedule.usualInterval
 
     private var backoff = Backoff(first: .milliseconds(100), longest: longestPause)
     private var last: ContinuousClock.Instant?

@@ -39,7 +39,7 @@ struct WorkerSession {
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
         while worker.mustGoOn, !worker.idleWorkers.isClosed {
             do {
-                worker.health.noteTurn()
+                worker.health.noteProgress()
                 if beginsElsewhere { try await queue.goToRandomList(on: connection) }
                 beginsElsewhere = false
                 if let end = try await runBatch(&failures) { return end }
@@ -76,7 +76,7 @@ struct WorkerSession {
     /// - Throws: The failure, if a new connection may help.
     private func pause(after failure: BatchFailure, _ failures: inout WorkerFailures) async throws -> Duration? {
         let isOfLists = !failure.lists.isEmpty && !failure.error.isOfServerOrConnection
-        guard await !connection.isLost, isOfLists || !failure.error.saysStandby else {
+        guard await !connection.isLost, isOfLists || failure.error.databaseError?.isOfReadOnlyServer != true else {
             failures.share.noteFailure()
             throw failure
         }
@@ -112,17 +112,15 @@ struct WorkerSession {
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
             try await Task.sleep(for: Self.shortestPause)
-        case .postponed where drains && failures.needPerson(queue.postponed.lists), .idle where drains,
-            .waiting where drains:
-            if queue.beginFinalRound() { return nil }
-            if case .postponed = result { return .onlyWaitingWork }
-            // Nothing is left for the other workers either. Some may wait until a postponed list is due.
-            idleWorkers.close()
-            if case .idle = result { return .drained }
-            return .onlyWaitingWork
+        case .postponed where drains && failures.needPerson(queue.postponed.lists):
+            return queue.beginFinalRound() ? nil : .onlyWaitingWork
         case .postponed(let due):
             worker.health.noteWait()
             await idleWorkers.wait(until: due)
+        case .idle where drains:
+            return endOfQueue(.drained)
+        case .waiting where drains:
+            return endOfQueue(.onlyWaitingWork)
         case .idle, .waiting:
             failures.backoff.reset()
             worker.health.noteWait()
@@ -131,10 +129,18 @@ struct WorkerSession {
         return nil
     }
 
+    /// Ends the worker, with `drains`. If it has not read the whole queue, it first begins a round that does: then the result is nil.
+    private mutating func endOfQueue(_ end: Worker.End) -> Worker.End? {
+        if queue.beginFinalRound() { return nil }
+        // Nothing is left for the other workers either. Some may wait until a postponed list is due.
+        worker.idleWorkers.close()
+        return end
+    }
+
     /// Leaves the requests to another worker, until that one needs help or a postponed list is due.
     private func rest() async {
         worker.health.noteWait()
-        let longest = ContinuousClock.now + (drains ? SleepSchedule.usualSilence : SleepSchedule.longestRest)
+        let longest = ContinuousClock.now + (drains ? JoiningSchedule.usualSilence : JoiningSchedule.longestRest)
         await worker.idleWorkers.rest(until: queue.postponed.nextDue.map { min($0, longest) } ?? longest)
     }
 

@@ -44,7 +44,7 @@ extension Connection {
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
         _ body: (isolated Connection) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
-        try transaction(mode, settings, wrapping: { $0 }, body)
+        try transaction(mode, settings: settings, wrapping: { $0 }, body)
     }
 
     /// The same, for a `body` that throws errors of several types.
@@ -52,12 +52,13 @@ extension Connection {
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
         _ body: (isolated Connection) throws -> Value
     ) throws -> Value {
-        try transaction(mode, settings, wrapping: { $0 }, body)
+        try transaction(mode, settings: settings, wrapping: { $0 }, body)
     }
 
-    private func transaction<Value, Failure: Error>(
-        _ mode: TransactionMode, _ settings: [(String, String)], wrapping wrap: (PostgresError) -> Failure,
-        _ body: (isolated Connection) throws(Failure) -> Value
+    /// The same, for a `body` that throws errors of one other type, which `wrap` makes of an error of BEGIN or COMMIT.
+    package func transaction<Value, Failure: Error>(
+        _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
+        wrapping wrap: (PostgresError) -> Failure, _ body: (isolated Connection) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         do throws(PostgresError) { try begin(mode, settings) } catch { throw wrap(error) }
         let value: Value
@@ -91,7 +92,8 @@ extension Connection {
         try savepoint(name, wrapping: { $0 }, body)
     }
 
-    private func savepoint<Value, Failure: Error>(
+    /// The same, for a `body` that throws errors of one other type, which `wrap` makes of an error of the savepoint.
+    package func savepoint<Value, Failure: Error>(
         _ name: String, wrapping wrap: (PostgresError) -> Failure,
         _ body: (isolated Connection) throws(Failure) -> Value
     ) throws(Failure) -> Value {

@@ -47,12 +47,12 @@ package struct LogPruningStep: Equatable, Sendable {
     /// Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last id read.
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
-        WITH turn AS MATERIALIZED (
+        WITH pruning_lock AS MATERIALIZED (
             \(AdvisoryLock.ofLogPruning.tryLock) AS is_mine
         ), next AS MATERIALIZED (
             SELECT log.id, log.applied_at
             FROM brocot.move_log AS log
-            WHERE log.id > \(id) AND (SELECT is_mine FROM turn)
+            WHERE log.id > \(id) AND (SELECT is_mine FROM pruning_lock)
             ORDER BY log.id LIMIT \(limit)::bigint
         ), pruned AS (
             DELETE FROM brocot.move_log AS log
@@ -64,8 +64,8 @@ package struct LogPruningStep: Equatable, Sendable {
             USING pruned
             WHERE used.key = pruned.idempotency_key AND used.request_id = pruned.id
         )
-        SELECT turn.is_mine, (SELECT count(*) FROM next), (SELECT count(*) FROM pruned), (SELECT max(id) FROM next)
-        FROM turn
+        SELECT pruning_lock.is_mine, (SELECT count(*) FROM next), (SELECT count(*) FROM pruned), (SELECT max(id) FROM next)
+        FROM pruning_lock
         """
     }
 }

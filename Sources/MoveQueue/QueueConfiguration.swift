@@ -7,10 +7,12 @@ package struct QueueConfiguration: Sendable {
     package var requestsPerBatch = 4_000
     /// The most requests that one transaction reads of each list as their target, and as many as their source.
     package var requestsPerList = 1_000
-    /// The most lists that are claimed at once, 1 to 256. Each lock needs an entry in the server's lock table.
-    package var listsPerBatch = 256
+    /// The most lists that are claimed at once, 1 to ``AdvisoryLock/mostLists``.
+    package var listsPerBatch = AdvisoryLock.mostLists
     /// The most lists that are locked at once, including the other lists of changes of list.
-    var locksPerBatch = 256
+    var locksPerBatch = AdvisoryLock.mostLists
+    /// The number of changes of list, for each list and direction, whose other lists are locked too.
+    let partnersPerList = 16
     /// The most bytes of names and keys that are read at once, in decompressed form, and counted as at least 100 bytes for each
     /// item. A single request may have more.
     var bytesPerBatch = 4 << 20
@@ -51,9 +53,6 @@ package struct QueueConfiguration: Sendable {
     var fullReadInterval = Duration.seconds(60)
 
     package init() {}
-
-    /// The number of changes of list, for each list and direction, whose other lists are locked too.
-    let partnersPerList = 16
 
     /// The settings of each transaction. They are not set for the session, because poolers share sessions.
     var settings: [(String, String)] {
@@ -115,7 +114,7 @@ package struct QueueConfiguration: Sendable {
         return reduced
     }
 
-    /// The longest time that a worker waits for more requests before it looks again.
+    /// The longest time that a worker waits for more requests before it reads the last id again.
     package var longestPause: Duration { maxDelay / Gathering.pauses }
 
     /// How long to wait for an answer. It is longer than the server's own limit for a statement.

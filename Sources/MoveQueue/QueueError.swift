@@ -20,12 +20,6 @@ package enum QueueError: Error, Sendable {
         }
     }
 
-    /// Whether the server is, or has become, read-only. The error of BEGIN has a different SQLSTATE from that of other statements.
-    package var saysStandby: Bool {
-        guard let databaseError, !databaseError.isFromFunction else { return false }
-        return databaseError.sqlState == .readOnlyTransaction || databaseError.sqlState == .featureNotSupported
-    }
-
     /// Whether the server or the connection failed, or the task was cancelled. Then no list is the cause, except that a user's trigger
     /// may have ended the session. If the server lacks a resource, a smaller batch may need less of it.
     package var isOfServerOrConnection: Bool {
@@ -56,22 +50,13 @@ package enum QueueError: Error, Sendable {
         do throws(PostgresError) { return try body() } catch { throw .database(error) }
     }
 
-    /// Converts an error that a transaction threw.
-    init(_ error: any Error) {
-        switch error {
-        case let error as QueueError: self = error
-        case let error as OrderingError: self = .ordering(error)
-        case let error as PostgresError: self = .database(error)
-        default: preconditionFailure("a transaction of the queue throws no \(type(of: error))")
-        }
-    }
-
-    var failureClass: FailureClass {
+    /// Whether the error decides no request: see ``FailureClass/environment``. Otherwise a request that fails alone each time is the cause.
+    var isOfEnvironment: Bool {
         switch self {
-        case .database(let error): FailureClass(.database(error))
-        case .ordering(let error): FailureClass(error)
-        case .countsDiffer, .settingsChanged: .wrongWrites
-        case .unreadableRequest: .environment
+        case .database(let error): FailureClass(.database(error)) == .environment
+        case .ordering(let error): FailureClass(error) == .environment
+        case .unreadableRequest: true
+        case .countsDiffer, .settingsChanged: false
         }
     }
 }

@@ -108,9 +108,8 @@ struct QueueRepository {
     ) throws(PostgresError) -> (deleted: Int, logged: Int) {
         try connection.execute(
             script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
-        if !decisions.holds.isEmpty {
-            try connection.execute(QueueStatements.hold(decisions.holds, at: time))
-        }
+        let newlyHeld = decisions.summary.newlyHeld
+        if !newlyHeld.isEmpty { try connection.execute(QueueStatements.hold(newlyHeld, at: time)) }
         guard !decisions.decided.isEmpty else { return (0, 0) }
         let statement = QueueStatements.finish(DecisionArrays(decisions.decided), at: time, replacing: replacing)
         let counts = try connection.query(statement, prepared: true).single()

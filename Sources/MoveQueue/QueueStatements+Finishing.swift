@@ -53,8 +53,8 @@ extension QueueStatements {
                 excluded.applied_at, excluded.rebalanced_rows, excluded.direct, excluded.xid)
         """
 
-    /// The settings for ``finish(_:at:replacing:)``. They also replace the values that a user's trigger may have set for the rest of
-    /// the transaction.
+    /// The settings for ``finish(_:at:replacing:)``. They also replace the values that a user's trigger may have set until the
+    /// end of the transaction.
     static func finishSettings(statementTimeout: String) -> String {
         """
         SET LOCAL statement_timeout = '\(statementTimeout)'; SET LOCAL row_security = off;

@@ -98,9 +98,9 @@ extension QueueStatements {
     private static let bounded = CommonTableExpression(
         "bounded",
         """
-        SELECT queued.*, sum(queued.most_bytes) OVER in_turn AS most_bytes_so_far, row_number() OVER in_turn AS number
+        SELECT queued.*, sum(queued.most_bytes) OVER in_order AS most_bytes_so_far, row_number() OVER in_order AS number
         FROM queued
-        WINDOW in_turn AS (
+        WINDOW in_order AS (
             ORDER BY queued.is_preferred DESC, CASE WHEN queued.is_preferred THEN 0 ELSE queued.bytes_of_list END, queued.id
             ROWS UNBOUNDED PRECEDING)
         """)

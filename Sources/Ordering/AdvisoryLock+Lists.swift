@@ -2,6 +2,10 @@ import LibPQ
 
 /// The advisory locks that several modules use.
 extension AdvisoryLock {
+    /// The most lists whose locks one transaction takes. `brocot.lock_lists`, `brocot.apply_pending` and the triggers of `brocot attach
+    /// --arrive-now` have the same limit. Each lock needs an entry in the server's lock table, which all sessions share.
+    package static let mostLists = 256
+
     /// The lock of a list. Whoever changes the ranks of its rows must have it.
     package static func ofList(_ list: ListIdentifier) -> AdvisoryLock {
         ofList("\(list.list)", of: "\(list.orderedTable)")

@@ -6,9 +6,6 @@ package enum FailureClass: Equatable, Sendable {
     case request
     /// Another session wrote the same rows, or a trigger did not write them as requested. The rows are read again.
     case staleRows
-    /// A trigger changed the transaction's settings, or something else changed the queue, so that the writes of the batch are not those that
-    /// were requested.
-    case wrongWrites
     /// The server, the network or the operator. The error decides no request, and is temporary.
     case environment
 
@@ -49,7 +46,7 @@ package enum FailureClass: Equatable, Sendable {
 }
 
 extension PostgresError {
-    /// Whether an index or a key of Brocot refused a second row with the same place, or a second row of an item in `brocot.items`.
+    /// Whether an index or a key of Brocot refused a second row with the same rank, or a second row of an item in `brocot.items`.
     /// Any other unique key is a constraint of the user.
     fileprivate var isOfRankIndex: Bool {
         sqlState == .uniqueViolation

@@ -15,10 +15,11 @@ package struct MoveApplication: Sendable {
     package enum RowLocks: Sendable {
         /// The statement waits for the rows.
         case waitedFor
-        /// Nothing is written, and the error names the rows' lists. In the built-in table, the statement waits for the rows.
-        case refusedInUsersTables
-        /// Nothing is written, and the error names the rows' lists.
-        case refusedInAllTables
+        /// In users' tables, the locks are tried first. If one is not free, nothing is written, and the error names the rows' lists. In the
+        /// built-in table, the statement waits for the rows.
+        case triedInUsersTables
+        /// The locks are tried first. If one is not free, nothing is written, and the error names the rows' lists.
+        case triedInAllTables
     }
 
     /// - Parameters:
@@ -52,7 +53,7 @@ package struct MoveApplication: Sendable {
         try tryLockRows(of: changes, on: connection)
         for tableChanges in changes {
             try OrderedTableRepository(tableChanges.table).write(
-                tableChanges.changes, waitsForRows: !refusesLockedRows(of: tableChanges.table), on: connection)
+                tableChanges.changes, waitsForRows: !triesRowLocks(of: tableChanges.table), on: connection)
         }
         return results
     }
@@ -99,23 +100,23 @@ package struct MoveApplication: Sendable {
         }
     }
 
-    /// Tries to lock the rows of those tables where locked rows are refused.
+    /// Tries to lock the rows of those tables where the statements must not wait for rows.
     ///
     /// - Throws: ``OrderingError/rowsLocked(lists:)``.
     func tryLockRows(of changes: [TableChanges], on connection: isolated Connection) throws(OrderingError) {
         var locked: Set<ListIdentifier> = []
-        for tableChanges in changes where refusesLockedRows(of: tableChanges.table) {
+        for tableChanges in changes where triesRowLocks(of: tableChanges.table) {
             locked.formUnion(
                 try OrderedTableRepository(tableChanges.table).tryLockRows(of: tableChanges.changes, on: connection))
         }
         guard locked.isEmpty else { throw .rowsLocked(lists: Array(locked)) }
     }
 
-    private func refusesLockedRows(of table: OrderedTable) -> Bool {
+    private func triesRowLocks(of table: OrderedTable) -> Bool {
         switch rowLocks {
         case .waitedFor: false
-        case .refusedInUsersTables: !table.isBuiltIn
-        case .refusedInAllTables: true
+        case .triedInUsersTables: !table.isBuiltIn
+        case .triedInAllTables: true
         }
     }
 }

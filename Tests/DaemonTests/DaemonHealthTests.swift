@@ -42,7 +42,7 @@ import Testing
     func stalledLoops() {
         let busy = health.loop("worker 1", .worker)
         let waiting = health.loop("worker 2", .worker)
-        busy.noteTurn()
+        busy.noteProgress()
         waiting.noteWait()
         #expect(health.stalled(longerThan: .seconds(300)).isEmpty)
         let later = ContinuousClock.now + .seconds(301)

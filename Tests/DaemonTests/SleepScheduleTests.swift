@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// The schedule's waits while all workers wait: until it rests, or for 60 steps.
+    /// The schedule's waits while all workers wait: until it only waits for a notification, or for 60 steps.
     private func pauses(_ schedule: inout SleepSchedule, isQuiet: Bool, from now: inout ContinuousClock.Instant)
         -> [Duration]
     {
@@ -155,7 +155,7 @@ import Testing
                 waits.append(duration)
                 now += duration
             case .wakeUp, .wakeWorker: Issue.record("it is idle")
-            case .rest: return waits
+            case .waitForNotification: return waits
             }
         }
         return waits
@@ -170,12 +170,14 @@ import Testing
         #expect(zip(seconds, seconds.dropFirst()).allSatisfy { $1 <= max($0 * 2, 0.01) }, "\(seconds)")
     }
 
-    @Test("A daemon without an interval rests after a quiet time, and looks soon after a notification")
+    @Test(
+        "A daemon without an interval only waits for notifications after a quiet time, and looks soon after a notification"
+    )
     func rest() {
         var (schedule, now) = (SleepSchedule(longestLookInterval: nil), start)
         let waits = pauses(&schedule, isQuiet: true, from: &now)
         #expect(waits.count >= 8 && waits.max() == .milliseconds(1_280))
-        #expect(schedule.next(.all, at: now + .seconds(86_400)) == .rest)
+        #expect(schedule.next(.all, at: now + .seconds(86_400)) == .waitForNotification)
         now += .seconds(100_000)
         schedule.noteNotification(at: now)
         #expect(schedule.next(.all, at: now) == .wait(.milliseconds(5)))
@@ -189,7 +191,9 @@ import Testing
         #expect(pauses(&schedule, isQuiet: false, from: &now).max() == .milliseconds(1_500))
     }
 
-    @Test("A daemon that may rest never clears the sleep flag, because another daemon may rest too")
+    @Test(
+        "A daemon that relies on notifications never clears the sleep flag, because another one may rely on them too"
+    )
     func neverAwake() {
         var schedule = SleepSchedule(longestLookInterval: nil)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))

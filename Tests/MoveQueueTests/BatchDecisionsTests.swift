@@ -24,23 +24,23 @@ import Testing
         decisions.fail(request(1, into: s), error)
         let later = [changeOfList, request(3, into: t), request(4, into: u)]
         #expect(decisions.admissible(later).map(\.id) == [4])
-        #expect(decisions.failures.map(\.list) == [s, t])
+        #expect(decisions.summary.failures.map(\.list) == [s, t])
         #expect(decisions.admissible(later).map(\.id) == [4])
-        #expect(decisions.failures.count == 2)
+        #expect(decisions.summary.failures.count == 2)
     }
 
     @Test("A list whose request must wait for a list with locked rows counts as locked too") func lockedRows() {
         var decisions = BatchDecisions()
         decisions.leaveLocked([s])
         #expect(decisions.admissible([changeOfList]).isEmpty)
-        #expect(decisions.withLockedRows == [s, t])
+        #expect(decisions.summary.withLockedRows == [s, t])
     }
 
     @Test("A list whose request must wait for a suspected list is suspected too") func suspicion() {
         var decisions = BatchDecisions()
         decisions.leaveForLater([request(1, into: s)])
         #expect(decisions.admissible([changeOfList]).isEmpty)
-        #expect(decisions.suspected == [s, t])
+        #expect(decisions.summary.suspected == [s, t])
     }
 
     @Test("No further request of a list that waits for a person is decided, nor of the other lists of its requests")
@@ -48,7 +48,9 @@ import Testing
         var decisions = BatchDecisions()
         decisions.hold(request(1, into: s), because: error.refusal)
         #expect(decisions.admissible([changeOfList, request(3, into: t)]).isEmpty)
-        #expect(decisions.holds.map(\.list) == [s])
-        #expect(decisions.failures.isEmpty && decisions.suspected.isEmpty && decisions.withLockedRows.isEmpty)
+        #expect(decisions.summary.newlyHeld.map(\.list) == [s])
+        #expect(
+            decisions.summary.failures.isEmpty && decisions.summary.suspected.isEmpty
+                && decisions.summary.withLockedRows.isEmpty)
     }
 }

@@ -13,7 +13,7 @@ import Testing
         var report = BatchReport()
         report.claim.lockedByOthers = lists("lock")
         report.undecided.obstructed = Set(lists("needs another"))
-        report.decisions = DecisionSummary(decisions)
+        report.decisions = decisions.summary
         #expect(report.unavailable == Set(lists("lock", "rows", "needs another")))
     }
 

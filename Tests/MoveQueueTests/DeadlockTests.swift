@@ -47,7 +47,7 @@ struct DeadlockTests {
                     try daemon.execute("SELECT pg_advisory_xact_lock(\(key))")
                     defer { _ = try? daemon.query("SELECT pg_sleep(0.5)") }
                     do throws(OrderingError) {
-                        _ = try MoveApplication(rowLocks: .refusedInUsersTables).apply(moves, on: daemon)
+                        _ = try MoveApplication(rowLocks: .triedInUsersTables).apply(moves, on: daemon)
                     } catch {
                         guard case .rowsLocked = error else { throw QueueError.ordering(error) }
                         throw error

@@ -8,7 +8,7 @@ import Testing
     @Test(
         "A worker fails with a standby error and keeps its connection if its server has become a standby",
         .database(on: .own()))
-    func saysStandby() async throws {
+    func standby() async throws {
         let database = TestDatabase.current
         try await database.connect().execute("SELECT brocot.move('letters', 'a', last => true)")
         await database.cluster.stop()
@@ -18,7 +18,7 @@ import Testing
         let connection = try await database.connect()
         var worker = QueueWorker()
         let error = await #expect(throws: BatchFailure.self) { _ = try await worker.runBatch(on: connection) }
-        #expect(error?.error.saysStandby == true)
+        #expect(error?.error.databaseError?.isOfReadOnlyServer == true)
         #expect(await !connection.isLost)
     }
 }

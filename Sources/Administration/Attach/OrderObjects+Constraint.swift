@@ -17,7 +17,7 @@ extension OrderObjects {
             CASE WHEN \(den) > 0 \
             THEN (\(num) > -\(limit) AND \(num) < \(limit) AND \(den) < \(limit) \
             AND gcd(\(num), \(den)) = 1 \
-            AND \(rank) = \(num)::numeric(57,38) / \(den) AND scale(\(rank)) = min_scale(\(rank))) IS TRUE \
+            AND \(rank) = \(num)::\(SortKey.numeratorType) / \(den) AND scale(\(rank)) = min_scale(\(rank))) IS TRUE \
             ELSE (\(rank), \(num), \(den)) IS NULL END
             """
     }

@@ -56,15 +56,17 @@ extension Doctor {
         }
     }
 
-    /// Enough locks for four workers, each with up to 256 lists and some tables at once, and as many for all other sessions.
-    private static let fewestLocks = 2_400
+    /// The most locks that a worker has at once: those of ``AdvisoryLock/mostLists``, and of some tables and their indexes.
+    private static let locksOfWorker = 300
+    /// Enough locks for four workers, and as many for all other sessions.
+    private static let fewestLocks = 2 * 4 * locksOfWorker
 
     func lockTable(_ connection: Connection) async -> CheckResult {
         await attempt("lock table", connection) { connection throws(PostgresError) in
             let room = try connection.query(DoctorStatements.lockTableSize).single().decode(0, as: Int.self)
             guard room < Self.fewestLocks else { return .ok("lock table", "has room for \(room) locks") }
             return .warning(
-                "lock table", "has room for \(room) locks, and each worker of a daemon may take 300",
+                "lock table", "has room for \(room) locks, and each worker of a daemon may take \(Self.locksOfWorker)",
                 advice:
                     "Raise max_locks_per_transaction (64 unless set) and restart the server, or give a daemon fewer --workers."
             )

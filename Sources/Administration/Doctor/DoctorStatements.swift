@@ -179,7 +179,7 @@ enum DoctorStatements {
             FROM \(keyed.table) AS sampled LIMIT \(sampledRows)::bigint
         ) AS sample
         WHERE sample.rank::numeric IS DISTINCT FROM
-            CASE WHEN sample.den > 0 THEN trim_scale(sample.num::numeric(57, 38) / sample.den) END
+            CASE WHEN sample.den > 0 THEN trim_scale(sample.num::\(unsafeRaw: SortKey.numeratorType) / sample.den) END
         """
     }
 

@@ -50,7 +50,7 @@ struct RepairStatements {
         """
         CASE WHEN terms.den >= 1::numeric AND terms.den < \(Self.termLimit)::numeric
             AND terms.num > (-\(Self.termLimit))::numeric AND terms.num < \(Self.termLimit)::numeric
-            AND (\(num) IS NOT NULL AND \(den) IS NOT NULL OR \(rank) = terms.num::numeric(57, 38) / terms.den)
+            AND (\(num) IS NOT NULL AND \(den) IS NOT NULL OR \(rank) = terms.num::\(unsafeRaw: SortKey.numeratorType) / terms.den)
         THEN pg_catalog.gcd(terms.num, terms.den) END
         """
     }
@@ -83,7 +83,7 @@ struct RepairStatements {
                 SELECT \(listTexts) AS list, \(text(item)) AS item, \(rank) AS rank,
                     (terms.num / divided.divisor)::bigint AS num, (terms.den / divided.divisor)::bigint AS den,
                     coalesce(CASE WHEN divided.divisor = 1::numeric THEN
-                        \(rank) = \(num)::numeric(57, 38) / \(den)::numeric
+                        \(rank) = \(num)::\(unsafeRaw: SortKey.numeratorType) / \(den)::numeric
                             AND pg_catalog.scale(\(rank)) = pg_catalog.min_scale(\(rank)) END, false
                     ) AS is_right
                 FROM \(table) AS stored
@@ -148,7 +148,7 @@ struct RepairStatements {
             UPDATE \(table) AS stored
             SET \(identifier: names.numerator) = damaged.num, \(identifier: names.denominator) = damaged.den,
                 \(identifier: names.rank) =
-                    pg_catalog.trim_scale(damaged.num::numeric(57, 38) / damaged.den::numeric)
+                    pg_catalog.trim_scale(damaged.num::\(unsafeRaw: SortKey.numeratorType) / damaged.den::numeric)
             FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.has_rank_of_other_row AND damaged.num IS NOT NULL
             """,
             requestPlacesBesideFirst, requestPlacesOfDamaged,

@@ -19,41 +19,41 @@ struct BatchAttempt {
 
     private let queue: QueueRepository
     private let sizes: KnownListSizes
-    private let scope: QueueTransaction.Scope
-    /// See ``QueueTransaction/Scope/onlyList``.
-    private let onlyList: ListIdentifier?
+    /// The lists that the transaction tries to claim.
+    private let claimed: QueueTransaction.Scope
+    /// The lists that the batch is for. A second attempt claims only those that the first one has locked.
+    private let wanted: QueueTransaction.Scope
     private let method: Method
     private let postponed: [ListIdentifier]
     private var stage = Stage.claiming
     /// The lists whose locks were taken.
     private(set) var lockedLists: [ListIdentifier] = []
-    /// Whether the transaction is for one list, with the other lists of its changes of list.
-    private let isForOneList: Bool
 
     init(
-        _ queue: QueueRepository, sizes: KnownListSizes, scope: QueueTransaction.Scope,
-        onlyList: ListIdentifier?, isForOneList: Bool, _ method: Method, postponed: [ListIdentifier] = []
+        _ queue: QueueRepository, sizes: KnownListSizes, claiming claimed: QueueTransaction.Scope,
+        for wanted: QueueTransaction.Scope, _ method: Method, postponed: [ListIdentifier] = []
     ) {
         (self.queue, self.sizes) = (queue, sizes)
-        (self.scope, self.onlyList, self.postponed) = (scope, onlyList, postponed)
+        (self.claimed, self.wanted, self.postponed) = (claimed, wanted, postponed)
         self.method = method
-        self.isForOneList = isForOneList
     }
 
     /// Runs the transaction.
     ///
     /// - Throws: The error that rolled the transaction back.
     mutating func run(on connection: isolated Connection) throws(QueueError) -> BatchReport {
-        do {
-            return try connection.transaction(.readCommittedAfterTriggers, settings: queue.configuration.settings) {
-                connection in
+        do throws(QueueError) {
+            return try connection.transaction(
+                .readCommittedAfterTriggers, settings: queue.configuration.settings, wrapping: QueueError.database
+            ) { connection throws(QueueError) in
                 let report = try decide(on: connection)
                 stage = .committing
                 return report
             }
         } catch {
-            let error = QueueError(error)
-            if stage == .lockingOnlyList, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
+            if stage == .lockingOnlyList, let onlyList = claimed.onlyList,
+                error.databaseError?.sqlState == .lockNotAvailable
+            {
                 return BatchReport(lockedByOthers: [onlyList])
             }
             throw error
@@ -63,15 +63,15 @@ struct BatchAttempt {
     /// The steps of the transaction.
     private mutating func decide(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         var report = BatchReport()
-        if case .waitingFor(let list) = scope {
+        if case .waitingFor(let list) = claimed {
             stage = .lockingOnlyList
             try queue.lock(list, on: connection)
             stage = .claiming
         }
-        let claim = try queue.claim(scope, postponed: postponed, on: connection)
+        let claim = try queue.claim(claimed, postponed: postponed, on: connection)
         lockedLists = claim.locked
         report.claim = claim
-        let pending = try queue.readPending(in: claim.locked, preferring: onlyList, on: connection)
+        let pending = try queue.readPending(in: claim.locked, preferring: wanted.onlyList, on: connection)
         // A transaction that is open now was also open when the requests were read.
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
         guard !report.hasLostProgress, let pending else { return report }
@@ -86,7 +86,7 @@ struct BatchAttempt {
         let decisions = try apply(batch.requests, on: connection)
         stage = .finishing
         try queue.finish(decisions, at: pending.time, replacing: method == .inParts, on: connection)
-        report.decisions = DecisionSummary(decisions)
+        report.decisions = decisions.summary
         return report
     }
 
@@ -102,19 +102,20 @@ struct BatchAttempt {
             try application.apply(requests, on: connection)
             return application.decisions
         case .inParts:
-            var search = try RefusalSearch(queue.configuration, moves, isForOneList: onlyList != nil, on: connection)
+            var search = try RefusalSearch(
+                queue.configuration, moves, triesLists: wanted.onlyList == nil, on: connection)
             try search.run(requests, on: connection)
             return search.decisions
         }
     }
 
     private var rowLocks: MoveApplication.RowLocks {
-        switch (method, scope) {
+        switch (method, claimed) {
         // Another session may still have locked rows of these lists.
-        case (.together, .lists): .refusedInAllTables
-        case (.together, _): .refusedInUsersTables
+        case (.together, .lists): .triedInAllTables
+        case (.together, _): .triedInUsersTables
         case (.inParts, .waitingFor): .waitedFor
-        case (.inParts, _): .refusedInAllTables
+        case (.inParts, _): .triedInAllTables
         }
     }
 
@@ -132,7 +133,7 @@ struct BatchAttempt {
         if case .unreadableRequest = error { return BatchFailure(error, lists: lockedLists) }
         // A single list is named in any case, so that it can be postponed, and other lists don't wait for it. If the connection broke, a user's
         // trigger may have ended the session.
-        let isOfOneList = isForOneList || lockedLists.count == 1
+        let isOfOneList = wanted.isOfOneList || lockedLists.count == 1
         let mayBeOfLists =
             switch stage {
             case .lockingOnlyList, .claiming: false

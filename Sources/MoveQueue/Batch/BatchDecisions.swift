@@ -1,15 +1,12 @@
 import Ordering
 
-/// The decisions of a transaction so far, and the lists that it leaves for later. Pure.
+/// The decisions of a transaction so far, while it runs. Pure.
+///
+/// The ``decided`` requests are what the transaction writes to the log. The ``summary`` outlives the transaction: it becomes part of the
+/// ``BatchReport``.
 struct BatchDecisions {
     private(set) var decided: [Decision] = []
-    private(set) var holds: [HeldList] = []
-    /// Lists with rows that another session has locked.
-    private(set) var withLockedRows: Set<ListIdentifier> = []
-    /// Lists that failed, although no request is the cause.
-    private(set) var failures: [ListFailure] = []
-    /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
-    private(set) var suspected: Set<ListIdentifier> = []
+    private(set) var summary = DecisionSummary()
     /// Lists of which no further request may be decided, and why.
     private var obstacles: [ListIdentifier: Obstacle] = [:]
 
@@ -22,7 +19,7 @@ struct BatchDecisions {
     }
 
     /// Whether the batch decided no request and held no list.
-    var areEmpty: Bool { decided.isEmpty && holds.isEmpty }
+    var areEmpty: Bool { decided.isEmpty && summary.newlyHeld.isEmpty }
 
     /// The requests that may be decided, in the order of their ids: those that don't come after a request of the same list that is left
     /// for later.
@@ -38,7 +35,10 @@ struct BatchDecisions {
         }
     }
 
-    mutating func decide(_ decisions: [Decision]) { decided += decisions }
+    mutating func decide(_ decisions: [Decision]) {
+        decided += decisions
+        for decision in decisions { summary.count(decision) }
+    }
 
     /// Leaves lists for later, because another session has locked some of their rows.
     mutating func leaveLocked(_ lists: [ListIdentifier]) { leave(lists, because: .lockedRows) }
@@ -55,7 +55,7 @@ struct BatchDecisions {
 
     /// Makes the list of a request wait for a person.
     mutating func hold(_ request: PendingRequest, because error: Refusal) {
-        holds.append(HeldList(list: request.move.list, request: request.id, error: error))
+        summary.newlyHeld.append(HeldList(list: request.move.list, request: request.id, error: error))
         leave(request.move.lists, because: .hold)
     }
 
@@ -64,9 +64,9 @@ struct BatchDecisions {
         for list in lists where obstacles[list] == nil {
             obstacles[list] = obstacle
             switch obstacle {
-            case .lockedRows: withLockedRows.insert(list)
-            case .failure(let error): failures.append(ListFailure(list: list, error: error))
-            case .suspicion: suspected.insert(list)
+            case .lockedRows: summary.withLockedRows.insert(list)
+            case .failure(let error): summary.failures.append(ListFailure(list: list, error: error))
+            case .suspicion: summary.suspected.insert(list)
             case .hold: break
             }
         }

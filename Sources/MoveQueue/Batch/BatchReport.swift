@@ -1,6 +1,7 @@
+import LibPQ
 import Ordering
 
-/// The results of one transaction of a worker.
+/// The results of one transaction of a worker: the lists that it claimed, the requests that it read and left, and those that it decided.
 package struct BatchReport: Sendable {
     package var claim = ListClaim()
     var undecided = UndecidedRequests()
@@ -11,8 +12,8 @@ package struct BatchReport: Sendable {
     /// The fewest requests in one batch that show that requests arrive faster than one worker should decide them. Batches of about this size
     /// still cost little for each request, and take some hundredths of a second.
     private static let fewestForAnotherWorker = 256
-    /// The fewest lists with requests that show the same. A batch has 256 lists at most, and half as many if items change lists.
-    private static let fewestListsForAnotherWorker = 128
+    /// The fewest lists with requests that show the same. A batch whose items change lists has at most half as many lists as another one.
+    private static let fewestListsForAnotherWorker = AdvisoryLock.mostLists / 2
 
     init() {}
 

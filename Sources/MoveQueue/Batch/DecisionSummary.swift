@@ -28,9 +28,9 @@ package struct DecisionSummary: Sendable {
     package private(set) var rejections: [Rejected] = []
     package private(set) var rebalances: [Rebalance] = []
     /// The lists that this batch held.
-    package private(set) var newlyHeld: [HeldList] = []
+    package var newlyHeld: [HeldList] = []
     /// Lists with rows that another session has locked.
-    private(set) var withLockedRows: Set<ListIdentifier> = []
+    var withLockedRows: Set<ListIdentifier> = []
     /// Lists that failed, although no request is the cause; one failure for each.
     package var failures: [ListFailure] = []
     /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
@@ -41,23 +41,18 @@ package struct DecisionSummary: Sendable {
 
     package init() {}
 
-    init(_ decisions: BatchDecisions) {
-        newlyHeld = decisions.holds
-        withLockedRows = decisions.withLockedRows
-        (failures, suspected) = (decisions.failures, decisions.suspected)
-        for decision in decisions.decided {
-            let request = decision.request
-            switch decision.result.outcome {
-            case .applied(let rows):
-                applied += 1
-                guard rows > 0, let window = decision.result.window else { continue }
-                rebalances.append(
-                    Rebalance(request: request.id, list: request.move.list, rows: rows, window: window))
-            case .rejected(let rejection):
-                rejected += 1
-                guard rejections.count < Self.mostRejections else { continue }
-                rejections.append(Rejected(request: request.id, list: request.move.list, rejection: rejection))
-            }
+    /// Counts a request that was decided.
+    mutating func count(_ decision: Decision) {
+        let request = decision.request
+        switch decision.result.outcome {
+        case .applied(let rows):
+            applied += 1
+            guard rows > 0, let window = decision.result.window else { return }
+            rebalances.append(Rebalance(request: request.id, list: request.move.list, rows: rows, window: window))
+        case .rejected(let rejection):
+            rejected += 1
+            guard rejections.count < Self.mostRejections else { return }
+            rejections.append(Rejected(request: request.id, list: request.move.list, rejection: rejection))
         }
     }
 }

@@ -10,6 +10,7 @@ struct QueueTransaction: Sendable {
         /// The next lists with requests. `readingAhead` requests are read in one scan to find them. With `withPartners`, the
         /// other lists of their changes of list are claimed too; without these lists, such changes have to wait.
         case next(from: RoundPosition, lists: Int, readingAhead: Int, withPartners: Bool)
+        /// These lists, with the other lists of their changes of list.
         case lists([ListIdentifier])
         /// Lists of which one or more failed before. Their requests are applied in parts, without trying them together first.
         case suspects([ListIdentifier])
@@ -18,7 +19,7 @@ struct QueueTransaction: Sendable {
         /// A list that other sessions have again and again. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
         case waitingFor(ListIdentifier)
 
-        /// The list that the transaction is for, with the other lists of its changes of list; nil if it is for several lists.
+        /// The only list that this scope names; nil if it names several lists, or only their number.
         var onlyList: ListIdentifier? {
             switch self {
             case .lists(let lists), .suspects(let lists): lists.count == 1 ? lists[0] : nil
@@ -27,11 +28,11 @@ struct QueueTransaction: Sendable {
             }
         }
 
-        /// Whether the transaction asks for one list, with the other lists of its changes of list.
-        var isForOneList: Bool {
+        /// Whether this is the scope of one list, by its name or as the next list. The transaction also claims the other lists of that list's
+        /// changes of list.
+        var isOfOneList: Bool {
             switch self {
-            case .lists(let lists), .suspects(let lists): lists.count == 1
-            case .waitingFor: true
+            case .lists, .suspects, .waitingFor: onlyList != nil
             case .next(_, let count, _, _), .oldest(let count): count == 1
             }
         }
@@ -60,24 +61,21 @@ struct QueueTransaction: Sendable {
         _ scope: Scope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
         let queue = QueueRepository(configuration, progress)
-        var scopeInParts = scope
+        var claimedInParts = scope
         switch scope {
         case .suspects, .waitingFor:
             break
         case .next, .lists, .oldest:
             var attempt = BatchAttempt(
-                queue, sizes: sizes, scope: scope, onlyList: scope.onlyList, isForOneList: scope.isForOneList,
-                .together, postponed: postponed)
+                queue, sizes: sizes, claiming: scope, for: scope, .together, postponed: postponed)
             do throws(QueueError) {
                 return try attempt.run(on: connection)
             } catch {
                 guard attempt.mayDoBetterInParts(after: error) else { throw attempt.failure(error) }
             }
-            scopeInParts = .suspects(attempt.lockedLists)
+            claimedInParts = .suspects(attempt.lockedLists)
         }
-        var attempt = BatchAttempt(
-            queue, sizes: sizes, scope: scopeInParts, onlyList: scope.onlyList, isForOneList: scope.isForOneList,
-            .inParts)
+        var attempt = BatchAttempt(queue, sizes: sizes, claiming: claimedInParts, for: scope, .inParts)
         do throws(QueueError) {
             return try attempt.run(on: connection)
         } catch {

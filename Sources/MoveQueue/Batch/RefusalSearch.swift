@@ -11,8 +11,8 @@ struct RefusalSearch {
     private static let attemptsAlone = 3
 
     private let configuration: QueueConfiguration
-    /// Whether the batch is for one list and the other lists of its changes of list. Its statements may take longer than a trial allows.
-    private let isForOneList: Bool
+    /// Whether the writes of each list are tried first. A batch for a single list may need more time than a trial allows.
+    private let triesLists: Bool
     private let waitsForRows: Bool
     /// The settings before the first request, which a user's trigger might change so that Brocot's own statements fail.
     private let transactionSettings: [String]
@@ -22,11 +22,11 @@ struct RefusalSearch {
     var decisions: BatchDecisions { application.decisions }
 
     init(
-        _ configuration: QueueConfiguration, _ moves: MoveApplication, isForOneList: Bool,
+        _ configuration: QueueConfiguration, _ moves: MoveApplication, triesLists: Bool,
         on connection: isolated Connection
     ) throws(QueueError) {
         self.configuration = configuration
-        self.isForOneList = isForOneList
+        self.triesLists = triesLists
         waitsForRows = moves.rowLocks == .waitedFor
         application = RequestApplication(moves)
         transactionSettings = try Self.transactionSettings(on: connection)
@@ -39,7 +39,7 @@ struct RefusalSearch {
         try apply(tried.writable, on: connection)
         var singleRequests: [PendingRequest] = []
         for group in tried.refused {
-            if group.lists.count == 1, group.error.failureClass == .environment {
+            if group.lists.count == 1, group.error.isOfEnvironment {
                 application.decisions.fail(group.requests[0], group.error)
             } else if group.requests.count == 1 {
                 singleRequests.append(group.requests[0])
@@ -61,7 +61,7 @@ struct RefusalSearch {
         var refusals: [Refusal] = []
         for _ in 2...Self.attemptsAlone {
             guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
-            let again = tried.refused.filter { $0.error.failureClass != .environment }
+            let again = tried.refused.filter { !$0.error.isOfEnvironment }
             let remaining = Set(again.map { $0.requests[0].id })
             // The others were not refused again. A later batch decides them.
             application.decisions.leaveForLater(requests.filter { !remaining.contains($0.id) })
@@ -78,15 +78,14 @@ struct RefusalSearch {
     private mutating func tryOut(
         _ requests: [PendingRequest], on connection: isolated Connection
     ) throws(QueueError) -> TriedRequests? {
-        guard !isForOneList, ConnectedLists(of: requests.lazy.map(\.move)).groups.count > 1 else { return nil }
+        guard triesLists, ConnectedLists(of: requests.lazy.map(\.move)).groups.count > 1 else { return nil }
         let trial: WriteTrial
-        do {
-            trial = try connection.savepoint("trials") { connection in
+        do throws(QueueError) {
+            trial = try connection.savepoint("trials", wrapping: QueueError.database) { connection throws(QueueError) in
                 try application.tryOut(
                     requests, for: configuration.longestSearch, keeping: transactionSettings, on: connection)
             }
         } catch {
-            let error = QueueError(error)
             guard !error.isOfServerOrConnection else { throw error }
             return nil
         }
@@ -109,7 +108,7 @@ struct RefusalSearch {
                 return application.decisions.leaveLocked(requests.flatMap(\.move.lists))
             }
             if requests.count > 1 { return try applyHalves(of: requests, after: error, on: connection) }
-            if error.failureClass == .environment { return application.decisions.fail(requests[0], error) }
+            if error.isOfEnvironment { return application.decisions.fail(requests[0], error) }
             if attempt == Self.attemptsAlone { return try rejectOrHold(requests[0], error.refusal, on: connection) }
         }
     }
@@ -135,21 +134,35 @@ struct RefusalSearch {
         _ requests: [PendingRequest], on connection: isolated Connection
     ) throws(QueueError) -> QueueError? {
         let before = decisions
-        do {
-            try connection.savepoint("part") { connection in
-                try connection.execute(script: "SET CONSTRAINTS ALL DEFERRED")
+        do throws(QueueError) {
+            try connection.savepoint("part", wrapping: QueueError.database) { connection throws(QueueError) in
+                try Self.setConstraints(.deferred, on: connection)
                 try application.apply(requests, on: connection)
-                try connection.execute(script: "SET CONSTRAINTS ALL IMMEDIATE")
+                try Self.setConstraints(.immediate, on: connection)
                 guard try Self.transactionSettings(on: connection) == transactionSettings else {
-                    throw QueueError.settingsChanged
+                    throw .settingsChanged
                 }
             }
             return nil
         } catch {
             application.decisions = before
-            let error = QueueError(error)
             guard !error.isOfServerOrConnection else { throw error }
             return error
+        }
+    }
+
+    /// When constraints that are deferrable are checked.
+    private enum ConstraintCheck: String {
+        case deferred = "DEFERRED"
+        /// At once, also for the rows that were already written.
+        case immediate = "IMMEDIATE"
+    }
+
+    private static func setConstraints(
+        _ check: ConstraintCheck, on connection: isolated Connection
+    ) throws(QueueError) {
+        try QueueError.wrapping { () throws(PostgresError) in
+            try connection.execute(script: "SET CONSTRAINTS ALL \(check.rawValue)")
         }
     }
 

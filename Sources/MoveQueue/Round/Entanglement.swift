@@ -14,9 +14,9 @@ enum Entanglement: Sendable {
     /// Whether the round leaves out the other lists of changes of list.
     var isPresent: Bool { self == .oldestNext || self == .roundNext }
 
-    /// Begins a batch of the oldest requests, if it is their turn.
+    /// Begins a batch of the oldest requests, if one is next.
     ///
-    /// - Returns: Whether it is.
+    /// - Returns: Whether one is next.
     mutating func beginOldest() -> Bool {
         switch self {
         case .none, .roundNext: return false

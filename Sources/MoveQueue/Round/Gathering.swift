@@ -16,9 +16,9 @@ struct Gathering {
         (self.limit, self.enough) = (limit, enough)
     }
 
-    /// Records a look.
+    /// Records the last id that was handed out.
     ///
-    /// - Returns: How long to wait until the next look; nil if the wait is over.
+    /// - Returns: How long to wait until it is read again; nil if the wait is over.
     mutating func note(lastID: Int64, at now: ContinuousClock.Instant) -> Duration? {
         let pause = limit / Self.pauses
         guard let start else {

@@ -29,7 +29,7 @@ package struct PostponedLists: Sendable {
     /// The most lists that are remembered. Each search for other lists contains all of their names.
     static let capacity = 10_000
     /// The most lists that are tried together, the same number as in any batch.
-    static let largestGroup = 256
+    static let largestGroup = AdvisoryLock.mostLists
     /// The most failing lists that are tried together. All other lists wait for the end of such a batch.
     static let largestFailingGroup = 32
 

@@ -33,19 +33,22 @@ struct RoundSearch: Sendable {
         case nothingToDo(areRequestsWaiting: Bool)
     }
 
-    /// What was found since the beginning of the round.
-    private struct Findings {
-        /// Whether some requests don't wait for a person.
-        var includeWork = false
-        /// Whether some requests wait for a person.
-        var includeWaitingWork = false
+    /// What has happened since the beginning of the round.
+    private struct Round {
+        /// Whether the round began at the last list, and not at a list in the middle.
+        var isWhole = true
+        /// Whether requests were found that don't wait for a person.
+        var foundWork = false
+        /// Whether requests were found that wait for a person.
+        var foundWaitingWork = false
+        /// The number of requests that were decided.
+        var decided = 0
+        /// Whether requests were found and left undecided.
+        var leftRequests = false
     }
 
     private var position = RoundPosition.beginning
-    /// The findings of this round; nil if it began at a list in the middle.
-    private var findings: Findings? = Findings()
-    /// The number of requests that were decided since the round began; nil if some were left.
-    private var decidedOfAll: Int? = 0
+    private var round = Round()
     /// Whether the latest batch read changes of list. Searching their other lists costs as much as finding the lists.
     private var seesChangesOfList = true
     /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
@@ -61,7 +64,7 @@ struct RoundSearch: Sendable {
     /// Continues the round at this list.
     mutating func go(to list: ListIdentifier) {
         position = .at(list)
-        findings = nil
+        round.isWhole = false
     }
 
     // MARK: The next batch
@@ -103,7 +106,7 @@ struct RoundSearch: Sendable {
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
         seesWaitingLists = report.foundWaitingWork
         if seesChangesOfList, !target.withPartners, !entanglement.isPresent { return .sameLists }
-        noteFindings(report)
+        noteWork(report)
         guard report.claim.beyondLimit == 0, report.claim.found < target.count else {
             position = report.claim.lastFound.map(RoundPosition.behind) ?? .beginning
             return .nextLists
@@ -118,20 +121,22 @@ struct RoundSearch: Sendable {
             && report.undecided.count > report.decisions.count && report.undecided.hasChangesOfList
     }
 
-    private mutating func noteFindings(_ report: BatchReport) {
-        if report.foundWork { findings?.includeWork = true }
-        if report.foundWaitingWork { findings?.includeWaitingWork = true }
+    private mutating func noteWork(_ report: BatchReport) {
+        if report.foundWork { round.foundWork = true }
+        if report.foundWaitingWork { round.foundWaitingWork = true }
+        round.decided += report.decisions.count
         // Requests of lists that another session has locked are not counted.
-        let isAllDecided = report.undecided.count == 0 && report.undecided.crowdedOut == nil
-        decidedOfAll = isAllDecided ? decidedOfAll.map { $0 + report.decisions.count } : nil
+        if report.undecided.count > 0 || report.undecided.crowdedOut != nil { round.leftRequests = true }
     }
 
     private mutating func endRound(_ report: BatchReport) -> Step {
-        let (found, decided) = (findings, decidedOfAll ?? 0)
-        (position, findings, decidedOfAll) = (.beginning, Findings(), 0)
+        let ended = round
+        (position, round) = (.beginning, Round())
         entanglement.endRound()
-        guard let found, !found.includeWork, !report.hasDecisions else { return .nextRound(decided: decided) }
+        guard ended.isWhole, !ended.foundWork, !report.hasDecisions else {
+            return .nextRound(decided: ended.leftRequests ? 0 : ended.decided)
+        }
         seesChangesOfList = true
-        return .nothingToDo(areRequestsWaiting: found.includeWaitingWork)
+        return .nothingToDo(areRequestsWaiting: ended.foundWaitingWork)
     }
 }
