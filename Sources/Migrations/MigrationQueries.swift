@@ -27,10 +27,8 @@ enum MigrationQueries {
         """
     }
 
-    /// The sessions that have the lock. A prepared transaction has no session.
-    static let lockHolders: SQL = """
-        SELECT holder.pid FROM pg_locks AS holder WHERE holder.pid IS NOT NULL AND \(lock.matches("holder"))
-        """
+    /// The sessions that have the lock. NULL means a prepared transaction.
+    static let lockOwners: SQL = "SELECT holder.pid FROM pg_locks AS holder WHERE \(lock.matches("holder"))"
 
     /// Creates the schema unless it exists: an administrator may have created it for a role without that right.
     static let createSchema = """

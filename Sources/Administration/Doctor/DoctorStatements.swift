@@ -183,17 +183,6 @@ enum DoctorStatements {
         """
     }
 
-    /// The session that has the lock for pruning the log. NULL as its process means that a prepared transaction has the lock. A daemon has this
-    /// lock only for moments. PostgreSQL does not show how long a session has had a lock.
-    static let pruningLockHolder: SQL = """
-        SELECT holder.pid, session.usename::text
-        FROM pg_catalog.pg_locks AS holder
-        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
-        WHERE \(AdvisoryLock.ofLogPruning.matches("holder"))
-            AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
-                OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
-        """
-
     /// The sessions that keep others from writing Brocot's tables or attached tables, which have a trigger of Brocot. NULL as the
     /// process means a prepared transaction. No table is read, so this waits for no lock.
     static let tableLocks: SQL = """
