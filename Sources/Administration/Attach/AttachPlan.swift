@@ -28,8 +28,7 @@ package struct AttachPlan: Sendable {
         steps += Self.columns(objects, table)
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
-        missingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
-            .count { table.column($0) == nil }
+        missingColumns = definition.names.rankColumns.count { table.column($0) == nil }
         fills = table.registered?.isBeingFilled ?? true
         let indexes = Self.indexes(objects, table)
         if fills && missingColumns == 0 && indexes.contains(where: { !$0.missing.isEmpty }) {
@@ -49,7 +48,7 @@ package struct AttachPlan: Sendable {
     /// The constraint would refuse these rows.
     private static func hasForeignRanks(_ objects: OrderObjects, _ table: TableDescription) -> SQL? {
         let names = objects.definition.names
-        let present = [names.rank, names.numerator, names.denominator].filter { table.column($0) != nil }
+        let present = names.rankColumns.filter { table.column($0) != nil }
         guard table.constraint == .missing, !present.isEmpty else { return nil }
         let isForeign =
             present.count < OrderObjects.rankColumnTypes.count
@@ -60,7 +59,7 @@ package struct AttachPlan: Sendable {
 
     private static func columns(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let names = objects.definition.names
-        let absent = zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes)
+        let absent = zip(names.rankColumns, OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
         let columns = absent.map { (object: "column \($0.0)", change: "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)") }
         let constraint =

@@ -18,7 +18,7 @@ struct AttachRules {
         try checkNames()
         try checkKind()
         var keys: [TableDescription.Column] = []
-        for name in definition.listColumns + [definition.itemColumn] { keys.append(try key(name)) }
+        for name in definition.keyColumns { keys.append(try key(name)) }
         try checkItem(keys[keys.count - 1])
         try checkPartitions()
         try checkOwnedRows()
@@ -56,7 +56,7 @@ struct AttachRules {
     private func checkThatColumnsDiffer() throws(AttachError) {
         let named =
             [("--item", definition.itemColumn)] + definition.listColumns.map { ("--list", $0) }
-            + [names.rank, names.numerator, names.denominator].map { ("--rank", $0) }
+            + names.rankColumns.map { ("--rank", $0) }
         for (number, (option, column)) in named.enumerated() {
             guard let (first, _) = named.prefix(number).first(where: { $0.1 == column }) else { continue }
             throw refuse(
@@ -157,7 +157,7 @@ struct AttachRules {
                 "--owns-rows and --visible can't be combined: with --owns-rows, removed rows are deleted, not hidden")
         }
         let written = Set(
-            definition.listColumns + [definition.itemColumn, names.rank, names.numerator, names.denominator])
+            definition.keyColumns + names.rankColumns)
         if let column = table.columns.first(where: { $0.isIdentityAlways && written.contains($0.name) }) {
             throw refuse(
                 "column \"\(column.name)\" is an identity GENERATED ALWAYS, so that no move could insert a row")
@@ -182,7 +182,7 @@ struct AttachRules {
     }
 
     private func checkRankColumns() throws(AttachError) {
-        for (name, type) in zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes) {
+        for (name, type) in zip(names.rankColumns, OrderObjects.rankColumnTypes) {
             guard let column = table.column(name) else { continue }
             guard column.displayedType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
                 let rules =

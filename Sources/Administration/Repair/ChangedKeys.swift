@@ -15,7 +15,7 @@ struct ChangedKeys {
     /// A message about the first such column; nil if there is none.
     var fault: String? {
         guard let body = table.functionBodies[definition.names.keepFunction] else { return nil }
-        for column in (definition.listColumns + [definition.itemColumn]).compactMap(table.column) {
+        for column in definition.keyColumns.compactMap(table.column) {
             guard let former = type(of: column.name, in: body), former != column.type else { continue }
             return """
                 column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). Run the same brocot attach \
