@@ -13,6 +13,7 @@ struct RankedItem: Encodable {
     /// The sort key with up to 38 decimals. It is text, because a double is not exact enough.
     let rank: String
 
+    /// The names of the columns in the database.
     private enum CodingKeys: String, CodingKey {
         case position, item, rank
         case rankNumerator = "rank_num"

@@ -80,7 +80,12 @@ struct AttachRules {
 
     private func key(_ name: String) throws(AttachError) -> TableDescription.Column {
         guard let column = table.column(name) else {
-            throw refuse("there is no column \"\(name)\"; it has \(table.columns.map(\.name).joined(separator: ", "))")
+            let advice =
+                table.registered == nil
+                ? ""
+                : ". If the column was renamed: \(names.detachCommand), and brocot attach with the new name. The order stays"
+            throw refuse(
+                "there is no column \"\(name)\"; it has \(table.columns.map(\.name).joined(separator: ", "))\(advice)")
         }
         guard !column.isGenerated else {
             throw refuse("column \"\(name)\" is generated. Name the columns from which it is generated")
