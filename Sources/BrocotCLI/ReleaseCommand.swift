@@ -31,7 +31,7 @@ struct ReleaseCommand: AsyncParsableCommand {
     @Flag(help: "Release every held list.")
     var all = false
 
-    @Flag(help: "Reject the request because of which a list is held.")
+    @Flag(help: "Reject the request that the database refused, the first one of each list.")
     var reject = false
 
     @OptionGroup var connection: ConnectionOptions

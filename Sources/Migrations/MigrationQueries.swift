@@ -74,7 +74,7 @@ enum MigrationQueries {
 
     static let version: SQL = "SELECT coalesce(pg_catalog.max(version), 0) FROM brocot.schema_migrations"
 
-    /// The columns of the history in the order in which ``AppliedMigration`` reads them.
+    /// The columns of the history, which ``AppliedMigration`` reads by their names.
     static let columns: SQL = """
         version, name, checksum, applied_at,
         (extract(epoch FROM duration) * 1000000)::bigint AS microseconds

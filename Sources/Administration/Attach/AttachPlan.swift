@@ -14,7 +14,8 @@ package struct AttachPlan: Sendable {
     package let fills: Bool
     /// Notes for the person who attaches the table.
     package let notes: [String]
-    /// Whether a row has values in columns with the names of the rank columns, and these values are no rank. nil if that can't be.
+    /// A query for whether a row has values in columns with the names of the rank columns, and these values are no rank; nil if no row
+    /// can have such values.
     let hasForeignRanks: SQL?
 
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
@@ -45,7 +46,7 @@ package struct AttachPlan: Sendable {
         }
     }
 
-    /// The constraint would refuse these rows.
+    /// See ``hasForeignRanks``. The constraint would refuse rows with such values.
     private static func hasForeignRanks(_ objects: OrderObjects, _ table: TableDescription) -> SQL? {
         let names = objects.definition.names
         let present = names.rankColumns.filter { table.column($0) != nil }
@@ -110,7 +111,7 @@ package struct AttachPlan: Sendable {
                 }
             }
         }
-        // These functions contain the types of the keys, as the others do. Before the rows are placed, there are none.
+        // The functions for moves at once contain the types of the keys too. They are created after the rows are placed.
         if lacksPlaceFunction || !changed.isEmpty, table.registered?.isBeingFilled == false {
             statements.append(RegistryStatements.makePlaceFunctions(objects.definition.names.orderedTable))
         }
@@ -120,7 +121,7 @@ package struct AttachPlan: Sendable {
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let missing = objects.triggers.filter { table.triggers[$0.key] != true }.sorted { $0.key < $1.key }
-        // They are of an earlier version, or of a former name of the table.
+        // Triggers of an earlier version, or of a former name of the table.
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
             .filter { table.triggers[$0] != nil && objects.triggers[$0] == nil }

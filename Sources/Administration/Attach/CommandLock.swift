@@ -13,7 +13,7 @@ struct CommandLock: Sendable {
     /// The settings of statements that run outside of transactions. Transactions have settings of their own.
     private static let settings =
         "SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off"
-    /// A pooler may give the session to an application.
+    /// Resets these settings, because a pooler may give the session to an application later.
     private static let resetSettings =
         "RESET statement_timeout; RESET lock_timeout; RESET default_transaction_read_only"
 

@@ -31,11 +31,10 @@ extension Doctor {
     }
 
     private static func foreign(_ objects: [ForeignObject], _ reason: String) -> CheckResult {
-        let names = objects.prefix(5).map { "\($0.name), owned by \($0.owner)" }.joined(separator: "; ")
-        let more = objects.count > 5 ? "; and \(objects.count - 5) more" : ""
+        let names = shortened(objects.map { "\($0.name), owned by \($0.owner)" }, separator: "; ")
         let owner = quoteIdentifier(objects.first?.owner ?? "owner")
         return .failure(
-            "schema", "\(reason): \(names)\(more)",
+            "schema", "\(reason): \(names)",
             advice: """
                 Run brocot doctor as the owner of schema brocot, or as the daemon's role. If you trust the owners, make this role a \
                 member: GRANT \(owner) TO CURRENT_USER.
