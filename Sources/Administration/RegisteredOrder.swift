@@ -56,7 +56,8 @@ package struct RegisteredOrder: Hashable, Sendable {
     }
 
     /// The orders whose rows satisfy a condition on the row `registered`, by name. The server must search `pg_catalog` first.
-    static func all(where condition: SQL, on connection: isolated Connection) throws(PostgresError) -> [RegisteredOrder] {
+    static func all(where condition: SQL, on connection: isolated Connection) throws(PostgresError) -> [RegisteredOrder]
+    {
         try connection.query(statement(where: condition)).map { row throws(PostgresError) in try RegisteredOrder(row) }
     }
 

@@ -15,7 +15,9 @@ extension Connection {
     /// `search_path`. Only the built-in table has no schema in its name.
     nonisolated func orderedTable(named table: String) async throws -> String {
         guard table != "items", !table.contains(".") else { return table }
-        let schema = try await run { connection throws(PostgresError) in try TableReader.schema(of: table, on: connection) }
+        let schema = try await run { connection throws(PostgresError) in
+            try TableReader.schema(of: table, on: connection)
+        }
         return schema.map { "\($0).\(table)" } ?? table
     }
 

@@ -13,7 +13,8 @@ import Testing
         let shown = try await BrocotProcess.run("show", "l", "--table", "songs")
         #expect(shown.exitCode == 0 && shown.output.contains("b"), "\(shown.errors)")
         for arguments in [
-            ["check", "l", "--table", "songs"], ["check", "--table", "songs"], ["pause", "songs"], ["resume", "songs", "l"],
+            ["check", "l", "--table", "songs"], ["check", "--table", "songs"], ["pause", "songs"],
+            ["resume", "songs", "l"],
             ["release", "--all", "--table", "songs"], ["detach", "songs"],
         ] {
             let result = try await BrocotProcess.run(arguments)
@@ -24,6 +25,7 @@ import Testing
     @Test("A table in the search_path that is not attached is named with its schema") func notAttached() async throws {
         try await TestDatabase.current.connect().execute(script: "CREATE TABLE cards (id int PRIMARY KEY)")
         let result = try await BrocotProcess.run("show", "l", "--table", "cards")
-        #expect(result.exitCode == 2 && result.errors.contains("public.cards is not an ordered table"), "\(result.errors)")
+        #expect(
+            result.exitCode == 2 && result.errors.contains("public.cards is not an ordered table"), "\(result.errors)")
     }
 }

@@ -124,7 +124,8 @@ extension Doctor {
             for order in try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection) {
                 let names = order.definition.names
                 guard try TableLock.lock(names, on: connection) == .locked else { continue }
-                let count = try connection.query(DoctorStatements.wrongRanks(of: names)).single().decode(0, as: Int.self)
+                let count = try connection.query(DoctorStatements.wrongRanks(of: names)).single().decode(
+                    0, as: Int.self)
                 if count > 0 { wrong.append("\(order.name) (\(count) rows)") }
             }
             guard wrong.isEmpty else {

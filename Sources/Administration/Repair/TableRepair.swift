@@ -101,7 +101,8 @@ package struct TableRepair: Sendable {
         switch try TableLock.lock(names, on: connection) {
         case .locked: break
         case .notATable: throw AttachError.refused("it is not a table any more, so it was not read")
-        case .untrusted(let objects, let role): throw AttachError.refused("\(MigrationError.foreignTables(objects, role: role))")
+        case .untrusted(let objects, let role):
+            throw AttachError.refused("\(MigrationError.foreignTables(objects, role: role))")
         }
     }
 
