@@ -7,6 +7,7 @@ enum LockOwnerStatements {
     ///
     /// - Parameter condition: Whether a row of `pg_locks` shows the lock. The row is named `holder`, and the session's row of
     ///   `pg_stat_activity` is named `session`.
+    /// - Returns: The statement.
     static func owners(where condition: SQL) -> SQL {
         """
         SELECT DISTINCT holder.pid, session.usename::pg_catalog.text, session.application_name
