@@ -24,7 +24,7 @@ struct AttachCommand: AsyncParsableCommand {
             interrupted, run the same command again to continue.
 
             Placing the existing rows fires the table's triggers, with the rights of the role that runs the command. So run it \
-            as the table's owner. If another role owns schema brocot, make the table's owner a member of it for this time. \
+            as the table's owner. If another role owns schema brocot, make the table's owner a member of that role for this time. \
             Afterwards, run brocot grant again for the roles that use the table, and then REVOKE the membership. A superuser is \
             refused unless the table's owner was granted to it, or is a superuser too.
 

@@ -36,11 +36,7 @@ struct CheckCommand: AsyncParsableCommand {
     @Argument(help: "The list. Without it, attached tables are checked.")
     var list: String?
 
-    @Option(
-        help: """
-            The ordered table: items, or schema.table for one of your own. (default: items; without a list, every attached \
-            table)
-            """)
+    @Option(help: "\(orderedTableHelp) (default: items; without a list, every attached table)")
     var table: String?
 
     @Flag(help: "Repair the faults of attached tables.")
@@ -64,8 +60,9 @@ struct CheckCommand: AsyncParsableCommand {
         try await check(list, of: table ?? "items")
     }
 
-    private func check(_ list: String, of table: String) async throws {
+    private func check(_ list: String, of name: String) async throws {
         let connection = try await connection.connect()
+        let table: String = try await connection.orderedTable(named: name)
         let finding = try await connection.advisingGrant(.requester) {
             try await connection.requireTrusted(.order(table))
             let reader = CapacityReader(try await orderedTable(table, with: list, on: connection))
@@ -87,46 +84,65 @@ struct CheckCommand: AsyncParsableCommand {
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
         try await database.advisingOwner { try await database.requireSchema() }
+        let table: String? = try await database.orderedTable(named: table)
         try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
         let attacher = Attacher(connection: database, logger: logger)
         let tables = TableRepair(connection: database, logger: logger)
         let definitions = try await tables.definitions(named: table)
         if let table, definitions.isEmpty { throw Self.notAttached(table) }
-        var (needsRepair, isRepairable) = (false, false)
-        var report = TablesReport()
-        func tell(_ findings: TableFindings, of definition: OrderDefinition) {
-            let table = TablesReport.Table(definition, findings, placingRows: repair && placeRows)
-            report.tables.append(table)
-            if !json { Stream.output.tell(table.text) }
-        }
+        var (report, allFindings): (TablesReport, [TableFindings]) = (TablesReport(), [])
         for definition in definitions {
-            var findings = try await tables.findings(of: definition)
-            if repair, !findings.isEmpty || placeRows {
-                try await attacher.exclusively { () async throws(AttachError) in
-                    // Another command may have changed the table, or have detached it, before this one got the lock.
-                    let name = definition.names.orderedTable
-                    guard let definition = try await tables.definitions(named: name).first else { return }
-                    findings = try await tables.findings(of: definition)
-                    tell(findings, of: definition)
-                    try await tables.repair(definition, findings, placingRows: placeRows)
-                    if !json, findings.isRepairable { Stream.output.tell("\(name.printable): repaired") }
-                }
-            } else {
-                tell(findings, of: definition)
-            }
-            needsRepair = needsRepair || (repair ? findings.needsPerson : !findings.isEmpty)
-            isRepairable = isRepairable || findings.isRepairable
+            // Another command may detach the table before this one gets the lock.
+            guard let findings = try await check(definition, tables, attacher, reporting: &report) else { continue }
+            allFindings.append(findings)
         }
         if json { Stream.output.print(try encoded(report)) }
-        guard !needsRepair else {
-            throw CommandFailure(
-                .needsRepair,
-                repair
-                    ? "Some faults can't be repaired by this command. Each of them says above what to do."
-                    : isRepairable
-                        ? "Repair them as the tables' owner: brocot check --repair"
-                        : "These faults can't be repaired by brocot check --repair.")
+        try refuseFaults(allFindings)
+    }
+
+    /// Reports the faults of a table, and repairs them if requested.
+    ///
+    /// - Returns: The faults before the repair; nil if the table was detached meanwhile.
+    private func check(
+        _ definition: OrderDefinition, _ tables: TableRepair, _ attacher: Attacher, reporting report: inout TablesReport
+    ) async throws -> TableFindings? {
+        let findings = try await tables.findings(of: definition)
+        guard repair, !findings.isEmpty || placeRows else {
+            tell(findings, of: definition, &report)
+            return findings
         }
+        var current: TableFindings?
+        let name = definition.names.orderedTable
+        try await attacher.exclusively { () async throws(AttachError) in
+            // Another command may have changed the table before this one got the lock.
+            guard let definition = try await tables.definitions(named: name).first else { return }
+            let findings = try await tables.findings(of: definition)
+            current = findings
+            tell(findings, of: definition, &report)
+            try await tables.repair(definition, findings, placingRows: placeRows)
+            if !json, findings.isRepairable { Stream.output.tell("\(name.printable): repaired") }
+        }
+        return current
+    }
+
+    private func tell(_ findings: TableFindings, of definition: OrderDefinition, _ report: inout TablesReport) {
+        let table = TablesReport.Table(definition, findings, placingRows: repair && placeRows)
+        report.tables.append(table)
+        if !json { Stream.output.tell(table.text) }
+    }
+
+    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left.
+    private func refuseFaults(_ all: [TableFindings]) throws {
+        guard all.contains(where: { repair ? $0.needsPerson : !$0.isEmpty }) else { return }
+        let advice =
+            if repair {
+                "Some faults can't be repaired by this command. Each of them says above what to do."
+            } else if all.contains(where: \.isRepairable) {
+                "Repair them as the tables' owner: brocot check --repair"
+            } else {
+                "These faults can't be repaired by brocot check --repair."
+            }
+        throw CommandFailure(.needsRepair, advice)
     }
 
     private static func notAttached(_ table: String) -> CommandFailure {

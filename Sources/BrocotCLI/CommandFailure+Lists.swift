@@ -3,7 +3,7 @@ import Ordering
 
 /// Failures of commands that read a list.
 extension CommandFailure {
-    private static func schemaMissing(_ connection: Connection) -> CommandFailure {
+    static func schemaMissing(_ connection: Connection) -> CommandFailure {
         CommandFailure(
             .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
     }

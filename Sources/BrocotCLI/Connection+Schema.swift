@@ -59,11 +59,10 @@ extension Connection {
     nonisolated func requireSchema() async throws {
         let status = try await Migrator(connection: self).status()
         switch status.state {
-        case .missing, .behind:
+        case .missing: throw CommandFailure.schemaMissing(self)
+        case .behind:
             throw CommandFailure(
-                .migrationsPending,
-                "\(summary) has \(status.state == .missing ? "no schema brocot" : "an older schema brocot"). "
-                    + "Run `brocot migrate up` first")
+                .migrationsPending, "\(summary) has an older schema brocot. Update it: brocot migrate up")
         case .newer:
             throw CommandFailure(
                 .databaseNewer, "The schema brocot of \(summary) is newer than this program. Update the program")

@@ -11,14 +11,31 @@ extension Connection {
         try await Migrator(connection: self).refuseForeignTablesAsSuperuser(tables)
     }
 
+    /// The name of an ordered table in the registry. As for `brocot attach`, a name without a schema is that of the first such table in the
+    /// `search_path`. Only the built-in table has no schema in its name.
+    nonisolated func orderedTable(named table: String) async throws -> String {
+        guard table != "items", !table.contains(".") else { return table }
+        let schema = try await run { connection throws(PostgresError) in
+            try TableReader.schema(of: table, on: connection)
+        }
+        return schema.map { "\($0).\(table)" } ?? table
+    }
+
+    /// The same for a name that may be missing.
+    nonisolated func orderedTable(named table: String?) async throws -> String? {
+        guard let table else { return nil }
+        return try await orderedTable(named: table) as String
+    }
+
     /// What a command says about a list without items. The list of the built-in table may have the name of an ordered table: then its caller
     /// probably forgot --table.
     nonisolated func descriptionOfEmpty(_ list: String, of table: String, command: String) async throws -> String {
+        let namesake: String = try await orderedTable(named: list)
         let isOrderedTable =
             table == "items" && list != "items"
             ? try await run { connection throws in
                 try connection.transaction(.repeatableReadOnly) { connection throws in
-                    try OrderedTable.named(list, on: connection) != nil
+                    try OrderedTable.named(namesake, on: connection) != nil
                 }
             } : false
         return """

@@ -26,7 +26,6 @@ struct DemoCommand: AsyncParsableCommand {
 
     private func play(on database: PrivateDatabase, logger: Logger) async throws {
         let connection = try await Connection.connect(database.parameters, logger: logger)
-
         try await connection.execute(
             "SELECT brocot.move_items(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
         try await drain(database, logger: logger)

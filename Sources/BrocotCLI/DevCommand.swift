@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import Daemon
 import FoundationEssentials
@@ -103,7 +104,6 @@ struct DevCommand: AsyncParsableCommand {
     private static var program: String {
         let name = CommandLine.arguments[0]
         guard name.contains("/") else { return name }
-        let path = URL(filePath: name).absoluteURL.standardized.path
-        return path.contains { $0 == " " || $0 == "'" } ? "'\(path.replacing("'", with: #"'\''"#))'" : path
+        return URL(filePath: name).absoluteURL.standardized.path.quotedForShell
     }
 }

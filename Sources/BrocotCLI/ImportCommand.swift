@@ -34,7 +34,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "The list.")
     var list: String
 
-    @Option(help: "The ordered table: items, or schema.table for your own table.")
+    @Option(help: ArgumentHelp(orderedTableHelp))
     var table = "items"
 
     @OptionGroup var connection: ConnectionOptions
@@ -47,6 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
             )
         }
         let database = try await connection.connect()
+        let table: String = try await database.orderedTable(named: table)
         let target = ListIdentifier(list, of: table)
         let input = StandardInput()
         let result = try await database.advisingGrant(.mover) {

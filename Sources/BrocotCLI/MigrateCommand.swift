@@ -96,7 +96,7 @@ struct MigrateStatusCommand: AsyncParsableCommand {
         let status = try await migrations.status()
         let report = MigrationReport(status)
         try json
-            ? Stream.output.print(report.json())
+            ? Stream.output.print(encoded(report))
             : Stream.output.tell(report.columns.lines.joined(separator: "\n"))
         try status.refuseUnlessCurrent()
     }
@@ -126,7 +126,7 @@ struct MigratePlanCommand: AsyncParsableCommand {
         let status = try await migrations.status()
         let isBehind = try status.isBehind()
         if json {
-            Stream.output.print(try MigrationReport(status).json())
+            Stream.output.print(try encoded(MigrationReport(status)))
         } else if !isBehind {
             Stream.error.tell("Nothing to apply.")
         } else if sql {

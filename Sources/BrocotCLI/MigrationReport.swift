@@ -40,8 +40,6 @@ struct MigrationReport: Encodable {
                 ]
             })
     }
-
-    func json() throws -> String { try encoded(self) }
 }
 
 /// The report of `migrate verify`.

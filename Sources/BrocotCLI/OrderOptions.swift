@@ -8,7 +8,8 @@ struct OrderOptions: ParsableArguments {
     @Argument(help: "The table, as schema.table or table, exactly as the database has it and without quotes.")
     var table: String
 
-    @Option(help: "The column of the sort key. Two more have _num and _den after this name.")
+    @Option(
+        help: "The column of the sort key. The two columns of the exact fraction have this name with _num and _den.")
     var rank = OrderNames.usualRankColumn
 
     /// The names of the order. The schema is the one in which the table is found. `reason` is the error for the built-in table.

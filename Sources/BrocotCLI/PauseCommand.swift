@@ -64,7 +64,7 @@ struct ResumeCommand: AsyncParsableCommand {
 
 /// A list, a table, or everything.
 struct PauseScope: ParsableArguments {
-    @Argument(help: "The ordered table: items, or schema.table for one of your own.")
+    @Argument(help: ArgumentHelp(orderedTableHelp))
     var table: String?
 
     @Argument(help: "The list.")
@@ -86,6 +86,7 @@ struct PauseScope: ParsableArguments {
         return try await database.advisingGrant(.daemon) {
             try await database.requireWritable()
             try await database.requireSchema()
+            let table: String? = try await database.orderedTable(named: table)
             if let table { try await database.requireOrderedTable(table, advice: advice) }
             do {
                 return try await database.run { [table, list] connection throws(PostgresError) in

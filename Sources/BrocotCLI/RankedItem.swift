@@ -1,5 +1,6 @@
 import Administration
 import LibPQ
+import Migrations
 import Ordering
 
 /// One item of a list, as `brocot show` prints it.
@@ -12,6 +13,7 @@ struct RankedItem: Encodable {
     /// The sort key with up to 38 decimals. It is text, because a double is not exact enough.
     let rank: String
 
+    /// The names of the columns in the database.
     private enum CodingKeys: String, CodingKey {
         case position, item, rank
         case rankNumerator = "rank_num"
@@ -29,10 +31,12 @@ struct RankedItem: Encodable {
         do {
             let items = try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly) { connection throws in
-                    if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names,
-                        try !TableLock.lock(names, on: connection)
-                    {
-                        throw CommandFailure.notATable(names)
+                    if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names {
+                        switch try TableLock.lock(names, on: connection) {
+                        case .locked: break
+                        case .notATable: throw CommandFailure.notATable(names)
+                        case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
+                        }
                     }
                     return try ListReader.open(list, on: connection).get().items(limit: limit, on: connection)
                 }

@@ -25,14 +25,13 @@ struct ReleaseCommand: AsyncParsableCommand {
     @Argument(help: "The lists.")
     var lists: [String] = []
 
-    @Option(
-        help: "The ordered table: items, or schema.table for your own table. (default: items; with --all, every table)")
+    @Option(help: "\(orderedTableHelp) (default: items; with --all, every table)")
     var table: String?
 
     @Flag(help: "Release every held list.")
     var all = false
 
-    @Flag(help: "Reject the request because of which a list is held.")
+    @Flag(help: "Reject the request that the database refused, the first one of each list.")
     var reject = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -43,6 +42,7 @@ struct ReleaseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect()
+        let table: String? = try await database.orderedTable(named: table)
         let released = try await database.advisingGrant(.daemon) {
             try await database.requireWritable()
             try await database.requireSchema()

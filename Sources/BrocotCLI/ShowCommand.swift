@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import Ordering
 
 struct ShowCommand: AsyncParsableCommand {
@@ -24,7 +23,7 @@ struct ShowCommand: AsyncParsableCommand {
             """)
     var list: String
 
-    @Option(help: "The ordered table: items, or schema.table for your own table.")
+    @Option(help: ArgumentHelp(orderedTableHelp))
     var table = "items"
 
     @Option(parsing: .unconditional, help: "How many items to print at most.")
@@ -41,14 +40,13 @@ struct ShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect()
+        let table: String = try await database.orderedTable(named: table)
         let items = try await database.advisingGrant(.reader) {
             try await database.requireTrusted(.order(table))
             return try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
         }
         if json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            Stream.output.print(String(decoding: try encoder.encode(items), as: UTF8.self))
+            Stream.output.print(try encoded(items))
         } else if items.isEmpty {
             Stream.error.tell(try await database.descriptionOfEmpty(list, of: table, command: "show"))
         } else {

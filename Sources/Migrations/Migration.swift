@@ -8,6 +8,7 @@ package struct Migration: Sendable, Equatable {
     package let path: String
     /// The file's text, with a line feed at the end of each line.
     package let sql: String
+
     /// The file's name has the form `0002_move_requests.sql`: digits, an underscore, and one or more lower-case letters,
     /// digits or underscores.
     ///

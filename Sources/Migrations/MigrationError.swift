@@ -29,8 +29,8 @@ package enum MigrationError: Error, Sendable {
     case drifted(MigrationStatus)
     /// The database has migrations that this set does not know.
     case newer(MigrationStatus)
-    /// Another session held a lock for the whole of `lockTimeout`. `holders` are the process identifiers of such sessions.
-    case lockTimeout(waited: Duration, holders: [Int])
+    /// Other sessions or prepared transactions held a lock for the whole of `lockTimeout`.
+    case lockTimeout(waited: Duration, owners: [LockOwner])
     case cancelled
     /// Schema `brocot` has objects whose owners the current role does not trust. Before the first migration, every object
     /// in the schema counts.
@@ -74,7 +74,7 @@ extension MigrationError: CustomStringConvertible {
             The database is at migration \(status.databaseVersion), and this program knows \(status.latestVersion). \
             Use the newer version of the program that migrated it.
             """
-        case .lockTimeout(let waited, let holders): Self.describeLockTimeout(waited, holders)
+        case .lockTimeout(let waited, let owners): Self.describeLockTimeout(waited, owners)
         case .foreignObjects(let objects, let isFirstRun): Self.describe(objects, isFirstRun: isFirstRun)
         case .foreignTables(let objects, let role): Self.describe(objects, role: role)
         case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
@@ -148,16 +148,11 @@ extension MigrationError: CustomStringConvertible {
             + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])).joined(separator: "\n")
     }
 
-    private static func describeLockTimeout(_ waited: Duration, _ holders: [Int]) -> String {
-        let holder =
-            switch holders.count {
-            case 0: ""
-            case 1: " by server process \(holders[0])"
-            default: " by server processes \(holders.map(String.init).joined(separator: ", "))"
-            }
+    private static func describeLockTimeout(_ waited: Duration, _ owners: [LockOwner]) -> String {
+        let holder = owners.isEmpty ? "" : " by \(owners.map(\.description).joined(separator: ", "))"
         return """
-            A lock is held\(holder), and was not released within \(waited.formatted). Another migration may be \
-            running: see pg_stat_activity and pg_prepared_xacts, and try again or raise --lock-timeout.
+            A lock is held\(holder), and was not released within \(waited.formatted). If another migration is running, wait for its \
+            end, and try again or raise --lock-timeout. \(owners.map(\.advice).joined(separator: " "))
             """
     }
 }

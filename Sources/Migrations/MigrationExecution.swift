@@ -35,7 +35,7 @@ extension AppliedMigration {
 }
 
 extension MigrationError {
-    /// The calls here throw only ``MigrationError``, `PostgresError`, and, after a cancellation, `CancellationError`.
+    /// The error for what a call in this module threw: ``MigrationError``, `PostgresError`, or `CancellationError` after a cancellation.
     init(caught error: any Error) {
         self =
             switch error {

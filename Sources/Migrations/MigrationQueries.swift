@@ -27,10 +27,8 @@ enum MigrationQueries {
         """
     }
 
-    /// The sessions that have the lock. A prepared transaction has no session.
-    static let lockHolders: SQL = """
-        SELECT holder.pid FROM pg_locks AS holder WHERE holder.pid IS NOT NULL AND \(lock.matches("holder"))
-        """
+    /// The sessions that have the lock. NULL means a prepared transaction.
+    static let lockOwners: SQL = "SELECT holder.pid FROM pg_locks AS holder WHERE \(lock.matches("holder"))"
 
     /// Creates the schema unless it exists: an administrator may have created it for a role without that right.
     static let createSchema = """
@@ -76,7 +74,7 @@ enum MigrationQueries {
 
     static let version: SQL = "SELECT coalesce(pg_catalog.max(version), 0) FROM brocot.schema_migrations"
 
-    /// The columns of the history in the order in which ``AppliedMigration`` reads them.
+    /// The columns of the history, which ``AppliedMigration`` reads by their names.
     static let columns: SQL = """
         version, name, checksum, applied_at,
         (extract(epoch FROM duration) * 1000000)::bigint AS microseconds

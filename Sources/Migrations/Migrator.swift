@@ -135,7 +135,7 @@ package struct Migrator: Sendable {
     private enum Attempt {
         case applied(AppliedMigration)
         case nothingPending
-        case locked(holders: [Int])
+        case locked(by: [LockOwner])
     }
 
     /// Tries to take the lock, for `lockTimeout` at most. No transaction is open between two attempts, because an open
@@ -149,9 +149,9 @@ package struct Migrator: Sendable {
             switch try await attempt(willApply) {
             case .applied(let migration): return migration
             case .nothingPending: return nil
-            case .locked(let holders):
+            case .locked(let owners):
                 guard ContinuousClock.now - start < lockTimeout else {
-                    throw .lockTimeout(waited: lockTimeout, holders: holders)
+                    throw .lockTimeout(waited: lockTimeout, owners: owners)
                 }
             }
             do {
@@ -171,8 +171,8 @@ package struct Migrator: Sendable {
                     try connection.execute(script: MigrationQueries.settings(lockTimeout: lockTimeout))
                     // Without waiting, so that the program can report how long it has been waiting and for whom.
                     guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
-                        let rows = try connection.query(MigrationQueries.lockHolders)
-                        return Attempt.locked(holders: try rows.map { row in try row.decode(0) })
+                        let rows = try connection.query(MigrationQueries.lockOwners)
+                        return Attempt.locked(by: try rows.map { row in LockOwner(process: try row.decode(0)) })
                     }
                     // The schema is created before its owner is checked, so that no other role can create it in between.
                     try connection.execute(script: MigrationQueries.createSchema)

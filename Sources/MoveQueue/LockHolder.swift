@@ -2,20 +2,14 @@ import LibPQ
 
 /// The transaction that has an advisory lock.
 package struct LockHolder: Hashable, Sendable {
-    package enum Owner: Hashable, Sendable {
-        /// The process id of a session.
-        case session(Int32)
-        /// The name of a prepared transaction, which belongs to no session; nil if it has ended in the meantime.
-        case prepared(String?)
-    }
-
-    package let owner: Owner
+    /// A prepared transaction has no name here if it has ended in the meantime.
+    package let owner: LockOwner
     /// The virtual transaction id, as `pg_locks` shows it.
     package let transaction: String
     /// The session's `application_name`. Empty if the role may not read it.
     package let applicationName: String
 
-    package init(owner: Owner, transaction: String, applicationName: String) {
+    package init(owner: LockOwner, transaction: String, applicationName: String) {
         self.owner = owner
         self.transaction = transaction
         self.applicationName = applicationName

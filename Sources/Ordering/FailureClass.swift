@@ -47,7 +47,8 @@ package enum FailureClass: Equatable, Sendable {
 
 extension PostgresError {
     /// Whether an index or a key of Brocot refused a second row with the same rank, or a second row of an item in `brocot.items`.
-    /// Any other unique key is a constraint of the user.
+    /// Any other unique key is a constraint of the user. In a partition that was created after `brocot attach`, the server has chosen the
+    /// index's name; the error does not tell that it is a part of Brocot's index, so it counts as a constraint of the user.
     fileprivate var isOfRankIndex: Bool {
         sqlState == .uniqueViolation
             && (schema == "brocot" || constraint?.hasPrefix(OrderNames.indexPrefix) == true)

@@ -64,6 +64,15 @@ package enum KeyType: Hashable, Sendable {
         }
     }
 
+    /// The name with its article, for sentences. The name of an enum type may have any beginning, so it comes after a word.
+    var nameWithArticle: String {
+        switch self {
+        case .integer: "an \(name)"
+        case .enumeration: "a value of \(name)"
+        default: "a \(name)"
+        }
+    }
+
     /// The name as part of a statement.
     package var sql: SQL {
         switch self {

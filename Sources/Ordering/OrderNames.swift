@@ -22,6 +22,8 @@ package struct OrderNames: Hashable, Sendable {
 
     package var numerator: String { "\(rank)_num" }
     package var denominator: String { "\(rank)_den" }
+    /// The columns that Brocot writes: the sort key, the numerator and the denominator.
+    package var rankColumns: [String] { [rank, numerator, denominator] }
 
     /// The CHECK that makes sure that the rank columns agree.
     package var constraint: String { Self.bounded("brocot_\(rank)_is_valid") }

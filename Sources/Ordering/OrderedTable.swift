@@ -87,7 +87,7 @@ package struct OrderedTable: Hashable, Sendable {
     private func invalidKey(_ key: String, of column: KeyColumn) -> Rejection {
         Rejection(
             .invalidKey,
-            "'\(key)' is not a \(column.type.name) as PostgreSQL prints it, which column \(column.name) of "
+            "'\(key)' is not \(column.type.nameWithArticle) as PostgreSQL prints it, which column \(column.name) of "
                 + "\(schema).\(table) needs")
     }
 }

@@ -38,7 +38,7 @@ import Testing
         } catch {
             #expect(
                 "\(error)".hasPrefix(
-                    "A lock is held by server process \(holder.backendProcessIdentifier), and was not released within 0.300 s."
+                    "A lock is held by process \(holder.backendProcessIdentifier), and was not released within 0.300 s."
                 ))
         }
         #expect(try await migrator.status().state == .missing)

@@ -63,11 +63,14 @@ import Testing
         #expect(keys(lines(pieces)) == [key, key])
     }
 
-    @Test("An imported key must have the spelling that PostgreSQL prints for the column's type") func canonical() {
-        let lines = lines([Array("7\n007\n".utf8)], .bigint)
+    @Test(
+        "An imported key must have the spelling that PostgreSQL prints for the column's type",
+        arguments: [(.bigint, "a bigint"), (.integer, "an integer")] as [(KeyType, String)])
+    func canonical(type: KeyType, name: String) {
+        let lines = lines([Array("7\n007\n".utf8)], type)
         #expect(keys(lines) == ["7"])
         #expect(
-            lines.fault == ImportedLines.Fault(line: 2, reason: "'007' is not a bigint as PostgreSQL prints it"))
+            lines.fault == ImportedLines.Fault(line: 2, reason: "'007' is not \(name) as PostgreSQL prints it"))
     }
 
     @Test("Imported lines end when reading fails, and the error is kept") func readingFails() {

@@ -97,14 +97,13 @@ package enum AccessGrants {
     private static func userTables(
         on connection: isolated Connection
     ) throws(PostgresError) -> [AccessRole.UserTable] {
-        var tables: [AccessRole.UserTable] = []
-        for row in try connection.query(AccessStatements.userTables) {
-            tables.append(
-                .init(
-                    schema: try row.decode(0), name: try row.decode(1), listColumns: try row.decode(2),
-                    itemColumn: try row.decode(3), rankColumn: try row.decode(4), ownsRows: try row.decode(5),
-                    visibilityColumns: try row.decode(6)))
+        let existing = try RegisteredOrder.all(
+            where: "\(RegisteredOrder.isAttached) AND \(SQL.registeredRelation) IS NOT NULL", on: connection)
+        return try existing.map { order throws(PostgresError) in
+            guard order.definition.visible != nil else { return AccessRole.UserTable(order.definition) }
+            let columns = try connection.query(AccessStatements.visibilityColumns(of: order.name))
+                .map { row throws(PostgresError) in try row.decode(0, as: String.self) }
+            return AccessRole.UserTable(order.definition, visibilityColumns: columns)
         }
-        return tables
     }
 }

@@ -14,27 +14,13 @@ package enum AccessRole: String, CaseIterable, Sendable {
 
     /// An ordered table of the user.
     package struct UserTable: Hashable, Sendable {
-        package let schema: String
-        package let name: String
-        package let listColumns: [String]
-        package let itemColumn: String
-        package let rankColumn: String
-        /// Whether moves insert and delete its rows.
-        package let ownsRows: Bool
+        package let definition: OrderDefinition
         /// The columns that decide which rows are visible.
         package let visibilityColumns: [String]
 
-        package init(
-            schema: String, name: String, listColumns: [String], itemColumn: String,
-            rankColumn: String = OrderNames.usualRankColumn, ownsRows: Bool = false, visibilityColumns: [String] = []
-        ) {
-            self.rankColumn = rankColumn
-            self.ownsRows = ownsRows
+        package init(_ definition: OrderDefinition, visibilityColumns: [String] = []) {
+            self.definition = definition
             self.visibilityColumns = visibilityColumns
-            self.schema = schema
-            self.name = name
-            self.listColumns = listColumns
-            self.itemColumn = itemColumn
         }
     }
 
@@ -140,25 +126,25 @@ package enum AccessRole: String, CaseIterable, Sendable {
     }
 
     private func rights(on table: UserTable) -> [AccessRight] {
-        let names = OrderNames(schema: table.schema, table: table.name, rank: table.rankColumn)
+        let definition = table.definition
+        let (names, keys) = (definition.names, definition.keyColumns)
         let ranks = [names.numerator, names.denominator, names.rank]
         // Writers find a row by its location: the row in `ctid`, and for moves at once the partition in `tableoid`.
         let locations = ["ctid", "tableoid"]
-        let keys = table.listColumns + [table.itemColumn]
         let readable = keys + ranks + table.visibilityColumns.filter { !keys.contains($0) }
         var privileges: [AccessRight.Privilege]
         switch self {
         case .daemon, .mover:
             privileges = [
-                .on("SELECT", columns: readable + locations), .on("UPDATE", columns: ranks + table.listColumns),
+                .on("SELECT", columns: readable + locations), .on("UPDATE", columns: ranks + definition.listColumns),
             ]
-            if table.ownsRows { privileges += [.on("INSERT", columns: keys + ranks), .on("DELETE")] }
+            if definition.ownsRows { privileges += [.on("INSERT", columns: keys + ranks), .on("DELETE")] }
         case .reader, .requester:
             privileges = [.on("SELECT", columns: readable)]
         }
         return [
-            .use(schema: table.schema),
-            AccessRight(object: .table(schema: table.schema, name: table.name), privileges: privileges),
+            .use(schema: names.schema),
+            AccessRight(object: .table(schema: names.schema, name: names.table), privileges: privileges),
         ]
     }
 }

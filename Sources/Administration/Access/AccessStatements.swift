@@ -2,25 +2,20 @@ import LibPQ
 
 /// The SQL statements about rights.
 enum AccessStatements {
-    /// The registered users' tables that exist, each with the columns that its condition of visibility names. If a word of the
-    /// condition is also the name of another column, that column is listed too.
-    static let userTables: SQL = """
-        SELECT registered.schema_name, registered.table_name, registered.list_columns, registered.item_column,
-            registered.rank_column, registered.owns_rows, ARRAY(
-                SELECT stored.attname::text
-                FROM pg_catalog.pg_attribute AS stored
-                WHERE stored.attrelid = found.relation AND stored.attnum > 0 AND NOT stored.attisdropped
-                    AND CASE WHEN pg_catalog.quote_ident(stored.attname) = stored.attname
-                        THEN registered.visible ~ ('(^|[^a-z0-9_$"])' || stored.attname || '($|[^a-z0-9_$"])')
-                        ELSE pg_catalog.strpos(registered.visible, pg_catalog.quote_ident(stored.attname)) > 0 END
-                ORDER BY stored.attnum)
-        FROM brocot.ordered_tables AS registered
-        CROSS JOIN LATERAL (
-            SELECT \(SQL.registeredRelation)
-        ) AS found (relation)
-        WHERE registered.schema_name <> 'brocot' AND found.relation IS NOT NULL
-        ORDER BY registered.name
+    /// The columns that an order's condition of visibility names. If a word of the condition is also the name of another column, that
+    /// column is listed too.
+    static func visibilityColumns(of name: String) -> SQL {
         """
+        SELECT stored.attname::text
+        FROM brocot.ordered_tables AS registered
+        JOIN pg_catalog.pg_attribute AS stored ON stored.attrelid = \(SQL.registeredRelation)
+        WHERE registered.name = \(name) AND stored.attnum > 0 AND NOT stored.attisdropped
+            AND CASE WHEN pg_catalog.quote_ident(stored.attname) = stored.attname
+                THEN registered.visible ~ ('(^|[^a-z0-9_$"])' || stored.attname || '($|[^a-z0-9_$"])')
+                ELSE pg_catalog.strpos(registered.visible, pg_catalog.quote_ident(stored.attname)) > 0 END
+        ORDER BY stored.attnum
+        """
+    }
 
     /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests is a daemon. Without
     /// this right, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
@@ -118,36 +113,5 @@ enum AccessStatements {
             END
             ORDER BY claim.number
             """
-    }
-}
-
-/// One privilege on one object, which the server can confirm or deny for a role.
-struct AccessClaim: Sendable {
-    let kind: String
-    let object: String
-    let privilege: String
-    let column: String?
-
-    /// One claim for each privilege of the rights, and for each of its columns.
-    static func all(of rights: [AccessRight]) -> [AccessClaim] {
-        rights.flatMap { right in
-            let kind =
-                switch right.object {
-                case .schema: "schema"
-                case .table: "table"
-                case .sequence: "sequence"
-                case .routine: "routine"
-                }
-            return right.privileges.flatMap { privilege in
-                let columns: [String?] = privilege.columns.isEmpty ? [nil] : privilege.columns
-                return columns.map { column in
-                    AccessClaim(kind: kind, object: right.quotedObject, privilege: privilege.name, column: column)
-                }
-            }
-        }
-    }
-
-    var description: String {
-        "\(privilege)\(column.map { " (\($0))" } ?? "") on \(object)"
     }
 }

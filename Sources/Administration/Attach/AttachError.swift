@@ -8,7 +8,7 @@ package enum AttachError: Error, Sendable {
     /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
-    case busy(holders: [String], waited: Duration)
+    case busy(owners: [NamedLockOwner], waited: Duration)
     /// A pooler has changed the server's session, so the lock stayed in another one. The steps are done.
     case lockInOtherSession
     /// Rows have the rank of another row of their list, so the unique index was not built. `isBeingFilled` says whether attach itself
@@ -32,11 +32,11 @@ extension AttachError: CustomStringConvertible {
             Could not \(step): other sessions kept the table locked. See pg_stat_activity for long transactions. The \
             finished steps stay. Run the same command again to continue.
             """
-        case .busy(let holders, let waited):
+        case .busy(let owners, let waited):
             """
-            \(holders.isEmpty ? "Another session" : holders.joined(separator: ", ")) had the lock of brocot attach, detach and \
-            check --repair for \(waited.components.seconds) s. Wait until that command has ended. If it is none of these commands, end \
-            the session: see pg_stat_activity. Nothing was changed.
+            For \(waited.components.seconds) s, the lock of brocot attach, detach and check --repair was held by \(owners.text). Nothing was \
+            changed. Wait until that command has ended; if it is none of these commands, end the session. \
+            \(owners.first?.owner.advice ?? "See pg_locks, locktype advisory.")
             """
         case .lockInOtherSession:
             """

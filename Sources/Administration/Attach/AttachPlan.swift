@@ -14,7 +14,8 @@ package struct AttachPlan: Sendable {
     package let fills: Bool
     /// Notes for the person who attaches the table.
     package let notes: [String]
-    /// Whether a row has values in columns with the names of the rank columns, and these values are no rank. nil if that can't be.
+    /// A query for whether a row has values in columns with the names of the rank columns, and these values are no rank; nil if no row
+    /// can have such values.
     let hasForeignRanks: SQL?
 
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
@@ -28,8 +29,7 @@ package struct AttachPlan: Sendable {
         steps += Self.columns(objects, table)
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
-        missingColumns = [definition.names.rank, definition.names.numerator, definition.names.denominator]
-            .count { table.column($0) == nil }
+        missingColumns = definition.names.rankColumns.count { table.column($0) == nil }
         fills = table.registered?.isBeingFilled ?? true
         let indexes = Self.indexes(objects, table)
         if fills && missingColumns == 0 && indexes.contains(where: { !$0.missing.isEmpty }) {
@@ -46,10 +46,10 @@ package struct AttachPlan: Sendable {
         }
     }
 
-    /// The constraint would refuse these rows.
+    /// See ``hasForeignRanks``. The constraint would refuse rows with such values.
     private static func hasForeignRanks(_ objects: OrderObjects, _ table: TableDescription) -> SQL? {
         let names = objects.definition.names
-        let present = [names.rank, names.numerator, names.denominator].filter { table.column($0) != nil }
+        let present = names.rankColumns.filter { table.column($0) != nil }
         guard table.constraint == .missing, !present.isEmpty else { return nil }
         let isForeign =
             present.count < OrderObjects.rankColumnTypes.count
@@ -60,7 +60,7 @@ package struct AttachPlan: Sendable {
 
     private static func columns(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let names = objects.definition.names
-        let absent = zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes)
+        let absent = zip(names.rankColumns, OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
         let columns = absent.map { (object: "column \($0.0)", change: "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)") }
         let constraint =
@@ -111,7 +111,7 @@ package struct AttachPlan: Sendable {
                 }
             }
         }
-        // These functions contain the types of the keys, as the others do. Before the rows are placed, there are none.
+        // The functions for moves at once contain the types of the keys too. They are created after the rows are placed.
         if lacksPlaceFunction || !changed.isEmpty, table.registered?.isBeingFilled == false {
             statements.append(RegistryStatements.makePlaceFunctions(objects.definition.names.orderedTable))
         }
@@ -121,7 +121,7 @@ package struct AttachPlan: Sendable {
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let missing = objects.triggers.filter { table.triggers[$0.key] != true }.sorted { $0.key < $1.key }
-        // They are of an earlier version, or of a former name of the table.
+        // Triggers of an earlier version, or of a former name of the table.
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
             .filter { table.triggers[$0] != nil && objects.triggers[$0] == nil }

@@ -18,7 +18,7 @@ struct AttachRules {
         try checkNames()
         try checkKind()
         var keys: [TableDescription.Column] = []
-        for name in definition.listColumns + [definition.itemColumn] { keys.append(try key(name)) }
+        for name in definition.keyColumns { keys.append(try key(name)) }
         try checkItem(keys[keys.count - 1])
         try checkPartitions()
         try checkOwnedRows()
@@ -56,7 +56,7 @@ struct AttachRules {
     private func checkThatColumnsDiffer() throws(AttachError) {
         let named =
             [("--item", definition.itemColumn)] + definition.listColumns.map { ("--list", $0) }
-            + [names.rank, names.numerator, names.denominator].map { ("--rank", $0) }
+            + names.rankColumns.map { ("--rank", $0) }
         for (number, (option, column)) in named.enumerated() {
             guard let (first, _) = named.prefix(number).first(where: { $0.1 == column }) else { continue }
             throw refuse(
@@ -80,7 +80,12 @@ struct AttachRules {
 
     private func key(_ name: String) throws(AttachError) -> TableDescription.Column {
         guard let column = table.column(name) else {
-            throw refuse("there is no column \"\(name)\"; it has \(table.columns.map(\.name).joined(separator: ", "))")
+            let advice =
+                table.registered == nil
+                ? ""
+                : ". If the column was renamed: \(names.detachCommand), and brocot attach with the new name. The order stays"
+            throw refuse(
+                "there is no column \"\(name)\"; it has \(table.columns.map(\.name).joined(separator: ", "))\(advice)")
         }
         guard !column.isGenerated else {
             throw refuse("column \"\(name)\" is generated. Name the columns from which it is generated")
@@ -157,7 +162,7 @@ struct AttachRules {
                 "--owns-rows and --visible can't be combined: with --owns-rows, removed rows are deleted, not hidden")
         }
         let written = Set(
-            definition.listColumns + [definition.itemColumn, names.rank, names.numerator, names.denominator])
+            definition.keyColumns + names.rankColumns)
         if let column = table.columns.first(where: { $0.isIdentityAlways && written.contains($0.name) }) {
             throw refuse(
                 "column \"\(column.name)\" is an identity GENERATED ALWAYS, so that no move could insert a row")
@@ -182,7 +187,7 @@ struct AttachRules {
     }
 
     private func checkRankColumns() throws(AttachError) {
-        for (name, type) in zip([names.rank, names.numerator, names.denominator], OrderObjects.rankColumnTypes) {
+        for (name, type) in zip(names.rankColumns, OrderObjects.rankColumnTypes) {
             guard let column = table.column(name) else { continue }
             guard column.displayedType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
                 let rules =

@@ -70,7 +70,7 @@ package struct Attacher: Sendable {
 
     /// Nothing may be changed if the columns can't be dropped at the end.
     private func requireNoDependents(of names: OrderNames, on table: TableDescription) async throws(AttachError) {
-        let columns = [names.rank, names.numerator, names.denominator]
+        let columns = names.rankColumns
         let dependents: [String] = try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
@@ -91,7 +91,7 @@ package struct Attacher: Sendable {
     private static func findAttached(
         _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> (names: OrderNames, table: TableDescription?, other: OrderNames?)? {
-        guard let registered = try TableReader.registered(names.orderedTable, on: connection)?.definition else {
+        guard let registered = try RegisteredOrder.named(names.orderedTable, on: connection)?.definition else {
             return nil
         }
         // The order may have been named as the registry does it: schema.table.rank_column.

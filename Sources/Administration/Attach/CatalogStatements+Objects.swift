@@ -75,30 +75,6 @@ extension CatalogStatements {
         """
     }
 
-    /// The columns of ``registered(_:)``.
-    enum RegistryColumn: Int {
-        case schema, table, rank, listColumns, itemColumn, ownsRows, visible, arrive, arriveNow, isBeingFilled,
-            lacksPlaceFunction
-    }
-
-    static func registered(_ name: String) -> SQL {
-        """
-        SELECT registered.schema_name, registered.table_name, registered.rank_column, registered.list_columns,
-            registered.item_column, registered.owns_rows, registered.visible, registered.arrive,
-            registered.arrive_now, registered.being_filled,
-            registered.place_function IS NOT NULL
-                AND to_regprocedure(registered.place_function || '(text,text,text,boolean)') IS NULL
-        FROM brocot.ordered_tables AS registered
-        WHERE registered.name = \(name)
-        """
-    }
-
-    /// The orders of users' tables.
-    static let attached: SQL = """
-        SELECT registered.name FROM brocot.ordered_tables AS registered
-        WHERE registered.schema_name <> 'brocot' ORDER BY registered.name
-        """
-
     /// Views, triggers and other objects of users that use columns of a table, and the tables from which it inherits them, as the server
     /// describes them. They keep the columns from being dropped. Triggers with the names `own` are dropped first.
     static func dependents(ofColumns columns: [String], of relation: Int64, except own: [String]) -> SQL {

@@ -8,12 +8,12 @@ struct CommandLock: Sendable {
 
     private static let tryLock = advisoryLock.tryLockForSession
     private static let unlock = advisoryLock.unlockOfSession
-    private static let holders = LockHolderStatements.names(where: advisoryLock.matches("holder"))
+    private static let owners = LockOwnerStatements.owners(where: advisoryLock.matches("holder"))
 
     /// The settings of statements that run outside of transactions. Transactions have settings of their own.
     private static let settings =
         "SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off"
-    /// A pooler may give the session to an application.
+    /// Resets these settings, because a pooler may give the session to an application later.
     private static let resetSettings =
         "RESET statement_timeout; RESET lock_timeout; RESET default_transaction_read_only"
 
@@ -55,11 +55,11 @@ struct CommandLock: Sendable {
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
                 let isTooLate = ContinuousClock.now - start >= patience
                 if !isWaiting || isTooLate {
-                    let holders: [String] = try await connection.query(Self.holders).map { try $0.decode(0) }
-                    guard !isTooLate else { throw AttachError.busy(holders: holders, waited: patience) }
+                    let owners = try await connection.query(Self.owners).map { try NamedLockOwner($0) }
+                    guard !isTooLate else { throw AttachError.busy(owners: owners, waited: patience) }
                     logger.notice(
                         "waiting for another brocot attach or detach to end",
-                        metadata: ["holder": "\(holders.joined(separator: ", "))"])
+                        metadata: ["holder": "\(owners.text)"])
                 }
                 isWaiting = true
                 try await Task.sleep(for: min(Self.pause, patience))

@@ -28,7 +28,7 @@ package struct DetachPlan: Sendable {
         var changes: [String] = []
         if table.constraint != .missing { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
         if dropsColumns {
-            changes += [names.rank, names.numerator, names.denominator].filter { table.column($0) != nil }
+            changes += names.rankColumns.filter { table.column($0) != nil }
                 .map { "DROP COLUMN \(quoteIdentifier($0))" }
         }
         if !changes.isEmpty {

@@ -31,24 +31,22 @@ struct LockedRowsWait {
         nextNotice = due
         if now >= due {
             nextNotice = now + Self.timeBetweenNotices
-            let holders = try await holders(on: connection)
+            let owners = try await owners(on: connection)
             logger.notice(
                 """
                 rows of \(names.schema).\(names.table) are locked by other sessions; this command goes on when their transactions \
                 end
-                """, metadata: ["holder": "\(holders.joined(separator: ", "))"])
+                """, metadata: ["holder": "\(owners.text)"])
         }
         try await Task.sleep(for: Self.pause)
     }
 
-    private func holders(on connection: Connection) async throws -> [String] {
+    private func owners(on connection: Connection) async throws -> [NamedLockOwner] {
         try await connection.run { [names] connection throws(PostgresError) in
             try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                var holders: [String] = []
-                for row in try connection.query(LockHolderStatements.ofRows(of: names)) {
-                    holders.append(try row.decode(0))
+                try connection.query(LockOwnerStatements.ofRows(of: names)).map { row throws(PostgresError) in
+                    try NamedLockOwner(row)
                 }
-                return holders
             }
         }
     }

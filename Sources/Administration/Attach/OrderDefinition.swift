@@ -21,6 +21,9 @@ package struct OrderDefinition: Hashable, Sendable {
     /// Whether inserted rows are placed by the transaction that inserts them, and not by the daemon.
     package let arriveNow: Bool
 
+    /// The list columns, then the item column.
+    var keyColumns: [String] { listColumns + [itemColumn] }
+
     package init(
         names: OrderNames, listColumns: [String], itemColumn: String, ownsRows: Bool = false, visible: String? = nil,
         arrive: Arrival = .last, arriveNow: Bool = false

@@ -9,16 +9,9 @@ extension OrderNames {
 }
 
 extension String {
-    /// The text as one word of a shell. It is quoted unless it consists of letters, digits, dots and underscores of ASCII.
+    /// The text as one word of a shell. It is quoted unless it consists of letters, digits, dots, underscores, slashes and inner hyphens of
+    /// ASCII.
     package var quotedForShell: String {
-        let isPlain =
-            !isEmpty
-            && utf8.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || byte == UInt8(ascii: "_")
-                    || byte == UInt8(ascii: ".")
-            }
-        return isPlain ? self : "'" + replacing("'", with: #"'\''"#) + "'"
+        wholeMatch(of: /[A-Za-z0-9._\/][A-Za-z0-9._\/\-]*/) != nil ? self : "'" + replacing("'", with: #"'\''"#) + "'"
     }
 }

@@ -40,7 +40,7 @@ extension OrderObjects {
     ///
     /// All names are qualified, because one of the functions runs with the caller's `search_path`.
     var forgetRankIfColumnsAreRenamed: String {
-        let ranks = [names.rank, names.numerator, names.denominator]
+        let ranks = names.rankColumns
         let columns = Set(lists.map(\.name)).sorted() + ranks
         func isOne(of names: [String]) -> String {
             "stored.attname OPERATOR(pg_catalog.=) ANY (ARRAY[\(names.map(quoteLiteral).joined(separator: ", "))]::pg_catalog.name[])"

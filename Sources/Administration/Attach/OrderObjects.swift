@@ -25,7 +25,7 @@ struct OrderObjects {
     /// The table, quoted.
     var table: String { "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))" }
 
-    var rankColumns: [String] { [names.rank, names.numerator, names.denominator].map(quoteIdentifier) }
+    var rankColumns: [String] { names.rankColumns.map(quoteIdentifier) }
 
     // MARK: Functions
 
@@ -45,7 +45,7 @@ struct OrderObjects {
                 AND \(isOfType($0.type))
                 """
             }
-            + [names.rank, names.numerator, names.denominator].map { "stored.attname \(equals) \(quoteLiteral($0))" }
+            + names.rankColumns.map { "stored.attname \(equals) \(quoteLiteral($0))" }
         let wanted = Set(keys.map(\.name)).count + 3
         return """
                 IF TG_LEVEL \(equals) 'ROW' THEN

@@ -83,7 +83,7 @@ package struct TableDescription: Hashable, Sendable {
     /// The bodies of the triggers' functions, by name.
     package let functionBodies: [String: String]
     /// The row of the registry; nil if the order is not registered.
-    package let registered: Registered?
+    package let registered: RegisteredOrder?
     /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail.
     package let faultOfCondition: String?
     /// The owner of schema `brocot`.
@@ -94,13 +94,6 @@ package struct TableDescription: Hashable, Sendable {
     package let hidesRows: Bool
     /// Whether a rule changes INSERTs or DELETEs on the table.
     let hasRuleOnInsertOrDelete: Bool
-
-    package struct Registered: Hashable, Sendable {
-        package let definition: OrderDefinition
-        package let isBeingFilled: Bool
-        /// Whether the functions for moves at once, which the registry names, are not there.
-        let lacksPlaceFunction: Bool
-    }
 
     /// Whether it is a table, which can be read without running its owner's code.
     package var isTable: Bool {

@@ -34,7 +34,7 @@ extension TableReader {
             guard error.isOfExpression else { throw .database(error) }
             throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
         }
-        let changing = Set(listColumns + [names.rank, names.numerator, names.denominator])
+        let changing = Set(listColumns + names.rankColumns)
         if let column = columns.first(where: changing.contains) {
             throw .refused(
                 """

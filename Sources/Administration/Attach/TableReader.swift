@@ -33,6 +33,7 @@ package enum TableReader {
         for row in try connection.query(CatalogStatements.partitionKey(of: oid)) {
             partitionKey.append(try row.decode(0))
         }
+        let registered = try RegisteredOrder.named(names.orderedTable, on: connection)
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
             kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
@@ -44,8 +45,10 @@ package enum TableReader {
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
             functionBodies: try functionBodies(names, on: connection),
-            registered: try registered(names.orderedTable, on: connection),
-            faultOfCondition: try faultOfCondition(of: names, on: connection),
+            registered: registered,
+            faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in
+                try fault(of: condition, names, on: connection)
+            },
             schemaOwner: try relation.decode(Column.schemaOwner),
             actsAsSchemaOwner: try relation.decode(Column.actsAsSchemaOwner),
             hidesRows: try relation.decode(Column.hidesRows),
@@ -164,13 +167,11 @@ package enum TableReader {
         return bodies
     }
 
-    /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail, or if there is none.
-    private static func faultOfCondition(
-        of names: OrderNames, on connection: isolated Connection
+    /// Why a registered condition of visibility fails for the table's rows; nil if it doesn't fail.
+    private static func fault(
+        of condition: String, _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
-        guard let condition = try registered(names.orderedTable, on: connection)?.definition.visible,
-            try TableLock.lock(names, on: connection)
-        else { return nil }
+        guard try TableLock.lock(names, on: connection) == .locked else { return nil }
         do throws(PostgresError) {
             try connection.savepoint("condition") { connection throws(PostgresError) in
                 _ = try connection.query(CatalogStatements.tryCondition(condition, of: names))
@@ -194,34 +195,5 @@ package enum TableReader {
             CatalogStatements.dependents(ofColumns: columns, of: oid, except: table.triggers.keys.sorted()))
         { dependents.append(try row.decode(0)) }
         return dependents
-    }
-
-    /// The attached tables.
-    package static func attached(on connection: isolated Connection) throws(PostgresError) -> [OrderDefinition] {
-        var definitions: [OrderDefinition] = []
-        for row in try connection.query(CatalogStatements.attached) {
-            guard let registered = try registered(try row.decode(0), on: connection) else { continue }
-            definitions.append(registered.definition)
-        }
-        return definitions
-    }
-
-    static func registered(
-        _ name: String, on connection: isolated Connection
-    ) throws(PostgresError) -> TableDescription.Registered? {
-        typealias Column = CatalogStatements.RegistryColumn
-        guard let row = try connection.query(CatalogStatements.registered(name)).first else { return nil }
-        let names = OrderNames(
-            schema: try row.decode(Column.schema), table: try row.decode(Column.table),
-            rank: try row.decode(Column.rank))
-        let arrive = OrderDefinition.Arrival(rawValue: try row.decode(Column.arrive, as: String.self)) ?? .last
-        return TableDescription.Registered(
-            definition: OrderDefinition(
-                names: names, listColumns: try row.decode(Column.listColumns),
-                itemColumn: try row.decode(Column.itemColumn), ownsRows: try row.decode(Column.ownsRows),
-                visible: try row.decode(Column.visible), arrive: arrive,
-                arriveNow: try row.decode(Column.arriveNow)),
-            isBeingFilled: try row.decode(Column.isBeingFilled),
-            lacksPlaceFunction: try row.decode(Column.lacksPlaceFunction))
     }
 }

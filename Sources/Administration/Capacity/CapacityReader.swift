@@ -1,4 +1,5 @@
 import LibPQ
+import Migrations
 import Ordering
 
 /// Reads how much room the lists of an ordered table have.
@@ -40,12 +41,16 @@ package struct CapacityReader: Sendable {
     ///   - list: The list's key, in its canonical text.
     ///   - connection: A connection that is not in a transaction.
     /// - Returns: What was read; without items if there is no such list.
-    /// - Throws: ``AttachError/refused(_:)`` if the table's name belongs to something else; otherwise `PostgresError`.
+    /// - Throws: ``AttachError/refused(_:)`` if the table's name belongs to something else; `MigrationError` `.foreignTables`
+    ///   if a superuser does not trust the owner; otherwise `PostgresError`.
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
         try connection.transaction(.repeatableReadOnly, settings: MoveApplication.plannerSettings) {
             connection throws in
-            guard try TableLock.lock(table.names, on: connection) else {
+            switch try TableLock.lock(table.names, on: connection) {
+            case .locked: break
+            case .notATable:
                 throw AttachError.refused("\(table.schema).\(table.table) is not a table any more, so it was not read")
+            case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
             }
             let statements = CapacityStatements(table, list: list)
             let capacity = try capacity(statements, on: connection)

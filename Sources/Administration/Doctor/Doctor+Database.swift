@@ -33,7 +33,7 @@ extension Doctor {
     }
 
     /// The first items, and how many more there are.
-    private static func shortened(_ items: [String], separator: String = ", ") -> String {
+    static func shortened(_ items: [String], separator: String = ", ") -> String {
         let most = 5
         let more = items.count > most ? " (\(items.count - most) more)" : ""
         return items.prefix(most).joined(separator: separator) + more

@@ -19,40 +19,30 @@ extension Doctor {
     /// Finds a session that keeps the lock for pruning the log, which any role of the database can take.
     func retention(_ connection: Connection) async -> CheckResult {
         await attempt("retention", connection) { connection throws(PostgresError) in
-            guard let row = try connection.query(DoctorStatements.pruningLockHolder).first else {
+            guard let row = try connection.query(LockOwnerStatements.ofLogPruning).first else {
                 return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
             }
-            guard let process = try row.decode(0, as: Int32?.self) else {
-                return .warning(
-                    "retention",
-                    "a prepared transaction has the lock for deleting old rows of the log, so the log grows",
-                    advice: "See pg_prepared_xacts. End it: COMMIT PREPARED or ROLLBACK PREPARED.")
-            }
-            let user = try row.decode(1, as: String?.self) ?? "unknown"
+            let holder = try NamedLockOwner(row)
             return .warning(
-                "retention",
-                "process \(process) of user \(user) has the lock for deleting old rows of the log, so the log grows",
-                advice: "See it in pg_stat_activity. End it: SELECT pg_terminate_backend(\(process));")
+                "retention", "\(holder) has the lock for deleting old rows of the log, so the log grows",
+                advice: holder.owner.advice)
         }
     }
 
     /// Finds sessions that keep tables locked, so that requests wait and other checks fail.
     func tableLocks(_ connection: Connection) async -> CheckResult {
         await attempt("table locks", connection) { connection throws(PostgresError) in
-            let rows = try connection.query(DoctorStatements.tableLocks)
-            guard let first = rows.first else { return .ok("table locks", "no session keeps a table of Brocot locked") }
-            let process = try first.decode(0, as: Int32?.self)
-            let holders = try rows.map { row throws(PostgresError) in
-                let process = try row.decode(0, as: Int32?.self)
-                let holder = process.map { "process \($0)" } ?? "a prepared transaction"
-                return
-                    "\(holder) has locked \(try row.decode(1, as: String.self)) (\(try row.decode(2, as: String.self)))"
+            var (owners, locks): ([LockOwner], [String]) = ([], [])
+            for row in try connection.query(DoctorStatements.tableLocks) {
+                let owner = LockOwner(process: try row.decode(0))
+                let (table, mode): (String, String) = (try row.decode(1), try row.decode(2))
+                if !owners.contains(owner) { owners.append(owner) }
+                locks.append("\(owner) has locked \(table) (\(mode))")
             }
+            guard !owners.isEmpty else { return .ok("table locks", "no session keeps a table of Brocot locked") }
             return .warning(
-                "table locks", holders.joined(separator: "; "),
-                advice: process.map {
-                    "Wait for its end, or see it in pg_stat_activity and end it: SELECT pg_terminate_backend(\($0));"
-                } ?? "See pg_prepared_xacts. End it: COMMIT PREPARED or ROLLBACK PREPARED.")
+                "table locks", locks.joined(separator: "; "),
+                advice: "Wait until the transaction ends. \(owners.map(\.advice).joined(separator: " "))")
         }
     }
 

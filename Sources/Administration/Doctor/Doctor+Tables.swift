@@ -23,20 +23,20 @@ extension Doctor {
     func keys(_ connection: Connection) async -> CheckResult {
         await attempt("keys", connection) { connection throws(PostgresError) in
             var faults: [String] = []
-            for row in try connection.query(DoctorStatements.keyedTables) {
+            for order in try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection) {
                 do throws(OrderingError) {
-                    _ = try OrderedTable.named(try Self.decodingName(row), on: connection)
+                    _ = try OrderedTable.named(order.name, on: connection)
                 } catch {
                     if case .database(let error) = error { throw error }
                     faults.append("\(error)")
                 }
             }
-            for definition in try TableReader.attached(on: connection) {
+            for definition in try RegisteredOrder.attached(on: connection).map(\.definition) {
                 guard
                     let table = try TableReader.describe(
                         definition.names, listColumns: definition.listColumns, on: connection), table.isTable
                 else { continue }
-                for column in (definition.listColumns + [definition.itemColumn]).compactMap(table.column) {
+                for column in definition.keyColumns.compactMap(table.column) {
                     guard let fault = AttachRules.faultOfType(of: column, owner: table.owner) else { continue }
                     faults.append("\(definition.names.orderedTable): \(fault)")
                 }
@@ -53,19 +53,11 @@ extension Doctor {
         }
     }
 
-    private static func decodingName(_ row: Row) throws(OrderingError) -> String {
-        do throws(PostgresError) {
-            return try row.decode(0)
-        } catch {
-            throw .database(error)
-        }
-    }
-
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.
     func orders(_ connection: Connection) async -> CheckResult {
         await attempt("orders", connection) { connection throws(PostgresError) in
             var faults: [OrderFault] = []
-            for definition in try TableReader.attached(on: connection) {
+            for definition in try RegisteredOrder.attached(on: connection).map(\.definition) {
                 let table = try TableReader.describe(
                     definition.names, listColumns: definition.listColumns, on: connection)
                 guard let table, table.isTable else { continue }
@@ -85,13 +77,13 @@ extension Doctor {
     func duplicates(_ connection: Connection) async -> CheckResult {
         await attempt("duplicates", connection) { connection throws(PostgresError) in
             var (found, possible): ([String], [String]) = ([], [])
-            for row in try connection.query(DoctorStatements.tablesWithoutUniqueKey) {
-                let table = try DoctorStatements.KeyedTable(row)
-                guard try TableLock.lock(table.names, on: connection) else { continue }
-                if let item = try repeatedItem(of: table, on: connection) {
-                    found.append("\(table.name) (item \(item.debugDescription))")
+            let withoutUniqueKey: SQL = "\(DoctorStatements.hasAllColumns) AND \(DoctorStatements.lacksUniqueKey)"
+            for order in try RegisteredOrder.all(where: withoutUniqueKey, on: connection) {
+                guard try TableLock.lock(order.definition.names, on: connection) == .locked else { continue }
+                if let item = try repeatedItem(in: order.definition, on: connection) {
+                    found.append("\(order.name) (item \(item.debugDescription))")
                 } else {
-                    possible.append(table.name)
+                    possible.append(order.name)
                 }
             }
             let advice = "Delete the surplus rows, and CREATE UNIQUE INDEX on the list and item columns."
@@ -112,12 +104,12 @@ extension Doctor {
 
     /// A key with several rows; nil if there is none, or the table is too large to be searched in time.
     private func repeatedItem(
-        of table: DoctorStatements.KeyedTable, on connection: isolated Connection
+        in definition: OrderDefinition, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
         do throws(PostgresError) {
             return try connection.savepoint("duplicates") { connection throws(PostgresError) in
                 try connection.execute(script: "SET LOCAL statement_timeout = '10s'")
-                return try connection.query(DoctorStatements.duplicate(in: table)).first?.decode(0)
+                return try connection.query(DoctorStatements.duplicate(in: definition)).first?.decode(0)
             }
         } catch {
             guard error.sqlState == .queryCanceled else { throw error }
@@ -129,12 +121,12 @@ extension Doctor {
     func ranks(_ connection: Connection) async -> CheckResult {
         await attempt("ranks", connection) { connection throws(PostgresError) in
             var wrong: [String] = []
-            for row in try connection.query(DoctorStatements.keyedTables) {
-                let table = try DoctorStatements.KeyedTable(row)
-                guard try TableLock.lock(table.names, on: connection) else { continue }
-                let count = try connection.query(DoctorStatements.wrongRanks(in: table)).single().decode(
+            for order in try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection) {
+                let names = order.definition.names
+                guard try TableLock.lock(names, on: connection) == .locked else { continue }
+                let count = try connection.query(DoctorStatements.wrongRanks(of: names)).single().decode(
                     0, as: Int.self)
-                if count > 0 { wrong.append("\(table.name) (\(count) rows)") }
+                if count > 0 { wrong.append("\(order.name) (\(count) rows)") }
             }
             guard wrong.isEmpty else {
                 return .failure(

@@ -1,6 +1,5 @@
 import LibPQ
 import Logging
-import Migrations
 
 /// Finds problems that keep Brocot from working, or from working well.
 package struct Doctor: Sendable {
@@ -37,9 +36,9 @@ package struct Doctor: Sendable {
     }
 
     /// No check waits for long if another session has locked a table.
-    private static let lockTimeout = Duration.seconds(1)
+    static let lockTimeout = Duration.seconds(1)
 
-    private static func advice(after error: PostgresError?) -> String {
+    static func advice(after error: PostgresError?) -> String {
         error?.sqlState == .queryCanceled
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
             : "Remove the cause of the error, and run brocot doctor again."
@@ -70,8 +69,7 @@ package struct Doctor: Sendable {
         case .daemon:
             [
                 privileges, grants, tables, orders, keys, references, duplicates, ranks, rowSecurity, powers,
-                additions,
-                vacuum, retention, heldLists, pauses, daemons, waiting,
+                additions, vacuum, retention, heldLists, pauses, daemons, waiting,
             ]
         }
     }
@@ -96,7 +94,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    private static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
+    static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
         .failure(check, "the connection was lost: \(error.message)", advice: connectionAdvice, .cannotConnect)
     }
 
@@ -157,66 +155,5 @@ package struct Doctor: Sendable {
             "notify", "notifications don't arrive, for example because of a pooler in transaction mode",
             advice:
                 "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
-    }
-
-    // MARK: The schema
-
-    private func schema(_ connection: Connection) async -> CheckResult {
-        do throws(MigrationError) {
-            let migrator = Migrator(connection: connection, lockTimeout: Self.lockTimeout)
-            let finding = Self.finding(of: try await migrator.status())
-            if finding.level == .ok { try await migrator.refuseForeignTablesAsSuperuser(.attached) }
-            return finding
-        } catch {
-            switch error {
-            case .foreignObjects(let objects, _):
-                return Self.foreign(objects, "schema brocot has objects of a role that this role is not a member of")
-            case .foreignTables(let objects, let role):
-                return Self.foreign(objects, "the superuser \(role) would run code of roles that it is not a member of")
-            case .database(let cause) where cause.isConnectionLost: return Self.connectionLost("schema", cause)
-            default: break
-            }
-            var cause: PostgresError?
-            if case .database(let error) = error { cause = error }
-            guard cause?.sqlState == .insufficientPrivilege else {
-                return .failure("schema", "could not be checked: \(error)", advice: Self.advice(after: cause))
-            }
-            let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
-            return .failure(
-                "schema", "could not be checked: \(error)",
-                advice: "As the owner of schema brocot: \(role.grantCommand(to: user))")
-        }
-    }
-
-    private static func foreign(_ objects: [ForeignObject], _ reason: String) -> CheckResult {
-        let names = objects.prefix(5).map { "\($0.name), owned by \($0.owner)" }.joined(separator: "; ")
-        let more = objects.count > 5 ? "; and \(objects.count - 5) more" : ""
-        let owner = quoteIdentifier(objects.first?.owner ?? "owner")
-        return .failure(
-            "schema", "\(reason): \(names)\(more)",
-            advice: """
-                Run brocot doctor as the owner of schema brocot, or as the daemon's role. If you trust the owners, make this role a \
-                member: GRANT \(owner) TO CURRENT_USER.
-                """)
-    }
-
-    private static func finding(of status: MigrationStatus) -> CheckResult {
-        switch status.state {
-        case .current: .ok("schema", "version \(status.databaseVersion)")
-        case .missing: .failure("schema", "there is no schema brocot", advice: "Run brocot migrate up.", .schemaMissing)
-        case .behind:
-            .failure(
-                "schema", "version \(status.databaseVersion) of \(status.latestVersion)",
-                advice: "Run brocot migrate up.",
-                .schemaMissing)
-        case .newer:
-            .failure(
-                "schema", "version \(status.databaseVersion), and this program knows \(status.latestVersion)",
-                advice: "Update the program.", .schemaNewer)
-        case .drifted:
-            .failure(
-                "schema", "an applied migration has a different text, or a migration was skipped",
-                advice: "brocot migrate status shows which. Restore the file or the database.", .schemaChanged)
-        }
     }
 }

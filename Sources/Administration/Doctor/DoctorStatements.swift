@@ -107,92 +107,60 @@ enum DoctorStatements {
         ORDER BY 1
         """
 
-    /// A registered table with its key columns.
-    struct KeyedTable {
-        let name: String
-        let names: OrderNames
-        let table: SQL
-        /// The list columns and the item column.
-        let keyColumns: [SQL]
-        let rankColumn: String
-
-        /// Reads the columns of ``DoctorStatements/keyedTables``.
-        init(_ row: Row) throws(PostgresError) {
-            name = try row.decode(0)
-            names = OrderNames(schema: try row.decode(1), table: try row.decode(2), rank: try row.decode(5))
-            table = "\(identifier: names.schema).\(identifier: names.table)"
-            keyColumns = (try row.decode(3, as: [String].self) + [try row.decode(4)]).map { "\(identifier: $0)" }
-            rankColumn = try row.decode(5)
-        }
-    }
-
-    /// Registered tables that exist and have all their columns. Before one is read, see ``TableLock``.
-    static let keyedTables: SQL = """
-        SELECT registered.name, registered.schema_name, registered.table_name, registered.list_columns,
-            registered.item_column, registered.rank_column
-        FROM brocot.ordered_tables AS registered
-        WHERE NOT EXISTS (
+    /// The condition that the table of the registry's row `registered` exists and has all columns. Before a table is read, see
+    /// ``TableLock``.
+    static let hasAllColumns: SQL = """
+        NOT EXISTS (
             SELECT FROM \(wantedColumns)
             WHERE NOT EXISTS (
                 SELECT FROM pg_catalog.pg_attribute AS present
                 JOIN pg_catalog.pg_class AS target ON target.oid = present.attrelid AND target.relkind IN ('r', 'p')
                 WHERE present.attrelid = \(SQL.registeredRelation)
                     AND present.attname = wanted.name AND NOT present.attisdropped))
-        ORDER BY registered.name
         """
 
-    /// The ``keyedTables`` without a unique index on the item column, or on the list columns and the item column.
-    static let tablesWithoutUniqueKey: SQL = """
-        SELECT keyed.* FROM (\(keyedTables)) AS keyed
-        WHERE NOT EXISTS (
+    /// The condition that the table has no unique index on the item column, or on the list columns and the item column.
+    static let lacksUniqueKey: SQL = """
+        NOT EXISTS (
             SELECT FROM pg_catalog.pg_index AS index
-            WHERE index.indrelid = \(SQL.relation(schema: "keyed.schema_name", name: "keyed.table_name"))
+            WHERE index.indrelid = \(SQL.registeredRelation)
                 AND index.indisunique AND index.indisvalid AND index.indpred IS NULL AND index.indexprs IS NULL
                 AND NOT EXISTS (
                     SELECT FROM pg_catalog.pg_attribute AS part
                     WHERE part.attrelid = index.indrelid AND part.attnum = ANY (index.indkey[:index.indnkeyatts - 1])
-                        AND part.attname <> ALL (keyed.list_columns || keyed.item_column)))
+                        AND part.attname <> ALL (registered.list_columns || registered.item_column)))
         """
 
     /// The last key of an item that has several rows.
-    static func duplicate(in keyed: KeyedTable) -> SQL {
-        let keys = keyed.keyColumns.joined(separator: ", ")
-        let areKeys: [SQL] = keyed.keyColumns.map { "\($0) IS NOT NULL" }
+    static func duplicate(in definition: OrderDefinition) -> SQL {
+        let keys = definition.keyColumns.map { column -> SQL in "\(identifier: column)" }
+        let areKeys = keys.map { key -> SQL in "\(key) IS NOT NULL" }
         return """
-            SELECT \(keyed.keyColumns[keyed.keyColumns.count - 1])::text
-            FROM \(keyed.table)
+            SELECT \(identifier: definition.itemColumn)::text
+            FROM \(table(of: definition.names))
             WHERE \(areKeys.joined(separator: " AND "))
-            GROUP BY \(keys) HAVING count(*) > 1 LIMIT 1
+            GROUP BY \(keys.joined()) HAVING count(*) > 1 LIMIT 1
             """
     }
+
+    private static func table(of names: OrderNames) -> SQL { "\(identifier: names.schema).\(identifier: names.table)" }
 
     /// The number of rows of a table that are checked.
     static let sampledRows = 10_000
 
     /// How many of these rows have a rank that differs from their fraction.
-    static func wrongRanks(in keyed: KeyedTable) -> SQL {
+    static func wrongRanks(of names: OrderNames) -> SQL {
         """
         SELECT count(*)
         FROM (
-            SELECT sampled.\(identifier: keyed.rankColumn + "_num") AS num, sampled.\(identifier: keyed.rankColumn + "_den") AS den,
-                sampled.\(identifier: keyed.rankColumn) AS rank
-            FROM \(keyed.table) AS sampled LIMIT \(sampledRows)::bigint
+            SELECT sampled.\(identifier: names.numerator) AS num, sampled.\(identifier: names.denominator) AS den,
+                sampled.\(identifier: names.rank) AS rank
+            FROM \(table(of: names)) AS sampled LIMIT \(sampledRows)::bigint
         ) AS sample
         WHERE sample.rank::numeric IS DISTINCT FROM
             CASE WHEN sample.den > 0 THEN trim_scale(sample.num::\(unsafeRaw: SortKey.numeratorType) / sample.den) END
         """
     }
-
-    /// The session that has the lock for pruning the log. NULL as its process means that a prepared transaction has the lock. A daemon has this
-    /// lock only for moments. PostgreSQL does not show how long a session has had a lock.
-    static let pruningLockHolder: SQL = """
-        SELECT holder.pid, session.usename::text
-        FROM pg_catalog.pg_locks AS holder
-        LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid = holder.pid
-        WHERE \(AdvisoryLock.ofLogPruning.matches("holder"))
-            AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
-                OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
-        """
 
     /// The sessions that keep others from writing Brocot's tables or attached tables, which have a trigger of Brocot. NULL as the
     /// process means a prepared transaction. No table is read, so this waits for no lock.

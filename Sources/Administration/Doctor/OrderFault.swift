@@ -43,10 +43,7 @@ struct OrderFault {
             faults.append(
                 OrderFault(
                     message: "\(error)",
-                    advice: """
-                        Do what the message says as the owner of the table; brocot check --repair can't. If a column was renamed: brocot detach \
-                        without --drop-columns, and brocot attach with the new name. The order stays.
-                        """))
+                    advice: "Do what the message says as the owner of the table; brocot check --repair can't."))
         }
         return faults
     }

@@ -1,8 +1,11 @@
 import LibPQ
 import Ordering
 
-/// Finds key columns whose type changed after the table was attached. The functions of the order contain the types that the columns
-/// had.
+/// Finds key columns whose type changed after the table was attached.
+///
+/// The catalog has only the present types, and the registry has no column for the former ones. The order's functions contain the types
+/// that the columns had when `brocot attach` created them, so they are read from the text of a function. It contains them as a constant of
+/// its own (see `OrderObjects.keyTypes`), so that this text has one form, whatever else changes in the function.
 struct ChangedKeys {
     private let definition: OrderDefinition
     private let table: TableDescription
@@ -15,7 +18,7 @@ struct ChangedKeys {
     /// A message about the first such column; nil if there is none.
     var fault: String? {
         guard let body = table.functionBodies[definition.names.keepFunction] else { return nil }
-        for column in (definition.listColumns + [definition.itemColumn]).compactMap(table.column) {
+        for column in definition.keyColumns.compactMap(table.column) {
             guard let former = type(of: column.name, in: body), former != column.type else { continue }
             return """
                 column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). Run the same brocot attach \
@@ -25,7 +28,7 @@ struct ChangedKeys {
         return nil
     }
 
-    /// The type that the function names, as ``OrderObjects`` writes it now, or as it wrote it before.
+    /// The type that the function names, as ``OrderObjects`` writes it now, or as earlier versions wrote it.
     private func type(of column: String, in body: String) -> String? {
         let beginnings = [
             OrderObjects.keyType(column) + "'",

@@ -1,5 +1,6 @@
 import LibPQ
 import Logging
+import Migrations
 import Ordering
 
 /// Finds the faults of attached tables, and repairs them.
@@ -17,8 +18,9 @@ package struct TableRepair: Sendable {
         try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                    try TableReader.attached(on: connection)
-                        .filter { name == nil || name == $0.names.orderedTable }
+                    try RegisteredOrder.attached(on: connection)
+                        .filter { name == nil || name == $0.name }
+                        .map(\.definition)
                 }
             }
         }
@@ -94,10 +96,13 @@ package struct TableRepair: Sendable {
         }
     }
 
-    /// Makes sure that the name is that of a table until the transaction ends.
+    /// Makes sure that the name is that of a table that may be read, until the transaction ends.
     private static func lock(_ names: OrderNames, on connection: isolated Connection) throws {
-        guard try TableLock.lock(names, on: connection) else {
-            throw AttachError.refused("it is not a table any more, so it was not read")
+        switch try TableLock.lock(names, on: connection) {
+        case .locked: break
+        case .notATable: throw AttachError.refused("it is not a table any more, so it was not read")
+        case .untrusted(let objects, let role):
+            throw AttachError.refused("\(MigrationError.foreignTables(objects, role: role))")
         }
     }
 

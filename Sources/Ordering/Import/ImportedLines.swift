@@ -51,7 +51,7 @@ final class ImportedLines: IteratorProtocol {
         if key.isEmpty { return "it is empty" }
         if key.utf8.contains(0) { return "it has a NUL character" }
         guard column.type.isCanonical(key) else {
-            return "'\(key)' is not a \(column.type.name) as PostgreSQL prints it"
+            return "'\(key)' is not \(column.type.nameWithArticle) as PostgreSQL prints it"
         }
         return nil
     }

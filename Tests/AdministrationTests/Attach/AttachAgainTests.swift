@@ -176,7 +176,7 @@ import Testing
         let entries = try await eventually("there is a notice", read: { recorder.entries }) { !$0.isEmpty }
         #expect(entries[0].message.hasPrefix("rows of public.tasks are locked by other sessions"))
         #expect(
-            entries[0].metadata["holder"] == "Process \(other.backendProcessIdentifier) (user postgres, editor)")
+            entries[0].metadata["holder"] == "process \(other.backendProcessIdentifier) (user postgres, editor)")
         try await other.execute(script: "COMMIT")
         #expect(try await removing.value == 1)
         #expect(recorder.entries.count == 1)

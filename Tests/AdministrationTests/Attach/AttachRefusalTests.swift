@@ -249,11 +249,11 @@ struct AttachRefusalTests {
         let error = await #expect(throws: AttachError.self) {
             try await attacher.exclusively { () async throws(AttachError) in Issue.record("it ran") }
         }
-        guard case .busy(let holders, _) = error else {
+        guard case .busy(let owners, _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(holders == ["Process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
+        #expect(owners.map(\.description) == ["process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
         let settings = try await fixture.connection.query(
             """
             SELECT FROM pg_settings

@@ -136,7 +136,7 @@ import Testing
         #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "retention" })
         let process = holder.backendProcessIdentifier
-        #expect(result.level == .warn && result.message.contains("process \(process) of user"))
+        #expect(result.level == .warn && result.message.hasPrefix("process \(process) (user postgres"))
         #expect(result.advice?.contains("pg_terminate_backend(\(process))") == true)
     }
 

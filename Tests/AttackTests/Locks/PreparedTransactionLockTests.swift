@@ -48,7 +48,7 @@ struct PreparedTransactionLockTests {
         let error = await #expect(throws: MigrationError.self) {
             _ = try await Migrator(connection: connection, lockTimeout: .milliseconds(300)).up()
         }
-        guard case .lockTimeout(_, holders: []) = error else {
+        guard case .lockTimeout(_, owners: [.prepared(nil)]) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -82,20 +82,20 @@ struct NameOfTableTests {
         try await owner.execute(script: Self.tasks)
         let isHeld = try await reader.run { connection throws(PostgresError) in
             try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                let isHeld = try TableLock.lock(Self.names, on: connection)
+                let outcome = try TableLock.lock(Self.names, on: connection)
                 let locks = try connection.query(
                     "SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND relation = 'public.tasks'::regclass")
-                return isHeld && locks.count == 1
+                return outcome == .locked && locks.count == 1
             }
         }
         #expect(isHeld)
         try await owner.execute(script: Self.replacedByView)
-        let isView = try await reader.run { connection throws(PostgresError) in
+        let outcome = try await reader.run { connection throws(PostgresError) in
             try connection.transaction { connection throws(PostgresError) in
                 try TableLock.lock(Self.names, on: connection)
             }
         }
-        #expect(!isView)
+        #expect(outcome == .notATable)
     }
 
     private func withRole(_ body: (String, Connection) async throws -> Void) async throws {

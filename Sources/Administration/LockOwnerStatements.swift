@@ -1,22 +1,19 @@
 import LibPQ
 import Ordering
 
-/// The statements that name the sessions that have a lock, for people.
-enum LockHolderStatements {
-    /// One text for each session, such as `Process 4711 (user app, psql)`. A prepared transaction belongs to no session.
+/// The statements that find out who has a lock. ``NamedLockOwner`` reads their rows.
+enum LockOwnerStatements {
+    /// One row for each session or prepared transaction.
     ///
-    /// - Parameter condition: Whether a row of `pg_locks` shows the lock. The row is named `holder`.
+    /// - Parameter condition: Whether a row of `pg_locks` shows the lock. The row is named `holder`, and the session's row of
+    ///   `pg_stat_activity` is named `session`.
     /// - Returns: The statement.
-    static func names(where condition: SQL) -> SQL {
+    static func owners(where condition: SQL) -> SQL {
         """
-        SELECT pg_catalog.concat(
-            CASE WHEN holder.pid IS NULL THEN 'A prepared transaction' ELSE pg_catalog.format('Process %s', holder.pid) END,
-            CASE WHEN session.usename IS NOT NULL THEN pg_catalog.format(' (user %s)', pg_catalog.concat_ws(', ', session.usename,
-                CASE WHEN session.application_name OPERATOR(pg_catalog.<>) '' THEN session.application_name END)) END)
+        SELECT DISTINCT holder.pid, session.usename::pg_catalog.text, session.application_name
         FROM pg_catalog.pg_locks AS holder
         LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid OPERATOR(pg_catalog.=) holder.pid
         WHERE \(condition)
-        GROUP BY holder.pid, session.usename, session.application_name
         ORDER BY holder.pid
         """
     }
@@ -26,7 +23,7 @@ enum LockHolderStatements {
     /// `search_path`.
     static func ofRows(of table: OrderNames) -> SQL {
         let oid = SQL.relation(schema: "\(table.schema)", name: "\(table.table)")
-        return names(
+        return owners(
             where: """
                 holder.locktype = 'relation' AND holder.granted AND holder.mode IN ('RowShareLock', 'RowExclusiveLock')
                     AND holder.pid IS DISTINCT FROM pg_backend_pid()
@@ -35,4 +32,13 @@ enum LockHolderStatements {
                         OR holder.relation IN (SELECT part.relid FROM pg_partition_tree(\(oid)) AS part))
                 """)
     }
+
+    /// Who keeps the lock for pruning the log. A daemon has this lock only for moments. PostgreSQL does not show how long a session
+    /// has had a lock.
+    static let ofLogPruning = owners(
+        where: """
+            \(AdvisoryLock.ofLogPruning.matches("holder"))
+                AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
+                    OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
+            """)
 }

@@ -1,0 +1,30 @@
+/// One privilege on one object, which the server can confirm or deny for a role.
+struct AccessClaim: Sendable {
+    let kind: String
+    let object: String
+    let privilege: String
+    let column: String?
+
+    /// One claim for each privilege of the rights, and for each of its columns.
+    static func all(of rights: [AccessRight]) -> [AccessClaim] {
+        rights.flatMap { right in
+            let kind =
+                switch right.object {
+                case .schema: "schema"
+                case .table: "table"
+                case .sequence: "sequence"
+                case .routine: "routine"
+                }
+            return right.privileges.flatMap { privilege in
+                let columns: [String?] = privilege.columns.isEmpty ? [nil] : privilege.columns
+                return columns.map { column in
+                    AccessClaim(kind: kind, object: right.quotedObject, privilege: privilege.name, column: column)
+                }
+            }
+        }
+    }
+
+    var description: String {
+        "\(privilege)\(column.map { " (\($0))" } ?? "") on \(object)"
+    }
+}

@@ -1,0 +1,63 @@
+import LibPQ
+import Migrations
+
+/// The check of the schema's version and of its owners.
+extension Doctor {
+    func schema(_ connection: Connection) async -> CheckResult {
+        do throws(MigrationError) {
+            let migrator = Migrator(connection: connection, lockTimeout: Self.lockTimeout)
+            let finding = Self.finding(of: try await migrator.status())
+            if finding.level == .ok { try await migrator.refuseForeignTablesAsSuperuser(.attached) }
+            return finding
+        } catch {
+            switch error {
+            case .foreignObjects(let objects, _):
+                return Self.foreign(objects, "schema brocot has objects of a role that this role is not a member of")
+            case .foreignTables(let objects, let role):
+                return Self.foreign(objects, "the superuser \(role) would run code of roles that it is not a member of")
+            case .database(let cause) where cause.isConnectionLost: return Self.connectionLost("schema", cause)
+            default: break
+            }
+            var cause: PostgresError?
+            if case .database(let error) = error { cause = error }
+            guard cause?.sqlState == .insufficientPrivilege else {
+                return .failure("schema", "could not be checked: \(error)", advice: Self.advice(after: cause))
+            }
+            let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
+            return .failure(
+                "schema", "could not be checked: \(error)",
+                advice: "As the owner of schema brocot: \(role.grantCommand(to: user))")
+        }
+    }
+
+    private static func foreign(_ objects: [ForeignObject], _ reason: String) -> CheckResult {
+        let names = shortened(objects.map { "\($0.name), owned by \($0.owner)" }, separator: "; ")
+        let owner = quoteIdentifier(objects.first?.owner ?? "owner")
+        return .failure(
+            "schema", "\(reason): \(names)",
+            advice: """
+                Run brocot doctor as the owner of schema brocot, or as the daemon's role. If you trust the owners, make this role a \
+                member: GRANT \(owner) TO CURRENT_USER.
+                """)
+    }
+
+    private static func finding(of status: MigrationStatus) -> CheckResult {
+        switch status.state {
+        case .current: .ok("schema", "version \(status.databaseVersion)")
+        case .missing: .failure("schema", "there is no schema brocot", advice: "Run brocot migrate up.", .schemaMissing)
+        case .behind:
+            .failure(
+                "schema", "version \(status.databaseVersion) of \(status.latestVersion)",
+                advice: "Run brocot migrate up.",
+                .schemaMissing)
+        case .newer:
+            .failure(
+                "schema", "version \(status.databaseVersion), and this program knows \(status.latestVersion)",
+                advice: "Update the program.", .schemaNewer)
+        case .drifted:
+            .failure(
+                "schema", "an applied migration has a different text, or a migration was skipped",
+                advice: "brocot migrate status shows which. Restore the file or the database.", .schemaChanged)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import LibPQ
+import Ordering
+
+/// A row of the registry, `brocot.ordered_tables`. ``OrderedTable`` adds what the catalog tells about the columns, for moves.
+package struct RegisteredOrder: Hashable, Sendable {
+    /// The name in requests, such as `public.tasks`. The built-in table has the name `items`.
+    package let name: String
+    package let definition: OrderDefinition
+    /// Whether `brocot attach` has not placed all rows yet.
+    package let isBeingFilled: Bool
+    /// Whether the functions for moves at once, which the registry names, are not there.
+    let lacksPlaceFunction: Bool
+
+    private enum Column: Int {
+        case name, schema, table, rank, listColumns, itemColumn, ownsRows, visible, arrive, arriveNow, isBeingFilled,
+            lacksPlaceFunction
+    }
+
+    /// The rows that satisfy a condition, by name. The row is named `registered` in it.
+    private static func statement(where condition: SQL) -> SQL {
+        """
+        SELECT registered.name, registered.schema_name, registered.table_name, registered.rank_column,
+            registered.list_columns, registered.item_column, registered.owns_rows, registered.visible, registered.arrive,
+            registered.arrive_now, registered.being_filled,
+            registered.place_function IS NOT NULL
+                AND to_regprocedure(registered.place_function || '(text,text,text,boolean)') IS NULL
+        FROM brocot.ordered_tables AS registered
+        WHERE \(condition)
+        ORDER BY registered.name
+        """
+    }
+
+    private init(_ row: Row) throws(PostgresError) {
+        name = try row.decode(Column.name)
+        let names = OrderNames(
+            schema: try row.decode(Column.schema), table: try row.decode(Column.table),
+            rank: try row.decode(Column.rank))
+        definition = OrderDefinition(
+            names: names, listColumns: try row.decode(Column.listColumns),
+            itemColumn: try row.decode(Column.itemColumn), ownsRows: try row.decode(Column.ownsRows),
+            visible: try row.decode(Column.visible),
+            arrive: OrderDefinition.Arrival(rawValue: try row.decode(Column.arrive)) ?? .last,
+            arriveNow: try row.decode(Column.arriveNow))
+        isBeingFilled = try row.decode(Column.isBeingFilled)
+        lacksPlaceFunction = try row.decode(Column.lacksPlaceFunction)
+    }
+
+    /// The order with this name; nil if there is none.
+    static func named(_ name: String, on connection: isolated Connection) throws(PostgresError) -> RegisteredOrder? {
+        try all(where: "registered.name = \(name)", on: connection).first
+    }
+
+    /// The orders of users' tables.
+    package static func attached(on connection: isolated Connection) throws(PostgresError) -> [RegisteredOrder] {
+        try all(where: isAttached, on: connection)
+    }
+
+    /// The orders whose rows satisfy a condition on the row `registered`, by name. The server must search `pg_catalog` first.
+    static func all(where condition: SQL, on connection: isolated Connection) throws(PostgresError) -> [RegisteredOrder]
+    {
+        try connection.query(statement(where: condition)).map { row throws(PostgresError) in try RegisteredOrder(row) }
+    }
+
+    /// The condition that an order is of a user's table.
+    static let isAttached: SQL = "registered.schema_name <> 'brocot'"
+}
