@@ -11,12 +11,14 @@ package enum QueueError: Error, Sendable {
     case unreadableRequest(id: Int64)
     /// A trigger has changed the role or the client's encoding, or made the transaction read-only.
     case settingsChanged
+    /// A trigger, or another session, has deleted requests of the batch.
+    case requestsDeleted
 
     /// The error of the database, if the database caused it.
     package var databaseError: PostgresError? {
         switch self {
         case .database(let error), .ordering(.database(let error)): error
-        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged: nil
+        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsDeleted: nil
         }
     }
 
@@ -40,7 +42,7 @@ package enum QueueError: Error, Sendable {
         switch self {
         case .database(let error), .ordering(.database(let error)):
             Refusal(message: error.message, sqlState: error.sqlState?.rawValue)
-        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged:
+        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsDeleted:
             Refusal(message: "\(self)", sqlState: SQLState.triggeredActionException.rawValue)
         }
     }
@@ -56,7 +58,7 @@ package enum QueueError: Error, Sendable {
         case .database(let error): FailureClass(.database(error)) == .environment
         case .ordering(let error): FailureClass(error) == .environment
         case .unreadableRequest: true
-        case .countsDiffer, .settingsChanged: false
+        case .countsDiffer, .settingsChanged, .requestsDeleted: false
         }
     }
 }
@@ -68,11 +70,13 @@ extension QueueError: CustomStringConvertible {
         case .ordering(let error): "\(error)"
         case .countsDiffer(let decided, let deleted, let logged):
             "\(decided) requests were decided, but \(deleted) were deleted from the queue and \(logged) written to the log; "
-                + "the batch was rolled back, because something else changes brocot.move_requests"
+                + "the batch was rolled back, and is tried again. Another session may have deleted requests, such as `brocot detach`"
         case .unreadableRequest(let id):
             "request \(id) can't be read: the constraints of brocot.move_requests were changed; restore them"
         case .settingsChanged:
             "a trigger changes the role or client_encoding, or makes the transaction read-only"
+        case .requestsDeleted:
+            "a trigger deletes requests from brocot.move_requests"
         }
     }
 }

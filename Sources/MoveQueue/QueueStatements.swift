@@ -11,6 +11,11 @@ enum QueueStatements {
     /// Settings that a trigger must not change: the role, whether the transaction only reads, and how text is encoded.
     static let transactionSettings: SQL = "SELECT \(settings)"
 
+    /// How many of these requests are in the queue.
+    static func queuedCount(of requests: [Int64]) -> SQL {
+        "SELECT count(*) FROM brocot.move_requests WHERE id = ANY (\(requests))"
+    }
+
     /// Whether these settings still have these values.
     static func areTransactionSettings(_ values: [String]) -> SQL {
         "SELECT \(settings) OPERATOR(pg_catalog.=) \(values)"

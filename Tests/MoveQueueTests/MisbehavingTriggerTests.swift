@@ -37,6 +37,13 @@ struct MisbehavingTriggerTests {
         ("PERFORM set_config('client_encoding', 'LATIN1', false)", "09000"),
     ]
 
+    /// Such a trigger, if it deletes requests of the queue, its own and others.
+    private static let triggersOfTheQueue = [
+        ("DELETE FROM brocot.move_requests", "09000"),
+        ("DELETE FROM brocot.move_requests WHERE id > 20", "09000"),
+        ("IF pg_trigger_depth() = 1 THEN PERFORM brocot.apply_pending(); END IF", "09000"),
+    ]
+
     /// What a trigger may leave behind in the session.
     private static let leftovers = [
         "EXECUTE 'DEALLOCATE ALL'",
@@ -104,9 +111,9 @@ struct MisbehavingTriggerTests {
     }
 
     @Test(
-        "A request whose trigger changes settings is rejected, and the rest of the batch is applied",
-        arguments: triggersOfSettings)
-    func rejectedForItsSettings(trigger: String, state: String) async throws {
+        "A request whose trigger changes settings or the queue is rejected, and the rest of the batch is applied",
+        arguments: triggersOfSettings + triggersOfTheQueue)
+    func rejectedForItsSideEffects(trigger: String, state: String) async throws {
         let fixture = try await fixture(trigger)
         let moves = (1...40).map { place("\($0)", in: "l\($0 % 20)") }
         let ids = try await fixture.enqueue(moves)

@@ -103,8 +103,8 @@ struct BatchAttempt {
             return application.decisions
         case .inParts:
             var search = try RefusalSearch(
-                queue.configuration, moves, triesLists: wanted.onlyList == nil, on: connection)
-            try search.run(requests, on: connection)
+                for: requests, queue.configuration, moves, triesLists: wanted.onlyList == nil, on: connection)
+            try search.run(on: connection)
             return search.decisions
         }
     }

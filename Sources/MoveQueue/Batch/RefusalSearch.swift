@@ -11,6 +11,8 @@ struct RefusalSearch {
     private static let attemptsAlone = 3
 
     private let configuration: QueueConfiguration
+    /// The requests of the batch. A user's trigger might delete some of them from the queue.
+    private let requests: [PendingRequest]
     /// Whether the writes of each list are tried first. A batch for a single list may need more time than a trial allows.
     private let triesLists: Bool
     private let waitsForRows: Bool
@@ -22,10 +24,10 @@ struct RefusalSearch {
     var decisions: BatchDecisions { application.decisions }
 
     init(
-        _ configuration: QueueConfiguration, _ moves: MoveApplication, triesLists: Bool,
+        for requests: [PendingRequest], _ configuration: QueueConfiguration, _ moves: MoveApplication, triesLists: Bool,
         on connection: isolated Connection
     ) throws(QueueError) {
-        self.configuration = configuration
+        (self.requests, self.configuration) = (requests, configuration)
         self.triesLists = triesLists
         waitsForRows = moves.rowLocks == .waitedFor
         application = RequestApplication(moves)
@@ -34,7 +36,7 @@ struct RefusalSearch {
     }
 
     /// Decides the requests, as long as there is time. The ``decisions`` name the lists that are left.
-    mutating func run(_ requests: [PendingRequest], on connection: isolated Connection) throws(QueueError) {
+    mutating func run(on connection: isolated Connection) throws(QueueError) {
         guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
         try apply(tried.writable, on: connection)
         var singleRequests: [PendingRequest] = []
@@ -169,6 +171,13 @@ struct RefusalSearch {
     private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
         try QueueError.wrapping { () throws(PostgresError) in
             try connection.query(QueueStatements.transactionSettings).single().decode(0)
+        }
+    }
+
+    /// Whether all requests of the batch are still in the queue.
+    private func areQueued(on connection: isolated Connection) throws(QueueError) -> Bool {
+        try QueueError.wrapping { () throws(PostgresError) in
+            try connection.query(QueueStatements.queuedCount(of: requests.map(\.id))).single().decode(0) == requests.count
         }
     }
 
