@@ -48,7 +48,7 @@ struct SleepSchedule {
 
     /// - Parameters:
     ///   - longestLookInterval: See ``longestLookInterval``.
-    ///   - longestPause: The longest time that a worker waits for more requests before it looks again.
+    ///   - longestPause: The longest time that a worker waits for more requests: see ``QueueConfiguration/longestPause``.
     init(longestLookInterval: Duration? = LookSchedule.usualInterval, longestPause: Duration = .zero) {
         looks = LookSchedule(longestInterval: longestLookInterval)
         joining = JoiningSchedule(longestPause: longestPause)
