@@ -41,7 +41,7 @@ struct MisbehavingTriggerTests {
     private static let triggersOfTheQueue = [
         ("DELETE FROM brocot.move_requests", "09000"),
         ("DELETE FROM brocot.move_requests WHERE id > 20", "09000"),
-        ("IF pg_trigger_depth() = 1 THEN PERFORM brocot.apply_pending(); END IF", "09000"),
+        ("IF pg_trigger_depth() = 1 THEN PERFORM brocot.apply_pending(); END IF", "27000"),
     ]
 
     /// What a trigger may leave behind in the session.
@@ -123,6 +123,38 @@ struct MisbehavingTriggerTests {
         let log = try await fixture.connection.query("SELECT sqlstate FROM brocot.move_log WHERE id = \(ids[6])")
         #expect(try log.single().decode(0, as: String.self) == state)
         #expect(try await fixture.lists(of: "cards", list: "board", item: "card")["l7"] == ["27"])
+    }
+
+    @Test("A request that another session deletes meanwhile is not taken for a trigger's fault")
+    func deletedByAnotherSession() async throws {
+        // The first attempt fails. The second one waits, decides card 7, and leaves card 27 for later.
+        let fixture = try await fixture(
+            """
+            CASE NEW.card
+                WHEN '7' THEN
+                    IF nextval('attempts') = 1 THEN RAISE 'once'; END IF;
+                    PERFORM pg_advisory_xact_lock(77);
+                WHEN '27' THEN \(Self.wantsLockedRow);
+            END CASE
+            """, card: nil)
+        try await fixture.connection.execute(script: "CREATE SEQUENCE attempts")
+        let holder = try await lockRow()
+        let ids = try await fixture.enqueue(["7", "27", "27"].map { place($0, in: "l7") })
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(77)")
+        let session = try await TestDatabase.current.connect()
+        let batch = Task {
+            var worker = QueueWorker()
+            return try await worker.runBatch(on: session)
+        }
+        try await TestDatabase.current.waitUntilBlocked(session, by: other)
+        try await other.execute("DELETE FROM brocot.move_requests WHERE id = \(ids[2])")
+        try await other.execute(script: "COMMIT")
+        // This batch may fail. Later ones decide the other requests.
+        _ = await batch.result
+        try await holder.execute(script: "COMMIT")
+        try await fixture.drain()
+        #expect(try await fixture.outcomes() == [ids[0]: nil, ids[1]: nil])
     }
 
     @Test("A trigger's changes to the session harm no later request", arguments: leftovers)

@@ -109,17 +109,13 @@ package struct Doctor: Sendable {
 
     private func encoding(_ connection: Connection) async -> CheckResult {
         let encoding = await connection.parameterStatus("server_encoding") ?? "unknown"
-        guard encoding == "SQL_ASCII" else {
-            return encoding == "UTF8"
-                ? .ok("encoding", encoding)
-                : .failure(
-                    "encoding", "\(encoding) lacks characters that keys, and Brocot's own statements, may contain",
-                    advice: "Use a database with ENCODING UTF8.")
+        let fault: String
+        switch encoding {
+        case "UTF8": return .ok("encoding", encoding)
+        case "SQL_ASCII": fault = "the server accepts text that is not UTF-8, and requests with such text keep other lists waiting"
+        default: fault = "it lacks characters that keys, and Brocot's own statements, may contain"
         }
-        return .warning(
-            "encoding",
-            "SQL_ASCII: the server accepts text of any encoding, and a request that is not UTF-8 is never decided",
-            advice: "Use a database in UTF8, or have every client send UTF-8.")
+        return .failure("encoding", "\(encoding): \(fault)", advice: "Use a database with ENCODING UTF8.")
     }
 
     private func replica(_ connection: Connection) async -> CheckResult {

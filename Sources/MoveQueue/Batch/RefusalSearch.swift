@@ -12,7 +12,7 @@ struct RefusalSearch {
 
     private let configuration: QueueConfiguration
     /// The requests of the batch. A user's trigger might delete some of them from the queue.
-    private let requests: [PendingRequest]
+    private let allRequests: [PendingRequest]
     /// Whether the writes of each list are tried first. A batch for a single list may need more time than a trial allows.
     private let triesLists: Bool
     private let waitsForRows: Bool
@@ -27,7 +27,7 @@ struct RefusalSearch {
         for requests: [PendingRequest], _ configuration: QueueConfiguration, _ moves: MoveApplication, triesLists: Bool,
         on connection: isolated Connection
     ) throws(QueueError) {
-        (self.requests, self.configuration) = (requests, configuration)
+        (allRequests, self.configuration) = (requests, configuration)
         self.triesLists = triesLists
         waitsForRows = moves.rowLocks == .waitedFor
         application = RequestApplication(moves)
@@ -37,7 +37,7 @@ struct RefusalSearch {
 
     /// Decides the requests, as long as there is time. The ``decisions`` name the lists that are left.
     mutating func run(on connection: isolated Connection) throws(QueueError) {
-        guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
+        guard let tried = try tryOut(allRequests, on: connection) else { return try apply(allRequests, on: connection) }
         try apply(tried.writable, on: connection)
         var singleRequests: [PendingRequest] = []
         for group in tried.refused {
@@ -144,11 +144,14 @@ struct RefusalSearch {
                 guard try Self.transactionSettings(on: connection) == transactionSettings else {
                     throw .settingsChanged
                 }
+                guard try areQueued(on: connection) else { throw .requestsDeleted }
             }
             return nil
         } catch {
             application.decisions = before
             guard !error.isOfServerOrConnection else { throw error }
+            // If another session deleted them, they are missing although the trigger's changes are undone.
+            if case .requestsDeleted = error, try !areQueued(on: connection) { throw error }
             return error
         }
     }
@@ -177,7 +180,8 @@ struct RefusalSearch {
     /// Whether all requests of the batch are still in the queue.
     private func areQueued(on connection: isolated Connection) throws(QueueError) -> Bool {
         try QueueError.wrapping { () throws(PostgresError) in
-            try connection.query(QueueStatements.queuedCount(of: requests.map(\.id))).single().decode(0) == requests.count
+            let count = try connection.query(QueueStatements.queuedCount(of: allRequests.map(\.id))).single()
+            return try count.decode(0) == allRequests.count
         }
     }
 

@@ -4,7 +4,7 @@ import TestPostgres
 import Testing
 
 @Suite("Checks of the server by brocot doctor", .timeLimit(.minutes(30))) struct DoctorServerTests {
-    @Test("brocot doctor warns of a database that takes text of any encoding", .database)
+    @Test("brocot doctor fails in a database that takes text of any encoding", .database)
     func anyEncoding() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -14,7 +14,7 @@ import Testing
         let results = try await examination(url: database.cluster.url(database: name))
         try await connection.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
         let result = try #require(results.first { $0.check == "encoding" })
-        #expect(result.level == .warn && result.message.hasPrefix("SQL_ASCII"))
+        #expect(result.level == .fail && result.message.hasPrefix("SQL_ASCII"))
     }
 
     @Test("brocot doctor warns of a time-out that ends a daemon's idle sessions", .database)
