@@ -16,10 +16,18 @@ package enum ServerBuild {
         try await tls.value
     }
 
+    /// Whether the extension pgTAP is installed.
+    package static func hasPgTAP() async throws -> Bool {
+        try await pgTAP.value
+    }
+
     private static let icu = Task {
         try await isTrue("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')")
     }
     private static let tls = Task { try await isTrue("SELECT current_setting('ssl_library') <> ''") }
+    private static let pgTAP = Task {
+        try await isTrue("SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pgtap')")
+    }
 
     private static func isTrue(_ question: SQL) async throws -> Bool {
         let connection = try await SharedServer.shared.connect()
