@@ -206,7 +206,8 @@ let package = Package(
         .testTarget(
             name: "BrocotCLITests",
             dependencies: [
-                "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "SupervisionHarness",
+                "Administration", "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue",
+                "SupervisionHarness",
                 "TestPostgres", subprocess, logging, serviceLifecycle, configuration,
             ],
             swiftSettings: strict),

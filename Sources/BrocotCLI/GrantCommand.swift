@@ -23,7 +23,7 @@ struct GrantCommand: AsyncParsableCommand {
             attached a table, as a role that may grant these rights. A role keeps the rights that it had before.
 
             Exit status: 0 granted · 1 a right can't be granted by this role; nothing was granted · 2 no such role · 3 migrations \
-            pending · 6 cannot connect
+            pending · 6 cannot connect · 8 the database is newer
             """)
 
     @Argument(help: "The kind of the roles: requester, mover, reader or daemon.")

@@ -85,7 +85,9 @@ struct MigrateUpCommand: AsyncParsableCommand {
 struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show which migrations are applied.",
-        discussion: "Exit status: 0 all are applied · 3 some are pending · 4 one was changed · 8 the database is newer")
+        discussion:
+            "Exit status: 0 all are applied · 3 some are pending · 4 one was changed · 6 cannot connect · 8 the database is newer"
+    )
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -145,8 +147,8 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
             this, it runs the migrations in a transaction that is rolled back. Objects that you added are not faults; added \
             triggers, rules and policies are listed with the role whose code they run.
             This needs the right to create schemas in the database.
-            Exit status: 0 nothing differs · 1 failed, such as a missing right · 3 migrations are pending · 4 something is missing or was changed · 7 the schema \
-            has objects of a role that was not granted to this one
+            Exit status: 0 nothing differs · 1 failed, such as a missing right · 3 migrations are pending · 4 something is missing or was \
+            changed · 6 cannot connect · 7 the schema has objects of a role that was not granted to this one · 8 the database is newer
             """)
 
     @Flag(help: "Print one JSON object.")

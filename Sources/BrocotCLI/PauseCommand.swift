@@ -17,7 +17,7 @@ struct PauseCommand: AsyncParsableCommand {
             brocot status shows what is paused.
 
             Exit status: 0 paused, now or before · 1 failed, such as a missing right · 2 no such table or list · 3 migrations \
-            pending · 6 cannot connect
+            pending · 6 cannot connect · 8 the database is newer
             """)
 
     @OptionGroup var scope: PauseScope
@@ -49,7 +49,7 @@ struct ResumeCommand: AsyncParsableCommand {
             refused a request stay held: see brocot release.
 
             Exit status: 0 resumed, or not paused · 1 failed, such as a missing right · 2 no such table · 3 migrations pending · \
-            6 cannot connect
+            6 cannot connect · 8 the database is newer
             """)
 
     @OptionGroup var scope: PauseScope
