@@ -78,6 +78,32 @@ import Testing
         }
     }
 
+    @Test(
+        "A second signal changes nothing: the daemon finishes its transaction, and ends with 0", .database,
+        arguments: [SIGTERM, SIGINT])
+    func secondSignal(second: Int32) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let printed = PrintedText()
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+            until: #""message":"connected""#, databaseURL: TestDatabase.current.url, printing: printed
+        ) { daemon in
+            let request = try await StuckRequest()
+            try await request.waitUntilItIsTried()
+            daemon.send(SIGTERM)
+            try await eventually("the daemon has taken the first signal") {
+                try await connection.query(Self.listening).isEmpty
+            }
+            daemon.send(second)
+            try await request.release()
+            try await daemon.waitUntilItHasEnded()
+        }
+        #expect(exitCode == 0)
+        // On a busy machine, the time limit of a statement may be over before the request is released.
+        let isFinished = try await connection.query("SELECT FROM brocot.items").count == 1
+        #expect(isFinished || printed.text.contains("statement timeout"), "\(printed.text)")
+    }
+
     @Test("A daemon without a terminal ignores SIGHUP", .database)
     func hangup() async throws {
         let connection = try await TestDatabase.current.connect()
@@ -140,6 +166,10 @@ import Testing
     // MARK: Steps
 
     private static let terminal = "/usr/bin/script"
+    /// The session that keeps the daemon's name and listens. The daemon closes it when it begins to end.
+    private static let listening: SQL = """
+        SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'brocot daemon%'
+        """
     private static let sleeping: SQL = """
         SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event = 'PgSleep' AND application_name = 'brocot'

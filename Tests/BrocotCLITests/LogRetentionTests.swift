@@ -46,4 +46,24 @@ import Testing
         #expect(try await remaining(connection) == [4, 5])
         #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 2)
     }
+
+    @Test("A daemon with --log-retention 0 prunes nothing, however old it is")
+    func keepsForEver() async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        try await log([20_000, 9, 0], connection)
+        try await connection.execute("SELECT setval('brocot.move_requests_id_seq', 3)")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-retention", "0"], in: "/tmp", until: "connected", databaseURL: database.url
+        ) { daemon in
+            // A daemon that prunes begins with that at its start, before it has decided several requests.
+            for number in Int64(4)...8 {
+                try await connection.execute("SELECT brocot.move('l', \(String(number)), last => true)")
+                try await expectApplied(number, on: connection)
+            }
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        #expect(try await remaining(connection) == [1, 2, 3])
+    }
 }
