@@ -39,6 +39,7 @@ import Testing
         let error = await #expect(throws: PostgresError.self) {
             try await connection.execute("SELECT brocot.cancel(7)")
         }
+        #expect(error?.sqlState?.rawValue == "P0002")
         #expect(error?.message == "there is no request 7")
     }
 
@@ -99,6 +100,7 @@ import Testing
         let error = await #expect(throws: PostgresError.self) {
             try await connection.execute("SELECT brocot.retry(\(id))")
         }
+        #expect(error?.sqlState?.rawValue == "P0002")
         #expect(error?.message == message)
     }
 }

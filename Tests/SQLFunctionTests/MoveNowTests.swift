@@ -147,6 +147,34 @@ struct MoveNowTests {
         #expect(try await items("a", caller) == ["2", "3", "1"])
     }
 
+    @Test(
+        "A trigger can move its own row at once after the row was written, and not before",
+        arguments: ["AFTER", "BEFORE"])
+    func triggerOfTheRow(time: String) async throws {
+        let caller = try await prepared()
+        try await caller.connection.execute(
+            script: """
+                INSERT INTO tasks (id, board) VALUES (2, 1);
+                SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.tasks');
+                ALTER TABLE tasks ADD COLUMN is_done boolean NOT NULL DEFAULT false;
+                CREATE FUNCTION move_down() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    PERFORM brocot.move_now(NEW.board, NEW.id, last => true, ordered_table => 'public.tasks');
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER move_down \(time) UPDATE OF is_done ON tasks FOR EACH ROW EXECUTE FUNCTION move_down();
+                """)
+        let update: SQL = "UPDATE tasks SET is_done = true WHERE id = 1"
+        if time == "AFTER" {
+            try await caller.connection.execute(update)
+        } else {
+            let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(update) }
+            #expect(error?.sqlState?.rawValue == "27000")
+        }
+        let order = try await caller.lists(of: "tasks", list: "board", item: "id")["1"]
+        #expect(order == (time == "AFTER" ? ["2", "1"] : ["1", "2"]))
+    }
+
     @Test("A move at once is refused while existing rows are being placed")
     func beingFilled() async throws {
         let caller = try await prepared()

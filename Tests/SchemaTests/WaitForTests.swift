@@ -61,8 +61,26 @@ import Testing
                     CALL brocot.wait_for(currval('brocot.move_requests_id_seq'))
                     """)
         }
+        #expect(error?.sqlState?.rawValue == "55000")
         #expect(error?.message.contains("was made in this transaction") == true)
         #expect(error?.hint?.contains("Commit first") == true)
+    }
+
+    @Test(
+        "brocot.wait_for in a transaction block fails for a pending request, and returns the outcome of a decided one")
+    func transactionBlock() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let id = try await enqueue(connection)
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(script: "BEGIN; CALL brocot.wait_for(\(id))")
+        }
+        #expect(error?.sqlState?.rawValue == "2D000")
+        try await connection.execute(script: "ROLLBACK")
+        try await decide(id, outcome: "applied", errorCode: nil, connection)
+        try await connection.execute(script: "BEGIN")
+        #expect(
+            try await connection.query("CALL brocot.wait_for(\(id))").single().decode(0, as: String.self) == "applied")
+        try await connection.execute(script: "COMMIT")
     }
 
     @Test("brocot.wait_for refuses an unknown request") func refusesAnUnknownRequest() async throws {
@@ -70,6 +88,7 @@ import Testing
         let error = await #expect(throws: PostgresError.self) {
             try await connection.execute("CALL brocot.wait_for(4711)")
         }
+        #expect(error?.sqlState?.rawValue == "P0002")
         #expect(error?.message == "there is no request 4711")
     }
 }
