@@ -46,10 +46,16 @@ enum Main {
                 + "See brocot --help.")
     }
 
+    private static let adviceAfterCancellation = """
+        Hint: If nobody cancelled the statement, statement_timeout is too short here. Give the role a longer one: \
+        ALTER ROLE … SET statement_timeout = '1min'
+        """
+
     private static func report(_ error: any Error) -> ExitStatus {
         if let logged = error as? LoggedFailure { return logged.status }
         if let status = ExitStatus(of: error) {
             Stream.error.tell("brocot: \(error)")
+            if Connection.serverError(in: error)?.sqlState == .queryCanceled { Stream.error.tell(adviceAfterCancellation) }
             return status
         }
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }

@@ -27,11 +27,12 @@ package enum AccessGrants {
         _ role: AccessRole, to names: [String], on connection: isolated Connection
     ) throws -> [String] {
         do {
-            try connection.transaction(.readCommittedInSystemCatalog) { connection throws in
+            // If the current role has none of the rights that it grants, the server only warns, for each statement. What is missing in the end counts.
+            try connection.transaction(.readCommittedInSystemCatalog, settings: [("client_min_messages", "error")]) {
+                connection throws in
                 for statement in try statements(role, to: names, on: connection) {
                     try connection.execute(script: statement)
                 }
-                // If the current role has none of the rights that it grants, the server only warns.
                 for name in names {
                     let missing = try missing(role, for: name, on: connection)
                     if !missing.isEmpty { throw Incomplete(missing: missing) }

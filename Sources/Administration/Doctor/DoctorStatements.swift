@@ -175,7 +175,7 @@ enum DoctorStatements {
                 SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
             AND (space.nspname = 'brocot' OR EXISTS (
                 SELECT FROM pg_catalog.pg_trigger AS keep
-                WHERE keep.tgrelid = relation.oid AND keep.tgname LIKE 'zzz\\_brocot\\_%'))
+                WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_')))
         ORDER BY 2, 1
         LIMIT 5
         """

@@ -33,6 +33,16 @@ struct PlaceFunctionTests {
                 "SELECT id = (SELECT max(id::text) FROM tasks)::\(after) FROM tasks ORDER BY rank LIMIT 1") == ["t"])
     }
 
+    @Test("A session with standard_conforming_strings = off attaches a table with UUIDs")
+    func oldStrings() async throws {
+        let fixture = try await AttachFixture(
+            "CREATE TABLE tasks (id uuid PRIMARY KEY, project_id int); INSERT INTO tasks SELECT md5(n::text)::uuid, 1 FROM generate_series(1, 3) AS n"
+        )
+        try await fixture.connection.execute(script: "SET standard_conforming_strings = off")
+        try await fixture.attach()
+        try await move(fixture)
+    }
+
     @Test("brocot check --repair makes dropped functions again") func dropped() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
