@@ -1,4 +1,5 @@
 import ArgumentParser
+import LibPQ
 
 #if canImport(Glibc)
     import Glibc

@@ -82,6 +82,7 @@ import Testing
             let result = try await BrocotProcess.run("grant", "requester", role.name, databaseURL: role.url)
             #expect(result.exitCode == 1)
             #expect(result.errors.contains("Nothing was granted") && result.errors.contains("--dry-run"))
+            #expect(!result.errors.contains("no privileges were granted"))
         }
     }
 

@@ -11,6 +11,14 @@ import Testing
 #endif
 
 @Suite("brocot status", .database, .timeLimit(.minutes(30))) struct StatusCommandTests {
+    @Test("A statement that statement_timeout ends is reported with advice") func tooSlow() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "BEGIN; LOCK TABLE brocot.held_lists IN ACCESS EXCLUSIVE MODE")
+        let result = try await BrocotProcess.run("release", "l", environment: ["PGOPTIONS": "-c statement_timeout=100"])
+        #expect(result.exitCode == 1 && result.errors.contains("(SQLSTATE 57014)"), "\(result.errors)")
+        #expect(result.errors.contains("ALTER ROLE … SET statement_timeout"), "\(result.errors)")
+    }
+
     @Test("brocot status prints tables for people, and escapes hostile names of lists")
     func text() async throws {
         let connection = try await TestDatabase.current.connect()
