@@ -56,7 +56,9 @@ enum Main {
         if let logged = error as? LoggedFailure { return logged.status }
         if let status = ExitStatus(of: error) {
             Stream.error.tell("brocot: \(error)")
-            if Connection.serverError(in: error)?.sqlState == .queryCanceled { Stream.error.tell(adviceAfterCancellation) }
+            if Connection.serverError(in: error)?.sqlState == .queryCanceled {
+                Stream.error.tell(adviceAfterCancellation)
+            }
             return status
         }
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }
