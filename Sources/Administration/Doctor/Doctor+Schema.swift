@@ -43,7 +43,8 @@ extension Doctor {
 
     private static func finding(of status: MigrationStatus) -> CheckResult {
         switch status.state {
-        case .current: .ok("schema", "version \(status.databaseVersion)")
+        case .current:
+            .ok("schema", "version \(status.databaseVersion). `brocot migrate verify` finds objects that were changed by hand")
         case .missing: .failure("schema", "there is no schema brocot", advice: "Run brocot migrate up.", .schemaMissing)
         case .behind:
             .failure(
