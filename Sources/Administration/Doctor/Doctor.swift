@@ -112,7 +112,8 @@ package struct Doctor: Sendable {
         let fault: String
         switch encoding {
         case "UTF8": return .ok("encoding", encoding)
-        case "SQL_ASCII": fault = "the server accepts text that is not UTF-8, and requests with such text keep other lists waiting"
+        case "SQL_ASCII":
+            fault = "the server accepts text that is not UTF-8, and requests with such text keep other lists waiting"
         default: fault = "it lacks characters that keys, and Brocot's own statements, may contain"
         }
         return .failure("encoding", "\(encoding): \(fault)", advice: "Use a database with ENCODING UTF8.")
