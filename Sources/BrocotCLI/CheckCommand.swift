@@ -131,11 +131,14 @@ struct CheckCommand: AsyncParsableCommand {
         if !json { Stream.output.tell(table.text) }
     }
 
-    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left.
+    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if a table could not be checked.
     private func refuseFaults(_ all: [TableFindings]) throws {
-        guard all.contains(where: { repair ? $0.needsPerson : !$0.isEmpty }) else { return }
+        let left = all.filter { repair ? $0.needsPerson : !$0.isEmpty }
+        guard !left.isEmpty else { return }
         let advice =
-            if repair {
+            if left.allSatisfy(\.areRowsHidden) {
+                "Tables with hidden rows were not checked."
+            } else if repair {
                 "Some faults can't be repaired by this command. Each of them says above what to do."
             } else if all.contains(where: \.isRepairable) {
                 "Repair them as the tables' owner: brocot check --repair"

@@ -106,6 +106,14 @@ package enum KeyType: Hashable, Sendable {
         }
     }
 
+    /// Whether `key` is the usual text of an integer, and this is a type of integers to which it does not belong.
+    func isOutOfRange(_ key: String) -> Bool {
+        switch self {
+        case .smallint, .integer, .bigint: !isCanonical(key) && key.wholeMatch(of: /-?[1-9][0-9]*/) != nil
+        default: false
+        }
+    }
+
     /// 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12.
     private static func isCanonicalUUID(_ key: String) -> Bool {
         let bytes = key.utf8

@@ -52,6 +52,23 @@ struct RowSecurityOfOwnersTests {
         }
     }
 
+    @Test("brocot check says that tables with hidden rows were not checked, and calls that no fault", .database)
+    func hiddenRowsAreNoFault() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: "CREATE TABLE cards (id int PRIMARY KEY)")
+        #expect(try await BrocotProcess.run("attach", "public.cards", "--item", "id").exitCode == 0)
+        try await owner.execute(script: "ALTER TABLE cards ENABLE ROW LEVEL SECURITY")
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let check = try await BrocotProcess.run("check", databaseURL: roles[0].url)
+            #expect(
+                check.output == """
+                    public.cards: row-level security hides rows from this role. Run this as a role with BYPASSRLS
+
+                    """)
+            #expect(check.errors == "brocot: Tables with hidden rows were not checked.\n")
+        }
+    }
+
     @Test(
         "A trigger's function with SECURITY DEFINER reads a table with policies if it sets row_security itself",
         .database)

@@ -73,6 +73,19 @@ import Testing
             lines.fault == ImportedLines.Fault(line: 2, reason: "'007' is not \(name) as PostgreSQL prints it"))
     }
 
+    @Test(
+        "An imported number that is too large for the column's type is reported as out of range",
+        arguments: [
+            (.smallint, "32768", "smallint"), (.integer, "-2147483649", "integer"),
+            (.bigint, "9223372036854775808", "bigint"),
+        ] as [(KeyType, String, String)])
+    func outOfRange(type: KeyType, key: String, name: String) {
+        let lines = lines([Array("7\n\(key)\n".utf8)], type)
+        #expect(keys(lines) == ["7"])
+        #expect(
+            lines.fault == ImportedLines.Fault(line: 2, reason: "'\(key)' is out of range for type \(name)"))
+    }
+
     @Test("Imported lines end when reading fails, and the error is kept") func readingFails() {
         struct Failure: Error {}
         let lines = ImportedLines(keysOf: KeyColumn("item", .text)) { throw Failure() }

@@ -80,12 +80,11 @@ struct AttachRules {
 
     private func key(_ name: String) throws(AttachError) -> TableDescription.Column {
         guard let column = table.column(name) else {
-            let advice =
-                table.registered == nil
-                ? ""
-                : ". If the column was renamed: \(names.detachCommand), and brocot attach with the new name. The order stays"
             throw refuse(
-                "there is no column \"\(name)\"; it has \(table.columns.map(\.name).joined(separator: ", "))\(advice)")
+                """
+                there is no column \"\(name)\"; it has \(table.columns.map(\.name).joined(separator: ", "))\
+                \(adviceForMissing(name).map { ". \($0)" } ?? "")
+                """)
         }
         guard !column.isGenerated else {
             throw refuse("column \"\(name)\" is generated. Name the columns from which it is generated")
@@ -99,6 +98,17 @@ struct AttachRules {
         }
         if let fault = Self.faultOfType(of: column, owner: table.owner) { throw refuse(fault) }
         return column
+    }
+
+    /// What to do if there is no key column of this name; nil if there is nothing to say.
+    private func adviceForMissing(_ name: String) -> String? {
+        let parts = name.split(separator: ",").map { String($0.drop { $0 == " " }) }
+        if definition.listColumns.contains(name), parts.count > 1, parts.allSatisfy({ table.column($0) != nil }) {
+            return "Repeat --list for each column: "
+                + parts.map { "--list \($0.quotedForShell)" }.joined(separator: " ")
+        }
+        guard table.registered != nil else { return nil }
+        return "If the column was renamed: \(names.detachCommand), and brocot attach with the new name. The order stays"
     }
 
     /// Why values of the column's type can't be keys.
@@ -229,7 +239,8 @@ struct AttachRules {
         guard let registered = table.registered?.definition, registered != definition else { return }
         throw refuse(
             """
-            it is already attached, with other columns or settings. Detach it first: \(names.detachCommand)
+            it is already attached, with other options: \(definition.differences(from: registered).joined(separator: "; ")). To change \
+            them, detach it first: \(names.detachCommand). Without --drop-columns, the rows keep their order
             """)
     }
 }

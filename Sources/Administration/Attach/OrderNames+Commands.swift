@@ -6,6 +6,12 @@ extension OrderNames {
         let name = "\(schema).\(table)".quotedForShell
         return "brocot detach \(name)\(rank == Self.usualRankColumn ? "" : " --rank \(rank.quotedForShell)")"
     }
+
+    /// A reason of ``AttachError/refused(_:)`` without the name of the table at its beginning.
+    func withoutTable(_ reason: String) -> String {
+        let prefix = "\(schema).\(table): "
+        return reason.hasPrefix(prefix) ? String(reason.dropFirst(prefix.count)) : reason
+    }
 }
 
 extension String {

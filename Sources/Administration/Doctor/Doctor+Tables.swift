@@ -11,8 +11,10 @@ extension Doctor {
                 return .failure(
                     "tables", missing.joined(separator: "; "),
                     advice: """
-                        Restore the table or the column, or run brocot detach with the table's name. Something else of this name is \
-                        not read, because that would run its owner's code.
+                        Restore the table or the column, or run brocot detach with the table's name, without --drop-columns. If the table \
+                        or a key column was renamed, run brocot attach afterwards, with the new name: the rows keep their order. If a rank \
+                        column is missing, run brocot check --repair. Something else with the table's name is not read, because that would \
+                        run its owner's code.
                         """)
             }
             return .ok("tables", "every registered table exists, with its columns")
@@ -64,7 +66,10 @@ extension Doctor {
                 faults += OrderFault.all(of: definition, on: table)
             }
             guard !faults.isEmpty else {
-                return .ok("orders", "every attached table has the constraint, the index and the triggers of its order")
+                return .ok(
+                    "orders",
+                    "every attached table that has its key columns also has the constraint, the index and the triggers of its order"
+                )
             }
             var advice: [String] = []
             for fault in faults where !advice.contains(fault.advice) { advice.append(fault.advice) }

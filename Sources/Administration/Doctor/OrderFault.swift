@@ -6,6 +6,7 @@ struct OrderFault {
     /// What to do.
     let advice: String
 
+    /// Missing key columns are left to the check of tables, which all roles can run.
     static func all(of definition: OrderDefinition, on table: TableDescription) -> [OrderFault] {
         let names = definition.names
         var faults: [OrderFault] = []
@@ -29,6 +30,7 @@ struct OrderFault {
                     advice: "New rows get no place until the table is attached again."))
             return faults
         }
+        guard definition.keyColumns.allSatisfy({ table.column($0) != nil }) else { return faults }
         do throws(AttachError) {
             let missing = try AttachPlan(definition, on: table).steps.flatMap(\.missing)
             if !missing.isEmpty {
@@ -42,7 +44,7 @@ struct OrderFault {
             guard table.faultOfCondition == nil else { return faults }
             faults.append(
                 OrderFault(
-                    message: "\(error)",
+                    message: "\(names.orderedTable): \(names.withoutTable("\(error)"))",
                     advice: "Do what the message says as the owner of the table; brocot check --repair can't."))
         }
         return faults

@@ -5,6 +5,8 @@ import Ordering
 package struct TableFindings: Hashable, Sendable {
     /// Why the table can't be ordered as it is registered. Only a person can repair that.
     package let refusal: String?
+    /// Whether the ``refusal`` is no fault of the table: row-level security hides rows from the current role.
+    package let areRowsHidden: Bool
     /// The steps of attach that create missing objects.
     package let missing: [AttachStep]
     /// How many rank columns the first of ``missing`` adds. Nothing is known of the rows until then.
@@ -26,15 +28,16 @@ package struct TableFindings: Hashable, Sendable {
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, refusal: String? = nil, missing: [AttachStep] = [], missingColumns: Int = 0,
+        _ names: OrderNames, refusal: String? = nil, areRowsHidden: Bool = false, missing: [AttachStep] = [],
+        missingColumns: Int = 0,
         damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
         isBeingFilled: Bool = false
     ) {
         name = names.orderedTable
         detachCommand = names.detachCommand
         // Each line begins with the name of the order already.
-        let prefix = "\(names.schema).\(names.table): "
-        self.refusal = refusal.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
+        self.refusal = refusal.map(names.withoutTable)
+        self.areRowsHidden = areRowsHidden
         self.missing = missing
         self.missingColumns = missingColumns
         self.damagedRows = damagedRows
@@ -44,7 +47,7 @@ package struct TableFindings: Hashable, Sendable {
         self.isBeingFilled = isBeingFilled
     }
 
-    /// Whether nothing has to be repaired.
+    /// Whether all was read, and nothing has to be repaired.
     package var isEmpty: Bool { refusal == nil && missing.isEmpty && damagedRows == 0 && !isBeingFilled }
 
     /// Whether `brocot check --repair` can repair something.

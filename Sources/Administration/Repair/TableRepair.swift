@@ -37,7 +37,9 @@ package struct TableRepair: Sendable {
             // Equal ranks are damage, which is repaired before the steps.
             let missing = plan.steps.filter { $0.execution != .inBatches }
             guard !table.hidesRows else {
-                throw .refused("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
+                return TableFindings(
+                    names, refusal: "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
+                    areRowsHidden: true)
             }
             guard plan.missingColumns == 0 else {
                 return TableFindings(

@@ -50,6 +50,7 @@ final class ImportedLines: IteratorProtocol {
     private static func reason(against key: String, of column: KeyColumn) -> String? {
         if key.isEmpty { return "it is empty" }
         if key.utf8.contains(0) { return "it has a NUL character" }
+        if column.type.isOutOfRange(key) { return "'\(key)' is out of range for type \(column.type.name)" }
         guard column.type.isCanonical(key) else {
             return "'\(key)' is not \(column.type.nameWithArticle) as PostgreSQL prints it"
         }

@@ -94,15 +94,40 @@ struct AttachRefusalTests {
         }
     }
 
-    @Test("brocot attach of an attached table with other options says that it is attached") func otherOptions()
-        async throws
-    {
+    @Test(
+        "brocot attach of an attached table with other options says which options differ",
+        arguments: [
+            (AttachFixture.definition(lists: []), "--list was project_id and is now not given"),
+            (
+                AttachFixture.definition(visible: "(title IS NULL)", arriveNow: true),
+                "--visible was not given and is now (title IS NULL); --arrive-now was not given and is now given"
+            ),
+        ])
+    func otherOptions(definition: OrderDefinition, differences: String) async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
-        let refusal = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []))
+        let refusal = await refusal { () async throws(AttachError) in _ = try await fixture.attacher.plan(definition) }
+        #expect(
+            refusal == """
+                public.tasks: it is already attached, with other options: \(differences). To change them, detach it first: \
+                brocot detach public.tasks. Without --drop-columns, the rows keep their order
+                """)
+    }
+
+    @Test("If --list contains the names of several columns, brocot attach says to repeat the option")
+    func severalColumns() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        for (list, advice) in [
+            ("project_id,title", ". Repeat --list for each column: --list project_id --list title"),
+            ("project_id, title", ". Repeat --list for each column: --list project_id --list title"),
+            ("project_id,nope", ""),
+        ] {
+            let refusal = await refusal { () async throws(AttachError) in
+                _ = try await fixture.attacher.plan(AttachFixture.definition(lists: [list]))
+            }
+            #expect(
+                refusal == "public.tasks: there is no column \"\(list)\"; it has id, project_id, title\(advice)")
         }
-        #expect(refusal?.contains("it is already attached, with other columns or settings") == true, "\(refusal ?? "")")
     }
 
     @Test(

@@ -77,6 +77,29 @@ import Testing
         #expect(renamed.level == .fail && renamed.message.contains("the condition of visibility fails"))
     }
 
+    @Test("brocot doctor names the order of a fault, not only its table", .database) func secondOrder() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.attach(AttachFixture.definition(rank: "place"))
+        try await fixture.connection.execute(script: "ALTER TABLE tasks DROP CONSTRAINT tasks_pkey")
+        let result = try #require(try await examination().first { $0.check == "orders" })
+        let reason = "column \"id\" is not unique"
+        #expect(
+            result.message.contains("public.tasks: \(reason)")
+                && result.message.contains("public.tasks.place: \(reason)"),
+            "\(result.message)")
+    }
+
+    @Test("brocot doctor reports a renamed key column once, and says to attach the table again", .database)
+    func renamedKey() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME project_id TO board")
+        let failures = try await examination().filter { $0.level == .fail }
+        #expect(failures.map(\.message) == ["public.tasks has no column \"project_id\""])
+        #expect(failures.first?.advice?.contains("run brocot attach afterwards, with the new name") == true)
+    }
+
     @Test("brocot doctor reports the faults of all tables, whatever kinds they are of", .database) func severalFaults()
         async throws
     {
