@@ -102,6 +102,9 @@ extension QueueError {
             case SQLState.insufficientPrivilege?:
                 "Run brocot doctor. If a right is missing, as the owner: brocot grant daemon ROLE"
             case SQLState.undefinedColumn?, SQLState.undefinedTable?: "A table or column is missing. Run brocot doctor."
+            // A prepared statement whose columns have changed has the same SQLSTATE. It is prepared again.
+            case SQLState.featureNotSupported? where databaseError?.sourceFunction != "RevalidateCachedQuery":
+                "The table has a rule, or something else that makes this statement impossible. Run brocot check --table TABLE."
             default: nil
             }
         }

@@ -153,10 +153,13 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
     }
 
-    @Test("daemon --drain ends with status 7 if only requests of tables that it can't use are left")
-    func unusableTables()
-        async throws
-    {
+    @Test(
+        "daemon --drain ends with status 7 if only requests of tables that it can't use are left",
+        arguments: [
+            ("DROP TABLE tasks", "there is no table public.tasks"),
+            ("CREATE RULE nothing AS ON UPDATE TO tasks DO INSTEAD NOTHING", "The table has a rule"),
+        ])
+    func unusableTables(change: String, reason: String) async throws {
         let connection = try await database()
         _ = try await BrocotProcess.run(Self.arguments)
         try await connection.execute(
@@ -164,11 +167,11 @@ import Testing
                 SELECT brocot.move(0, 6, first => true, ordered_table => 'public.tasks'),
                     brocot.move(1, 3, last => true, from_list => 0, ordered_table => 'public.tasks'),
                     brocot.move('list', 'item', first => true);
-                DROP TABLE tasks;
+                \(change);
                 """)
         let result = try await BrocotProcess.run("daemon", "--drain")
         #expect(result.exitCode == 7)
-        #expect(result.errors.contains("there is no table public.tasks"), "\(result.errors)")
+        #expect(result.errors.contains(reason), "\(result.errors)")
         let left = try await connection.query("SELECT ordered_table FROM brocot.move_requests")
         #expect(try left.map { try $0.decode(0, as: String.self) } == ["public.tasks", "public.tasks"])
     }
