@@ -44,7 +44,9 @@ extension Doctor {
     private static func finding(of status: MigrationStatus) -> CheckResult {
         switch status.state {
         case .current:
-            .ok("schema", "version \(status.databaseVersion). `brocot migrate verify` finds objects that were changed by hand")
+            .ok(
+                "schema",
+                "version \(status.databaseVersion). `brocot migrate verify` finds objects that were changed by hand")
         case .missing: .failure("schema", "there is no schema brocot", advice: "Run brocot migrate up.", .schemaMissing)
         case .behind:
             .failure(
