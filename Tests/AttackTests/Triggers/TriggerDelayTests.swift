@@ -14,7 +14,8 @@ struct TriggerDelayTests {
             "PERFORM missing_function(1)", "RETURN NULL", "RETURN OLD", "NEW.board := 'elsewhere'",
             "PERFORM set_config('role', 'pg_monitor', true)",
             "PERFORM set_config('transaction_read_only', 'on', true)",
-            "PERFORM set_config('client_encoding', 'LATIN1', true)",
+            "PERFORM set_config('client_encoding', 'LATIN1', true)", "DELETE FROM brocot.move_requests",
+            "DELETE FROM brocot.move_requests WHERE list = NEW.board",
         ]
 
     /// Runs two workers while `body` runs.
