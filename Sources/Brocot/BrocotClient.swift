@@ -25,8 +25,9 @@ public final class BrocotClient: Sendable {
     ///   - maximumConnections: The most connections to open, at least 1. They are opened when they are needed. Further calls
     ///     wait for any time until a connection is free.
     ///   - answerTimeout: How long to wait for an answer of the server while it sends nothing; nil: for any time. Then the connection is
-    ///     closed. Without it, a proxy or pooler that stops answering holds a call up until its task is cancelled. It must be longer than the
-    ///     longest statement, with its waits for locks.
+    ///     closed. Without it, a proxy or pooler that stops answering holds a call up until its task is cancelled. It must be longer than zero,
+    ///     and longer than the longest statement with its waits for locks: otherwise the server may still apply a move later. So give the
+    ///     role a shorter `statement_timeout`.
     ///   - logger: Logs the server's notices.
     /// - Returns: A client with one open connection.
     /// - Throws: ``BrocotError`` `invalidArgument`, `connectionFailed`, `connectionLost`, `schemaMissing`; `refused` if the
@@ -37,6 +38,9 @@ public final class BrocotClient: Sendable {
     ) async throws -> BrocotClient {
         guard maximumConnections >= 1 else {
             throw BrocotError(.invalidArgument, "a client needs at least 1 connection, not \(maximumConnections)")
+        }
+        if let answerTimeout, answerTimeout <= .zero {
+            throw BrocotError(.invalidArgument, "an answer timeout is longer than zero, not \(answerTimeout)")
         }
         var parameters = try translatingErrors { try ConnectionParameters(url: url) }
         parameters.answerTimeout = answerTimeout

@@ -63,7 +63,12 @@ public struct BrocotError: Error, Sendable {
     /// The name of the violated constraint; nil if no constraint was violated.
     public let constraint: String?
 
-    init(_ code: Code, _ message: String) {
+    /// An error of your own ``ColumnValue``, for example `BrocotError(.unreadableValue, "'\(text)' is no colour")`.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - message: What happened.
+    public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
         sqlState = nil

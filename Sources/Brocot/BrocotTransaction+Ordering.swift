@@ -147,6 +147,7 @@ extension BrocotTransaction {
     }
 
     private func reading<Value: Sendable>(_ body: @Sendable (isolated Connection) throws -> Value) throws -> Value {
-        try connection.assumeIsolated { connection in try translatingErrors { try body(connection) } }
+        try requireTransaction()
+        return try connection.assumeIsolated { connection in try translatingErrors { try body(connection) } }
     }
 }

@@ -35,14 +35,18 @@ public struct BrocotTransaction: ~Copyable {
         let (rows, status) = try onConnection { connection throws(PostgresError) in
             (try connection.query(statement.sql), connection.transactionStatus)
         }
-        guard status == .inTransaction else {
-            throw BrocotError(
-                .misuse,
-                "a statement ended the transaction, and COMMIT committed what preceded it; return from the closure to commit, or "
-                    + "throw to roll back"
-            )
-        }
+        guard status == .inTransaction else { throw Self.ended }
         return rows
+    }
+
+    private static let ended = BrocotError(
+        .misuse,
+        "a statement ended the transaction: COMMIT committed what preceded it, and ROLLBACK undid it. The transaction runs no further "
+            + "statement. Return from the closure to commit, or throw to roll back")
+
+    /// Refuses a call after a statement of the caller has ended the transaction: it would be committed by itself.
+    func requireTransaction() throws(BrocotError) {
+        guard connection.assumeIsolated({ $0.transactionStatus }) != .idle else { throw Self.ended }
     }
 
     // MARK: Locks
@@ -90,6 +94,7 @@ public struct BrocotTransaction: ~Copyable {
     func onConnection<Value: Sendable>(
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) throws(BrocotError) -> Value {
+        try requireTransaction()
         let result = connection.assumeIsolated { connection in
             Result { () throws(PostgresError) in try body(connection) }
         }

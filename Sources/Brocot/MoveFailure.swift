@@ -8,7 +8,17 @@ enum MoveFailure {
         guard error.code == .server, let state = error.sqlState else { return BrocotError(error) }
         if let code = Rejection.Code(sqlState: state) { return Rejection(code, error.message) }
         if FailureClass(.database(error)) == .staleRows { return BrocotError(.rowsChanged, "\(error)") }
-        guard !FailureClass.isEnvironmental(state) else { return BrocotError(error) }
+        let isOfRequest =
+            isFromUsersFunction(error)
+            ? FailureClass(.database(error)) == .request : !FailureClass.isEnvironmental(state)
+        guard isOfRequest else { return BrocotError(error) }
         return Rejection(.failed, error.message, sqlState: state.rawValue)
+    }
+
+    /// Whether the innermost function that was running is not one of Brocot's. The server names it in the error's context, in English or another
+    /// language. In other languages the answer is false.
+    private static func isFromUsersFunction(_ error: PostgresError) -> Bool {
+        guard let frame = error.context?.firstMatch(of: /(?m)^(?:PL\/\w+|SQL) function "?([^\s("]+)/) else { return false }
+        return !frame.1.hasPrefix("brocot.")
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 
 /// A row of the result of a caller's statement.
@@ -19,8 +20,9 @@ public struct ResultRow: Sendable {
     }
 }
 
-/// A value that can be read from a column: `String` from text types, `Int` and `Int64` from integers, `Bool`, and optionals of
-/// these. Your own types can conform too: read one of these types and convert it.
+/// A value that can be read from a column: `String` from text types, `Int`, `Int64` and `Int32` from integers, `Double` from `double precision`, `UUID`,
+/// `Bool`, and optionals of these. Your own types can conform too: read one of these types and convert it. If that is impossible, throw a
+/// ``BrocotError`` with the code `unreadableValue`.
 public protocol ColumnValue: Sendable {
     /// Reads a column by its name.
     static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Self
@@ -47,6 +49,29 @@ extension Int64: ColumnValue {
     }
 }
 
+extension Int32: ColumnValue {
+    /// Reads `integer` and `smallint`.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Int32 {
+        try row.value(column)
+    }
+}
+
+extension Double: ColumnValue {
+    /// Reads `double precision`.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Double {
+        let content: DoubleContent = try row.value(column)
+        return content.value
+    }
+}
+
+extension UUID: ColumnValue {
+    /// Reads `uuid`.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> UUID {
+        let content: UUIDContent = try row.value(column)
+        return content.value
+    }
+}
+
 extension Bool: ColumnValue {
     /// Reads `boolean`.
     public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Bool {
@@ -59,6 +84,28 @@ extension Optional: ColumnValue where Wrapped: ColumnValue {
     public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Wrapped? {
         let content: Content = try row.value(column)
         return content.isNull ? nil : try Wrapped.read(column, of: row)
+    }
+}
+
+private struct DoubleContent: PostgresDecodable {
+    static let decodedName = "Double"
+    let value: Double
+
+    init(_ cell: Cell) throws(DecodingFailure) {
+        guard cell.type == .doublePrecision else { throw .unsupportedType }
+        value = Double(bitPattern: try cell.integer(UInt64.self))
+    }
+}
+
+private struct UUIDContent: PostgresDecodable {
+    static let decodedName = "UUID"
+    let value: UUID
+
+    init(_ cell: Cell) throws(DecodingFailure) {
+        guard cell.type == .uuid else { throw .unsupportedType }
+        let bytes = try cell.value()
+        guard bytes.count == MemoryLayout<uuid_t>.size else { throw .malformed("\(bytes.count) bytes") }
+        value = UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
     }
 }
 

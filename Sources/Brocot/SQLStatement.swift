@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 
 /// A statement of the caller, with its parameters.
@@ -39,6 +40,12 @@ public struct SQLStatement: ExpressibleByStringInterpolation, Sendable {
         public mutating func appendInterpolation(_ value: Int?) { sql.appendInterpolation(value) }
         /// Binds a `bigint`.
         public mutating func appendInterpolation(_ value: Int64?) { sql.appendInterpolation(value) }
+        /// Binds an `integer`.
+        public mutating func appendInterpolation(_ value: Int32?) { sql.appendInterpolation(value) }
+        /// Binds a number as text, whose type the server infers.
+        public mutating func appendInterpolation(_ value: Double?) { sql.appendInterpolation(value.map { "\($0)" }) }
+        /// Binds a UUID as text, whose type the server infers.
+        public mutating func appendInterpolation(_ value: UUID?) { sql.appendInterpolation(value?.itemKey) }
         /// Binds a `boolean`.
         public mutating func appendInterpolation(_ value: Bool?) { sql.appendInterpolation(value) }
         /// Binds a `text[]`.

@@ -143,9 +143,8 @@ extension Connection {
     }
 
     private func noAnswer() -> PostgresError {
-        let seconds = answerTimeout?.components.seconds ?? 0
         return PostgresError(
-            .connectionLost, "the server has not answered for \(seconds) s: closing the connection",
+            .connectionLost, "the server has not answered for \(answerTimeout ?? .zero): closing the connection",
             hint: "A pooler or proxy between this program and the server may have lost the connection.",
             isConnectionLost: true)
     }

@@ -140,6 +140,9 @@ extension Connection {
     private func commit() throws(PostgresError) {
         // Then COMMIT was not sent.
         if isLost { _ = try handle.live() }
+        guard transactionStatus != .idle else {
+            throw PostgresError(.protocolMisuse, "a statement such as COMMIT or ROLLBACK ended the transaction before its end")
+        }
         let result: ResultHandle
         do throws(PostgresError) {
             result = try execute(script: "COMMIT", .cancellable)

@@ -18,11 +18,13 @@ package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringC
     package static let text = PostgresType(rawValue: 25)
     package static let oid = PostgresType(rawValue: 26)
     package static let json = PostgresType(rawValue: 114)
+    package static let doublePrecision = PostgresType(rawValue: 701)
     package static let unknown = PostgresType(rawValue: 705)
     package static let character = PostgresType(rawValue: 1042)
     package static let varchar = PostgresType(rawValue: 1043)
     package static let timestamptz = PostgresType(rawValue: 1184)
     package static let numeric = PostgresType(rawValue: 1700)
+    package static let uuid = PostgresType(rawValue: 2950)
     package static let jsonb = PostgresType(rawValue: 3802)
     package static let booleanArray = PostgresType(rawValue: 1000)
     package static let nameArray = PostgresType(rawValue: 1003)
@@ -37,7 +39,7 @@ package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringC
     private static let names: [PostgresType: String] = [
         .boolean: "boolean", .internalCharacter: "\"char\"", .name: "name", .bigint: "bigint", .smallint: "smallint",
         .integer: "integer", .text: "text", .oid: "oid", .json: "json", .unknown: "unknown", .character: "character",
-        .varchar: "character varying", .timestamptz: "timestamptz", .numeric: "numeric", .jsonb: "jsonb",
+        .varchar: "character varying", .timestamptz: "timestamptz", .numeric: "numeric", .jsonb: "jsonb", .doublePrecision: "double precision", .uuid: "uuid",
         .booleanArray: "boolean[]", .nameArray: "name[]", .smallintArray: "smallint[]", .integerArray: "integer[]",
         .textArray: "text[]", .characterArray: "character[]", .varcharArray: "character varying[]",
         .bigintArray: "bigint[]", .oidArray: "oid[]",

@@ -71,11 +71,11 @@ struct LibraryFixture {
     }
 
     /// Makes the database refuse an item of the built-in table, as a trigger of the user's would.
-    func refuseItem(_ item: String) async throws {
+    func refuseItem(_ item: String, sqlState: String = "P0042") async throws {
         try await connection.execute(
             script: """
                 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN RAISE EXCEPTION 'no % here', NEW.item USING ERRCODE = 'P0042'; END $$;
+                $$ BEGIN RAISE EXCEPTION 'no % here', NEW.item USING ERRCODE = '\(sqlState)'; END $$;
                 CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.item = '\(item)')
                 EXECUTE FUNCTION refuse();
                 """)

@@ -119,14 +119,16 @@ struct LibraryMoveTests {
         #expect(try await fixture.items(of: "list") == ["a", "b", "c"])
     }
 
-    @Test("A rejection by the database has its SQLSTATE and message")
-    func refusal() async throws {
+    @Test(
+        "What a trigger raises is a rejection by the database, with its SQLSTATE and message",
+        arguments: ["P0042", "42501", "55000", "0A000", "25006", "40001", "57014", "53400", "XX000"])
+    func refusal(sqlState: String) async throws {
         let fixture = try await LibraryFixture()
-        try await fixture.refuseItem("poison")
+        try await fixture.refuseItem("poison", sqlState: sqlState)
         let rejection = await #expect(throws: Rejection.self) {
             try await fixture.client.place(["poison"], .last, in: "list")
         }
-        #expect(rejection?.sqlState == "P0042")
+        #expect(rejection?.sqlState == sqlState)
         #expect(rejection?.message == "no poison here")
     }
 

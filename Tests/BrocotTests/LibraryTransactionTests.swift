@@ -1,4 +1,5 @@
 import Brocot
+import FoundationEssentials
 import LibPQ
 import TestPostgres
 import Testing
@@ -56,6 +57,39 @@ struct LibraryTransactionTests {
             #expect(try row.decode("fragment", as: Int.self) == 3)
             #expect(throws: BrocotError.self) { try row.decode("nothing", as: String.self) }
             #expect(throws: BrocotError.self) { try row.decode("truth", as: String?.self) }
+        }
+    }
+
+    @Test(
+        "After a statement that ends the transaction, no further call does anything, and the transaction fails",
+        arguments: ["COMMIT", "ROLLBACK", "END"])
+    func ended(statement: String) async throws {
+        let fixture = try await LibraryFixture()
+        let error = await #expect(throws: BrocotError.self) {
+            try await fixture.client.transaction { transaction in
+                try transaction.place(["before"], .last, in: "list")
+                _ = try? transaction.execute(SQLStatement(unsafeRaw: statement))
+                _ = try? transaction.execute("INSERT INTO brocot.items VALUES ('list', 'executed', 7, 1, 7)")
+                _ = try? transaction.place(["placed"], .last, in: "list")
+                _ = try? transaction.enqueuePlace(["requested"], .last, in: "list")
+            }
+        }
+        #expect(error?.code == .misuse)
+        #expect(try await fixture.items(of: "list") == (statement == "ROLLBACK" ? [] : ["before"]))
+        #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
+    }
+
+    @Test("Numbers and UUIDs are bound and read")
+    func types() async throws {
+        let fixture = try await LibraryFixture()
+        let (id, half) = (UUID(), 0.5)
+        try await fixture.client.transaction { transaction in
+            let row = try #require(
+                try transaction.query("SELECT \(id)::uuid AS id, \(half)::float8 AS half, \(Int32(7)) AS seven").first)
+            #expect(try row.decode("id") == id)
+            #expect(try row.decode("half") == half)
+            #expect(try row.decode("seven") == Int32(7))
+            #expect(throws: BrocotError.self) { try row.decode("half", as: UUID.self) }
         }
     }
 
