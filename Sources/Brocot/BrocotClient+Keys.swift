@@ -6,7 +6,7 @@ extension BrocotClient {
     ///
     /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func place(
-        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert
     ) async throws {
         try await place([item], placement, in: list, from: source, missing: missing)
@@ -24,7 +24,7 @@ extension BrocotClient {
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueuePlace(
-        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) async throws -> Int64 {
         try await enqueuePlace(

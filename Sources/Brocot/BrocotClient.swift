@@ -44,6 +44,7 @@ public final class BrocotClient: Sendable {
         }
         var parameters = try translatingErrors { try ConnectionParameters(url: url) }
         parameters.answerTimeout = answerTimeout
+        if parameters["application_name"] == nil { parameters["fallback_application_name"] = "brocot library" }
         let pool = ConnectionPool(parameters, limit: maximumConnections, logger: logger)
         let isSchemaThere = try await pool.perform { connection in
             try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
@@ -89,11 +90,13 @@ public final class BrocotClient: Sendable {
     ///
     /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func place(
-        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert
     ) async throws {
         try await apply(
-            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing))
+            Move(
+                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
+                missing: missing))
     }
 
     /// Removes items from a list in a separate transaction: see ``BrocotTransaction/remove(_:from:)``.
@@ -144,11 +147,13 @@ public final class BrocotClient: Sendable {
     ///
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
     public func enqueuePlace(
-        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) async throws -> Int64 {
         try await enqueue(
-            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing),
+            Move(
+                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
+                missing: missing),
             idempotencyKey)
     }
 

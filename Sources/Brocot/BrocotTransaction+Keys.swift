@@ -7,7 +7,7 @@ extension BrocotTransaction {
     /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
     ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
     public mutating func place(
-        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert
     ) throws {
         try place([item], placement, in: list, from: source, missing: missing)
@@ -26,7 +26,7 @@ extension BrocotTransaction {
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
     public mutating func enqueuePlace(
-        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {
         try enqueuePlace(

@@ -8,17 +8,18 @@ extension BrocotTransaction {
     ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes: texts, numbers or UUIDs.
     ///   - placement: The place in the list.
     ///   - list: The list that contains the items afterwards.
-    ///   - source: The key of the list of the same table that the items leave; nil if they don't change lists. The key of a UUID is
-    ///     ``ItemKey/itemKey``.
+    ///   - source: The key of the list of the same table that the items leave; nil if they don't change lists.
     ///   - missing: What happens to items that the list does not contain.
     /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
     ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
     public mutating func place(
-        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert
     ) throws {
         try apply(
-            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing))
+            Move(
+                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
+                missing: missing))
     }
 
     /// Removes items from a list's order. Items that aren't in the list are ignored. In a table of yours, the rows stay and
@@ -85,25 +86,27 @@ extension BrocotTransaction {
 
     /// Enqueues a request to place items. The daemon applies it after this transaction has committed.
     ///
-    /// The call takes no lock, and works at any isolation level.
+    /// The call takes no lock, and works at any isolation level. With an idempotency key, it waits for an open transaction that enqueued with the
+    /// same key.
     ///
     /// - Parameters:
     ///   - items: 1 to 10,000 distinct keys of 1 to 1,024 bytes: texts, numbers or UUIDs.
     ///   - placement: The place in the list.
     ///   - list: The list that contains the items afterwards.
-    ///   - source: The key of the list of the same table that the items leave; nil if they don't change lists. The key of a UUID is
-    ///     ``ItemKey/itemKey``.
+    ///   - source: The key of the list of the same table that the items leave; nil if they don't change lists.
     ///   - missing: What happens to items that the list does not contain.
     ///   - idempotencyKey: 1 to 1,024 bytes. A second request with the same key is skipped as long as the first is pending or
     ///     logged.
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
     public mutating func enqueuePlace(
-        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: String? = nil,
+        _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {
         try enqueue(
-            Move(list: list, items: items.map(\.itemKey), action: .place(placement, from: source), missing: missing),
+            Move(
+                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
+                missing: missing),
             idempotencyKey)
     }
 

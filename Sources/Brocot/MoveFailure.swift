@@ -18,7 +18,9 @@ enum MoveFailure {
     /// Whether the innermost function that was running is not one of Brocot's. The server names it in the error's context, in English or another
     /// language. In other languages the answer is false.
     private static func isFromUsersFunction(_ error: PostgresError) -> Bool {
-        guard let frame = error.context?.firstMatch(of: /(?m)^(?:PL\/\w+|SQL) function "?([^\s("]+)/) else { return false }
+        guard let frame = error.context?.firstMatch(of: /(?m)^(?:PL\/\w+|SQL) function "?([^\s("]+)/) else {
+            return false
+        }
         return !frame.1.hasPrefix("brocot.")
     }
 }

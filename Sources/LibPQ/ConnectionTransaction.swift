@@ -141,7 +141,8 @@ extension Connection {
         // Then COMMIT was not sent.
         if isLost { _ = try handle.live() }
         guard transactionStatus != .idle else {
-            throw PostgresError(.protocolMisuse, "a statement such as COMMIT or ROLLBACK ended the transaction before its end")
+            throw PostgresError(
+                .protocolMisuse, "a statement such as COMMIT or ROLLBACK ended the transaction before its end")
         }
         let result: ResultHandle
         do throws(PostgresError) {

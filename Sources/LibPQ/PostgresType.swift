@@ -39,7 +39,8 @@ package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringC
     private static let names: [PostgresType: String] = [
         .boolean: "boolean", .internalCharacter: "\"char\"", .name: "name", .bigint: "bigint", .smallint: "smallint",
         .integer: "integer", .text: "text", .oid: "oid", .json: "json", .unknown: "unknown", .character: "character",
-        .varchar: "character varying", .timestamptz: "timestamptz", .numeric: "numeric", .jsonb: "jsonb", .doublePrecision: "double precision", .uuid: "uuid",
+        .varchar: "character varying", .timestamptz: "timestamptz", .numeric: "numeric", .jsonb: "jsonb",
+        .doublePrecision: "double precision", .uuid: "uuid",
         .booleanArray: "boolean[]", .nameArray: "name[]", .smallintArray: "smallint[]", .integerArray: "integer[]",
         .textArray: "text[]", .characterArray: "character[]", .varcharArray: "character varying[]",
         .bigintArray: "bigint[]", .oidArray: "oid[]",

@@ -29,6 +29,15 @@ struct LibraryKeyTests {
         }
     }
 
+    @Test("Items leave a list that is named by a number or a UUID") func sources() async throws {
+        let fixture = try await LibraryFixture()
+        let list = UUID()
+        try await fixture.client.place("a", .last, in: ListIdentifier(list))
+        try await fixture.client.place("a", .last, in: ListIdentifier(8), from: list)
+        try await fixture.client.place(["a"], .last, in: "l", from: 8)
+        #expect(try await fixture.items(of: "l") == ["a"])
+    }
+
     @Test("A caller that deallocates all prepared statements does not make the next call fail") func deallocation()
         async throws
     {
