@@ -156,13 +156,16 @@ import Testing
         var postponed = PostponedLists()
         postponed.noteUnavailable((1...count).map { ListIdentifier("\($0)") }, at: now)
         var round = WorkerRound(QueueConfiguration(), postponed: postponed)
-        var turns = 0
-        while !round.postponed.isEmpty, turns < 1_000 {
-            turns += 1
-            var action = round.beginTurn(isLookDue: false, at: now + .seconds(turns))
-            while action.batch != nil { action = round.note(BatchReport(), at: now + .seconds(turns)) }
+        var steps = 0
+        while !round.postponed.isEmpty, steps < 1_000 {
+            steps += 1
+            var action = round.beginTurn(isLookDue: false, at: now + .seconds(steps))
+            while action.batch != nil, steps < 1_000 {
+                steps += 1
+                action = round.note(BatchReport(), at: now + .seconds(steps))
+            }
         }
-        #expect(round.postponed.isEmpty)
+        #expect(round.postponed.isEmpty, "after \(steps) steps")
     }
 
     @Test(
