@@ -15,8 +15,8 @@ enum MoveFailure {
         return Rejection(.failed, error.message, sqlState: state.rawValue)
     }
 
-    /// Whether the innermost function that was running is not one of Brocot's. The server names it in the error's context, in English or another
-    /// language. In other languages the answer is false.
+    /// Whether the innermost function that was running is not one of Brocot's. The server names that function in the error's context. If the server's
+    /// messages are not in English, the answer is false.
     private static func isFromUsersFunction(_ error: PostgresError) -> Bool {
         guard let frame = error.context?.firstMatch(of: /(?m)^(?:PL\/\w+|SQL) function "?([^\s("]+)/) else {
             return false
