@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import Ordering
 
@@ -79,6 +80,11 @@ public struct BrocotError: Error, Sendable {
 extension BrocotError: CustomStringConvertible {
     /// Code and message.
     public var description: String { "\(code): \(message)" }
+}
+
+extension BrocotError: LocalizedError {
+    /// Code and message, which `localizedDescription` returns.
+    public var errorDescription: String? { description }
 }
 
 extension BrocotError {

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// The outcome of a move.
 public enum MoveOutcome: Equatable, Sendable {
     /// The move was applied. `rebalancedRows` is the number of other items that got new ranks to make room, nearly always 0.
@@ -53,4 +55,9 @@ extension Rejection {
 extension Rejection: CustomStringConvertible {
     /// Code and message.
     public var description: String { "\(code.rawValue): \(message)" }
+}
+
+extension Rejection: LocalizedError {
+    /// Code and message, which `localizedDescription` returns.
+    public var errorDescription: String? { description }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import TestPostgres
 import Testing
@@ -105,6 +106,14 @@ struct LibraryConnectionTests {
         }
         #expect(error?.code == .schemaMissing)
         #expect(error?.message.contains("brocot migrate up") == true)
+    }
+
+    @Test("localizedDescription says what happened, for errors and rejections alike")
+    func localizedDescription() {
+        let error: any Error = BrocotError(.misuse, "the transaction has ended")
+        #expect(error.localizedDescription == "misuse: the transaction has ended")
+        let rejection: any Error = Rejection(.anchorNotFound, "'b' is not in the list")
+        #expect(rejection.localizedDescription == "anchor_not_found: 'b' is not in the list")
     }
 
     @Test("An invalid URL is refused, and so is a maximum of 0 connections")
