@@ -30,7 +30,7 @@ struct CapacityReport: Encodable {
         let item: String
         let rank: String
         let problem: String
-        /// The statement that removes the rank.
+        /// The statement, or the command, that repairs the row.
         let repair: String
     }
 
@@ -94,12 +94,17 @@ struct CapacityReport: Encodable {
         guard faultCount > 0 else { return nil }
         let lines = faults.map { "  \"\($0.item)\" at \($0.rank): \($0.problem)".printable }
         let more = faultCount - faults.count
+        let advice =
+            table == "items"
+            ? "As the owner of the table, remove these items, and then place them again with brocot.move:"
+            : "As the owner of the table, run:"
+        var repairs: [String] = []
+        for fault in faults where !repairs.contains(fault.repair) { repairs.append(fault.repair) }
         return """
             The list "\(list.printable)" in \(table.printable) has \(faultCount == 1 ? "a row" : "\(faultCount) rows") with a wrong rank:
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
-            Requests for this list wait until this is repaired. As the owner of the table, remove these ranks, and then place \
-            the items again with brocot.move:
-            \(faults.map { "  " + $0.repair.printableSQL }.joined(separator: "\n"))
+            Requests for this list wait until this is repaired. \(advice)
+            \(repairs.map { "  " + $0.printableSQL }.joined(separator: "\n"))
             Only Brocot should write ranks.
             """
     }

@@ -80,7 +80,7 @@ enum ExitStatus: Int32, Sendable {
     private static func status(of error: AttachError) -> ExitStatus {
         switch error {
         case .refused: .usage
-        case .lockTimeout, .busy: .lockTimeout
+        case .lockTimeout, .busy, .listLocked: .lockTimeout
         case .database(let error), .unfinished(_, let error): status(of: error)
         case .equalRanks, .lockInOtherSession, .rowNotWritten, .cancelled: .failed
         }

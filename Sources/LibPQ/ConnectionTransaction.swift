@@ -35,7 +35,7 @@ package struct TransactionMode: Sendable {
 extension Connection {
     /// Runs `body` in a transaction. The transaction is committed, or rolled back if `body` throws. The `settings` (names
     /// and values) are SET LOCAL in the same round trip as BEGIN. Names without a schema are looked up in `pg_catalog`
-    /// first or, in some modes, only there, whatever the session's `search_path` is.
+    /// first or, in some modes, only there, whatever the session's `search_path` is. Settings that the server is too old for are left out.
     ///
     /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke during COMMIT; any other error means
     ///   that the transaction changed nothing. `protocolMisuse` if a transaction is already open (use ``savepoint(_:_:)``),
@@ -120,11 +120,14 @@ extension Connection {
         }
     }
 
+    /// Settings that older servers don't know, with the first version that does.
+    private static let firstVersions = ["transaction_timeout": 170_000]
+
     private func begin(_ mode: TransactionMode, _ settings: [(String, String)]) throws(PostgresError) {
         try refuseSecondTransaction()
         var script = "BEGIN \(mode.clause)"
         if let searchPath = mode.searchPath { script += "; \(searchPath)" }
-        for (name, value) in settings {
+        for (name, value) in settings where serverVersion >= Self.firstVersions[name, default: 0] {
             // The name of an extension's setting has two parts.
             let quotedName = name.split(separator: ".").map { quoteIdentifier(String($0)) }.joined(separator: ".")
             script += "; SET LOCAL \(quotedName) = \(quoteLiteral(value))"

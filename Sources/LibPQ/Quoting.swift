@@ -31,3 +31,24 @@ private func quote(_ text: String, with mark: Unicode.Scalar) -> String {
     quoted.append(mark)
     return String(quoted)
 }
+
+/// The text of a literal as ``quoteLiteral(_:)`` writes it.
+///
+/// - Parameters:
+///   - start: Where the literal begins.
+///   - sql: The text that contains it.
+/// - Returns: The text; nil if there is no literal at this place.
+package func unquotedLiteral(at start: String.Index, of sql: String) -> String? {
+    var rest = sql.unicodeScalars[start...]
+    let isEscaped = rest.starts(with: " E'".unicodeScalars)
+    rest = rest.dropFirst(isEscaped ? " E".unicodeScalars.count : 0)
+    guard rest.popFirst() == "'" else { return nil }
+    var text = String.UnicodeScalarView()
+    while let scalar = rest.popFirst() {
+        if scalar == "'" && rest.first != "'" { return String(text) }
+        // The second one of two.
+        if scalar == "'" || isEscaped && scalar == "\\" { _ = rest.popFirst() }
+        text.append(scalar)
+    }
+    return nil
+}

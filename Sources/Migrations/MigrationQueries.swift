@@ -21,6 +21,13 @@ enum MigrationQueries {
         SET LOCAL plpgsql.extra_errors = 'none';
         SET LOCAL plpgsql.extra_warnings = 'none';
         SET LOCAL statement_timeout = 0;
+        DO $$
+        BEGIN
+            IF current_setting('transaction_timeout', true) IS NOT NULL THEN
+                SET LOCAL transaction_timeout = 0;
+            END IF;
+        END
+        $$;
         SET LOCAL idle_in_transaction_session_timeout = 0;
         SET LOCAL lock_timeout = \(max(1, lockTimeout.milliseconds));
         SET LOCAL client_min_messages = warning;

@@ -170,6 +170,27 @@ import Testing
         }
     }
 
+    @Test("Columns that hide rows are granted whatever the setting quote_all_identifiers is")
+    func quotedIdentifiers() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE TABLE tasks (
+                    id int, note text, status text, "user" text, rank numeric, rank_num bigint, rank_den bigint);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, visible)
+                VALUES ('public.tasks', 'public', 'tasks', '{}', 'id', false,
+                    '((status IS NULL) AND ("user" = ''x''::text))');
+                """)
+        for setting in ["off", "on"] {
+            let database = quoteIdentifier(TestDatabase.current.name)
+            try await owner.execute(script: "ALTER DATABASE \(database) SET quote_all_identifiers = \(setting)")
+            try await LoginRole.with(.daemon) { _, connection in
+                _ = try await connection.query(#"SELECT status IS NULL AND "user" = 'x' FROM tasks"#)
+                await expectRefusal(of: "SELECT note FROM tasks", on: connection)
+            }
+        }
+    }
+
     @Test("Each role gets all rights that it needs, and each missing right is reported", arguments: AccessRole.allCases)
     func missing(kind: AccessRole) async throws {
         let owner = try await TestDatabase.current.connect()

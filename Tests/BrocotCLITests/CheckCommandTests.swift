@@ -101,36 +101,44 @@ import Testing
         let faults: [Fault]
     }
 
-    @Test(
-        "brocot check prints the statement that repairs a row",
-        arguments: [
-            (
-                "items", "groceries",
-                groceries + """
-                    ALTER TABLE brocot.items DROP CONSTRAINT rank_is_valid;
-                    INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'r''ice', 6, 4, 1.5);
-                    """
-            ),
-            (
-                "public.cards", "42",
-                """
-                CREATE TABLE public.cards (
-                    board bigint NOT NULL, "Card" integer PRIMARY KEY, rank_num bigint, rank_den bigint, rank numeric,
-                    UNIQUE (board, rank));
-                INSERT INTO public.cards VALUES (42, 1, 0, 1, 0), (42, 2, 6, 4, 1.5);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'Card', false);
-                """
-            ),
-        ]) func printsRepairStatement(table: String, list: String, setUp: String) async throws
+    @Test("brocot check prints the statement that repairs a row of the built-in table") func printsRepairStatement()
+        async throws
     {
-        try await execute(setUp)
-        let faulty = try await BrocotProcess.run("check", list, "--table", table, "--json")
+        try await execute(
+            groceries + """
+                ALTER TABLE brocot.items DROP CONSTRAINT rank_is_valid;
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('groceries', 'r''ice', 6, 4, 1.5);
+                """)
+        let faulty = try await BrocotProcess.run("check", "groceries", "--json")
         let fault = try #require(try JSONDecoder().decode(Repairs.self, from: Data(faulty.output.utf8)).faults.first)
-        let told = try await BrocotProcess.run("check", list, "--table", table)
+        let told = try await BrocotProcess.run("check", "groceries")
         #expect(told.errors.contains("\n  \(fault.repair)\n"), "\(told.errors)")
         try await execute(fault.repair)
-        let mended = try await BrocotProcess.run("check", list, "--table", table)
+        let mended = try await BrocotProcess.run("check", "groceries")
         #expect(mended.exitCode == 0, "\(mended.errors)")
+    }
+
+    @Test("brocot check prints the command that repairs a list of an attached table, which keeps the rows")
+    func printsRepairCommand() async throws {
+        try await execute("CREATE TABLE public.songs (list bigint, song bigint, note text, PRIMARY KEY (list, song))")
+        let attach = try await BrocotProcess.run(
+            "attach", "public.songs", "--list", "list", "--item", "song", "--owns-rows")
+        #expect(attach.exitCode == 0, "\(attach.errors)")
+        try await execute(
+            """
+            ALTER TABLE public.songs DROP CONSTRAINT brocot_rank_is_valid;
+            INSERT INTO public.songs (list, song, note, rank, rank_num, rank_den) VALUES (7, 9, 'kept', 1.5, 6, 4);
+            """)
+        let faulty = try await BrocotProcess.run("check", "7", "--table", "public.songs")
+        let command = "brocot check --repair --table public.songs"
+        #expect(faulty.exitCode == 7 && faulty.errors.contains("\n  \(command)\n"), "\(faulty.errors)")
+        let repair = try await BrocotProcess.run(command.split(separator: " ").dropFirst().map(String.init))
+        #expect(repair.exitCode == 0, "\(repair.errors)")
+        let mended = try await BrocotProcess.run("check", "7", "--table", "public.songs")
+        #expect(mended.exitCode == 0 && mended.output.contains("1 placed, 0 unplaced"), "\(mended.errors)")
+        let note: String = try await TestDatabase.current.connect().query("SELECT note FROM public.songs").single()
+            .decode(0)
+        #expect(note == "kept")
     }
 
     @Test("brocot check counts unplaced rows of a user's table") func countsUnplacedRows() async throws {

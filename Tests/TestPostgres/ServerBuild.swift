@@ -21,6 +21,11 @@ package enum ServerBuild {
         try await pgTAP.value
     }
 
+    /// Whether it knows a setting, which may be newer than the server.
+    package static func knows(setting: String) async throws -> Bool {
+        try await isTrue("SELECT EXISTS (SELECT FROM pg_settings WHERE name = \(setting))")
+    }
+
     private static let icu = Task {
         try await isTrue("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu')")
     }

@@ -3,16 +3,17 @@ import LibPQ
 /// The SQL statements about rights.
 enum AccessStatements {
     /// The columns that an order's condition of visibility names. If a word of the condition is also the name of another column, that
-    /// column is listed too.
+    /// column is listed too. In the registry, names are in quotes only where they need quotes, whatever the session's settings.
     static func visibilityColumns(of name: String) -> SQL {
         """
         SELECT stored.attname::text
         FROM brocot.ordered_tables AS registered
         JOIN pg_catalog.pg_attribute AS stored ON stored.attrelid = \(SQL.registeredRelation)
         WHERE registered.name = \(name) AND stored.attnum > 0 AND NOT stored.attisdropped
-            AND CASE WHEN pg_catalog.quote_ident(stored.attname) = stored.attname
-                THEN registered.visible ~ ('(^|[^a-z0-9_$"])' || stored.attname || '($|[^a-z0-9_$"])')
-                ELSE pg_catalog.strpos(registered.visible, pg_catalog.quote_ident(stored.attname)) > 0 END
+            AND (stored.attname ~ '^[a-z_][a-z0-9_]*$'
+                    AND registered.visible ~ ('(^|[^a-z0-9_$"])' || stored.attname || '($|[^a-z0-9_$"])')
+                OR pg_catalog.strpos(
+                    registered.visible, '"' || pg_catalog.replace(stored.attname::text, '"', '""') || '"') > 0)
         ORDER BY stored.attnum
         """
     }

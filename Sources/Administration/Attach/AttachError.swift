@@ -7,6 +7,8 @@ package enum AttachError: Error, Sendable {
     case refused(String)
     /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
+    /// Other sessions kept the lock of a list whose ranks are damaged. Lists that are repaired stay so.
+    case listLocked(String, owners: [NamedLockOwner])
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
     case busy(owners: [NamedLockOwner], waited: Duration)
     /// A pooler has changed the server's session, so the lock stayed in another one. The steps are done.
@@ -31,6 +33,11 @@ extension AttachError: CustomStringConvertible {
             """
             Could not \(step): other sessions kept the table locked. See pg_stat_activity for long transactions. The \
             finished steps stay. Run the same command again to continue.
+            """
+        case .listLocked(let list, let owners):
+            """
+            Could not repair the ranks of list "\(list)": it is locked by \(owners.text). Run the same command again when that transaction has \
+            ended. \(owners.first?.owner.advice ?? "")
             """
         case .busy(let owners, let waited):
             """

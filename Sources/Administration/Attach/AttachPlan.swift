@@ -17,6 +17,8 @@ package struct AttachPlan: Sendable {
     /// A query for whether a row has values in columns with the names of the rank columns, and these values are no rank; nil if no row
     /// can have such values.
     let hasForeignRanks: SQL?
+    /// Whether these values were ranks of this order, which is registered.
+    let isRegistered: Bool
 
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
     package init(_ definition: OrderDefinition, on table: TableDescription) throws(AttachError) {
@@ -37,6 +39,7 @@ package struct AttachPlan: Sendable {
         }
         steps += indexes
         self.steps = steps
+        isRegistered = table.registered != nil
         hasForeignRanks = Self.hasForeignRanks(objects, table)
         notes = table.laterTriggers.map {
             """

@@ -199,14 +199,16 @@ struct AttachRules {
     private func checkRankColumns() throws(AttachError) {
         for (name, type) in zip(names.rankColumns, OrderObjects.rankColumnTypes) {
             guard let column = table.column(name) else { continue }
-            guard column.displayedType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
+            guard column.declaredType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
                 let rules =
                     (column.isNotNull ? " NOT NULL" : "") + (column.isGenerated ? ", generated" : "")
                     + (column.hasDefault ? " with a default" : "")
                 throw refuse(
                     """
-                    its column "\(name)" is \(column.displayedType)\(rules); Brocot needs \(type), nullable, without default. \
-                    Choose another name with --rank, or rename that column
+                    its column "\(name)" is \(column.declaredType)\(rules); Brocot needs \(type), nullable, without default. \
+                    \(column.displayedType == type
+                        ? "Change its type to \(type), choose another name with --rank, or rename that column"
+                        : "Choose another name with --rank, or rename that column")
                     """)
             }
         }

@@ -1,10 +1,10 @@
 import LibPQ
 
 extension Attacher {
-    /// How often the steps are planned, if other sessions make equal ranks again and again.
+    /// How often the steps are planned, if other sessions make equal ranks or new partitions again and again.
     private static let mostPlans = 5
 
-    /// Runs the steps of a plan. If another session makes equal ranks while the index is built, the steps that are left are planned again.
+    /// Runs the steps of a plan. If another session makes equal ranks or a partition meanwhile, the steps that are left are planned again.
     ///
     /// - Parameters:
     ///   - plan: The steps.
@@ -26,7 +26,11 @@ extension Attacher {
                         try await run(step)
                     }
                 }
-                return unplaced
+                // Another session may have created a partition before the parent had its index.
+                let rest = try await self.plan(plan.definition)
+                guard !rest.steps.isEmpty, number < Self.mostPlans else { return unplaced }
+                (plan, number) = (rest, number + 1)
+                continue
             } catch {
                 guard case .database(let cause) = error, cause.sqlState == .uniqueViolation || cause.isConflict else {
                     throw error

@@ -25,11 +25,18 @@ extension Attacher {
                 brocot attach --sql. Nothing was changed.
                 """)
         }
-        if !table.actsAsSchemaOwner, fills || steps.contains(where: { $0.actor == .schemaOwner }) {
+        if !table.mayBecomeSchemaOwner, fills || steps.contains(where: { $0.actor == .schemaOwner }) {
             throw .refused(
                 """
-                schema brocot belongs to \(table.schemaOwner). Run this as a member of \(table.schemaOwner) and of \(table.owner). \
-                Nothing was changed.
+                schema brocot belongs to \(table.schemaOwner). Run this as a member of \(table.schemaOwner) and of \(table.owner), which may \
+                SET ROLE to them. Nothing was changed.
+                """)
+        }
+        if !table.hasRightsOfSchemaOwner, fills {
+            throw .refused(
+                """
+                schema brocot belongs to \(table.schemaOwner), and this role is a member that does not inherit its rights. Run this as a \
+                member that does (INHERIT). Nothing was changed.
                 """)
         }
     }
@@ -58,6 +65,13 @@ extension Attacher {
         }
         guard hasForeignRanks else { return }
         let names = plan.definition.names
+        guard !plan.isRegistered else {
+            throw .refused(
+                """
+                \(names.schema).\(names.table): it is attached, but ranks are damaged. Repair them first, as the table's owner: \
+                \(names.repairCommand). Nothing was changed.
+                """)
+        }
         throw .refused(
             """
             \(names.schema).\(names.table): its columns \(names.rank), \(names.numerator) and \(names.denominator) would be Brocot's, but some \

@@ -74,7 +74,7 @@ package struct Attacher: Sendable {
         let dependents: [String] = try await databaseErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                    try TableReader.dependents(ofColumns: columns, of: names, on: table, on: connection)
+                    try TableReader.dependents(ofColumns: columns, on: table, on: connection)
                 }
             }
         }

@@ -14,12 +14,19 @@ extension CatalogStatements {
     enum TriggerColumn: Int { case name, isCurrent }
 
     /// The triggers that call the functions of an order, or have the names of its triggers: after a rename of the table they call the
-    /// functions of its former name. A trigger is current if it is enabled, calls one of the functions, and is not of an earlier version:
-    /// then the trigger that keeps ranks had no columns, and the conditions of the others read settings.
+    /// functions of its former name. A trigger is current if it is enabled, also in each partition, calls one of the functions, and is not
+    /// of an earlier version: then the trigger that keeps ranks had no columns, and the conditions of the others read settings.
     static func triggers(of relation: Int64, in order: OrderNames) -> SQL {
         """
         SELECT trigger.tgname::text,
-            trigger.tgenabled IN ('O', 'A') AND function.proname = ANY (\(order.functions)::text[]::name[]) AND CASE
+            NOT EXISTS (
+                WITH RECURSIVE copy (oid, enabled) AS (
+                    SELECT trigger.oid, trigger.tgenabled
+                    UNION ALL
+                    SELECT child.oid, child.tgenabled FROM copy JOIN pg_trigger AS child ON child.tgparentid = copy.oid
+                )
+                SELECT FROM copy WHERE copy.enabled NOT IN ('O', 'A')
+            ) AND function.proname = ANY (\(order.functions)::text[]::name[]) AND CASE
                 WHEN trigger.tgname = \(order.keepTrigger)::text::name THEN trigger.tgattr::text <> ''
                 ELSE strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing') = 0
             END
@@ -76,8 +83,9 @@ extension CatalogStatements {
     }
 
     /// Views, triggers and other objects of users that use columns of a table, and the tables from which it inherits them, as the server
-    /// describes them. They keep the columns from being dropped. Triggers with the names `own` are dropped first.
-    static func dependents(ofColumns columns: [String], of relation: Int64, except own: [String]) -> SQL {
+    /// describes them. They keep the columns from being dropped. `relations` are the table and then its partitions. Triggers with the names
+    /// `own` are dropped first.
+    static func dependents(ofColumns columns: [String], of relations: [Int64], except own: [String]) -> SQL {
         """
         SELECT DISTINCT coalesce(pg_describe_object('pg_class'::regclass, rule.ev_class, 0),
             pg_describe_object(found.classid, found.objid, found.objsubid)) AS description
@@ -85,7 +93,8 @@ extension CatalogStatements {
         JOIN pg_attribute AS stored ON stored.attrelid = found.refobjid AND stored.attnum = found.refobjsubid
         LEFT JOIN pg_rewrite AS rule ON found.classid = 'pg_rewrite'::regclass AND rule.oid = found.objid
         LEFT JOIN pg_trigger AS trigger ON found.classid = 'pg_trigger'::regclass AND trigger.oid = found.objid
-        WHERE found.refclassid = 'pg_class'::regclass AND found.refobjid = \(relation)::oid AND found.deptype = 'n'
+        WHERE found.refclassid = 'pg_class'::regclass AND found.refobjid = ANY (\(relations)::bigint[]::oid[])
+            AND found.deptype = 'n'
             AND stored.attname = ANY (\(columns)::text[]::name[])
             -- Indexes and CHECKs of the table are dropped along with the columns. Foreign keys of other tables are not.
             AND found.classid <> 'pg_class'::regclass
@@ -96,7 +105,7 @@ extension CatalogStatements {
         UNION
         SELECT pg_describe_object('pg_class'::regclass, parent.inhparent, 0)
         FROM pg_inherits AS parent
-        WHERE parent.inhrelid = \(relation)::oid AND EXISTS (
+        WHERE parent.inhrelid = (\(relations)::bigint[])[1]::oid AND EXISTS (
             SELECT FROM pg_attribute AS stored
             WHERE stored.attrelid = parent.inhrelid AND stored.attname = ANY (\(columns)::text[]::name[]) AND stored.attinhcount > 0)
         ORDER BY description

@@ -21,7 +21,8 @@ enum CatalogStatements {
         case faultOfKind
         /// Why the table can't be attached; NULL if it can.
         case obstacle
-        case isPartitioned, actsAsOwner, actsAsSchemaOwner, hidesRows, hasRuleOnInsertOrDelete
+        case isPartitioned, actsAsOwner, mayBecomeSchemaOwner, hasRightsOfSchemaOwner, hidesRows,
+            hasRuleOnInsertOrDelete
     }
 
     static func relation(_ names: OrderNames) -> SQL {
@@ -56,7 +57,11 @@ enum CatalogStatements {
                 ) THEN 'one of its partitions is a foreign table, so no index can make sure that ranks differ. It can''t be attached'
             END,
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
-            (SELECT pg_has_role(registry.relowner, 'MEMBER') FROM pg_class AS registry
+            -- Since PostgreSQL 16, a membership may lack the right to SET ROLE.
+            (SELECT pg_has_role(registry.relowner, CASE
+                WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END)
+            FROM pg_class AS registry WHERE registry.oid = 'brocot.ordered_tables'::regclass),
+            (SELECT pg_has_role(registry.relowner, 'USAGE') FROM pg_class AS registry
             WHERE registry.oid = 'brocot.ordered_tables'::regclass),
             row_security_active(relation.oid),
             EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4'))
@@ -68,7 +73,7 @@ enum CatalogStatements {
 
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
-        case name, type, isNotNull, isGenerated, hasDefault, isIdentityAlways, foreignTypeOwner, cast
+        case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, foreignTypeOwner, cast
         /// The first two of the columns of ``KeyType/columns(of:)``.
         case baseSchema, baseType
     }
@@ -76,7 +81,7 @@ enum CatalogStatements {
     static func columns(of relation: Int64) -> SQL {
         """
         SELECT stored.attname::text, format('%I.%I', namespace.nspname, type.typname),
-            stored.attnotnull AND NOT EXISTS (
+            format_type(stored.atttypid, stored.atttypmod), stored.attnotnull AND NOT EXISTS (
                 -- From PostgreSQL 18 on, such a constraint may be NOT VALID.
                 SELECT FROM pg_constraint AS rule
                 WHERE rule.conrelid = stored.attrelid AND rule.contype = 'n' AND rule.conkey[1] = stored.attnum

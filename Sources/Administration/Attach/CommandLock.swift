@@ -10,12 +10,19 @@ struct CommandLock: Sendable {
     private static let unlock = advisoryLock.unlockOfSession
     private static let owners = LockOwnerStatements.owners(where: advisoryLock.matches("holder"))
 
-    /// The settings of statements that run outside of transactions. Transactions have settings of their own.
-    private static let settings =
-        "SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off"
+    /// The settings of statements that run outside of transactions. Transactions have settings of their own. PostgreSQL before 17 has no
+    /// `transaction_timeout`.
+    private static let settings = """
+        SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off;
+        SELECT pg_catalog.set_config(setting.name, '0', false) FROM pg_catalog.pg_settings AS setting
+        WHERE setting.name OPERATOR(pg_catalog.=) 'transaction_timeout'
+        """
     /// Resets these settings, because a pooler may give the session to an application later.
-    private static let resetSettings =
-        "RESET statement_timeout; RESET lock_timeout; RESET default_transaction_read_only"
+    private static let resetSettings = """
+        RESET statement_timeout; RESET lock_timeout; RESET default_transaction_read_only;
+        SELECT pg_catalog.set_config(setting.name, setting.reset_val, false) FROM pg_catalog.pg_settings AS setting
+        WHERE setting.name OPERATOR(pg_catalog.=) 'transaction_timeout'
+        """
 
     /// The time between two attempts to get the lock.
     private static let pause = Duration.milliseconds(500)

@@ -7,7 +7,7 @@ extension PostgresError {
 }
 
 /// How often a transaction is tried in succession if it fails because of other sessions.
-private let mostAttempts = 100
+let mostAttempts = 100
 
 /// The pauses differ, so that two sessions don't hinder each other again and again.
 private let millisecondsBetweenAttempts = 5...50
@@ -16,7 +16,7 @@ private let millisecondsBetweenAttempts = 5...50
 /// says whether it also fails so if it can't get a lock in time. `body` gets the number of failures in succession.
 func retryingConflicts<Value>(
     isolation: isolated (any Actor)? = #isolation, orLocks: Bool = false,
-    _ body: (_ failures: Int) async throws -> Value
+    attempts: Int = mostAttempts, _ body: (_ failures: Int) async throws -> Value
 ) async throws -> Value {
     var failures = 0
     while true {
@@ -24,7 +24,7 @@ func retryingConflicts<Value>(
             return try await body(failures)
         } catch let error as PostgresError where error.isConflict || orLocks && error.sqlState == .lockNotAvailable {
             failures += 1
-            guard failures < mostAttempts else { throw error }
+            guard failures < attempts else { throw error }
         }
         try await Task.sleep(for: .milliseconds(Int.random(in: millisecondsBetweenAttempts)))
     }

@@ -79,7 +79,8 @@ struct EqualRanks: Sendable {
     /// With these settings, rows are found by their physical places with any statistics.
     private var settings: [(String, String)] {
         [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("row_security", "off"),
+            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
+            ("row_security", "off"),
             ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }

@@ -78,7 +78,7 @@ package struct Filling: Sendable {
         }
     }
 
-    private static let settings = [("statement_timeout", "0"), ("row_security", "off")]
+    private static let settings = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]
 
     private func place(
         orderedBy order: String?, _ progress: @Sendable (Int, Int) -> Void

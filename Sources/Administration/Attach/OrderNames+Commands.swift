@@ -7,6 +7,9 @@ extension OrderNames {
         return "brocot detach \(name)\(rank == Self.usualRankColumn ? "" : " --rank \(rank.quotedForShell)")"
     }
 
+    /// The command that repairs faults of this order, for messages.
+    package var repairCommand: String { "brocot check --repair --table \(orderedTable.quotedForShell)" }
+
     /// A reason of ``AttachError/refused(_:)`` without the name of the table at its beginning.
     func withoutTable(_ reason: String) -> String {
         let prefix = "\(schema).\(table): "

@@ -8,6 +8,8 @@ package struct TableDescription: Hashable, Sendable {
         package let keyType: KeyType?
         /// The type's name for people.
         package let displayedType: String
+        /// The same with its length or precision, if it has one: `numeric(57,38)`.
+        package let declaredType: String
         /// The name of the type, or of a domain's base type, in `pg_catalog`.
         package let baseType: String
         /// The type's qualified name in SQL.
@@ -88,8 +90,10 @@ package struct TableDescription: Hashable, Sendable {
     package let faultOfCondition: String?
     /// The owner of schema `brocot`.
     package let schemaOwner: String
-    /// Whether the current role may become the owner of schema `brocot`.
-    package let actsAsSchemaOwner: Bool
+    /// Whether the current role may become the owner of schema `brocot`, by SET ROLE.
+    let mayBecomeSchemaOwner: Bool
+    /// Whether the current role has the rights of the owner of schema `brocot` without that.
+    let hasRightsOfSchemaOwner: Bool
     /// Whether a policy hides rows of the table from the current role.
     package let hidesRows: Bool
     /// Whether a rule changes INSERTs or DELETEs on the table.

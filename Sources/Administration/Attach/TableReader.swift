@@ -6,7 +6,8 @@ package enum TableReader {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
     /// statements from which a policy would hide rows. Names in the printed catalog are compared.
     static let settings = [
-        ("search_path", "pg_catalog, pg_temp"), ("statement_timeout", "0"), ("row_security", "off"), printedNames,
+        ("search_path", "pg_catalog, pg_temp"), ("statement_timeout", "0"), ("transaction_timeout", "0"),
+        ("row_security", "off"), printedNames,
     ]
     /// The server prints names in quotes only where they need quotes, whatever the role's setting.
     static let printedNames = ("quote_all_identifiers", "off")
@@ -50,7 +51,8 @@ package enum TableReader {
                 try fault(of: condition, names, on: connection)
             },
             schemaOwner: try relation.decode(Column.schemaOwner),
-            actsAsSchemaOwner: try relation.decode(Column.actsAsSchemaOwner),
+            mayBecomeSchemaOwner: try relation.decode(Column.mayBecomeSchemaOwner),
+            hasRightsOfSchemaOwner: try relation.decode(Column.hasRightsOfSchemaOwner),
             hidesRows: try relation.decode(Column.hidesRows),
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
     }
@@ -99,7 +101,8 @@ package enum TableReader {
             columns.append(
                 TableDescription.Column(
                     name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
-                    baseType: baseType ?? "", type: try row.decode(Column.type),
+                    declaredType: try row.decode(Column.declaredType), baseType: baseType ?? "",
+                    type: try row.decode(Column.type),
                     isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
                     hasDefault: try row.decode(Column.hasDefault),
                     isIdentityAlways: try row.decode(Column.isIdentityAlways),
@@ -185,14 +188,12 @@ package enum TableReader {
 
     /// Descriptions of the users' objects that keep these columns from being dropped.
     static func dependents(
-        ofColumns columns: [String], of names: OrderNames, on table: TableDescription,
-        on connection: isolated Connection
+        ofColumns columns: [String], on table: TableDescription, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        guard let relation = try connection.query(CatalogStatements.relation(names)).first else { return [] }
-        let oid = try relation.decode(CatalogStatements.RelationColumn.oid, as: Int64.self)
         var dependents: [String] = []
         for row in try connection.query(
-            CatalogStatements.dependents(ofColumns: columns, of: oid, except: table.triggers.keys.sorted()))
+            CatalogStatements.dependents(
+                ofColumns: columns, of: table.relations.map(\.oid), except: table.triggers.keys.sorted()))
         { dependents.append(try row.decode(0)) }
         return dependents
     }

@@ -15,7 +15,7 @@ package struct CapacityReader: Sendable {
     /// What was read of one list, all at one moment.
     package struct MeasuredList: Sendable {
         package let capacity: ListCapacity
-        /// For each fault of the capacity, the statement that removes that item's rank.
+        /// What repairs each fault of the capacity: a statement that removes the item of `brocot.items`, or a command for the attached table.
         package let repairs: [String]
         /// The number of rows of the list without a rank.
         package let unplacedCount: Int
@@ -24,6 +24,8 @@ package struct CapacityReader: Sendable {
     }
 
     private static let rebalanceCount = 5
+    /// The built-in table. It is not attached, so `brocot check --repair` leaves it alone.
+    private static let builtIn = "items"
 
     private let table: OrderedTable
     private let pageSize: Int
@@ -65,7 +67,10 @@ package struct CapacityReader: Sendable {
                         request: try row.decode(0), appliedAt: try row.decode(1),
                         rows: Int(try row.decode(2, as: Int32.self))))
             }
-            let repairs = capacity.faults.map { CapacityStatements.unplacing($0.key, in: list, of: table).text }
+            let repairs = capacity.faults.map { fault in
+                table.name == Self.builtIn
+                    ? CapacityStatements.removal(of: fault.key, from: list).text : table.names.repairCommand
+            }
             return MeasuredList(
                 capacity: capacity, repairs: repairs, unplacedCount: unplacedCount, rebalances: rebalances)
         }

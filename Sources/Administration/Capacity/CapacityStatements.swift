@@ -44,20 +44,9 @@ struct CapacityStatements {
         """
     }
 
-    /// The statement that removes an item's rank, for a person to run. A row that Brocot owns is deleted.
-    static func unplacing(_ key: String, in list: String, of ordered: OrderedTable) -> SQL {
-        let table: SQL = "\(identifier: ordered.schema).\(identifier: ordered.table)"
-        let columns = ordered.listColumns + [ordered.itemColumn]
-        let isItem = zip(columns, (ordered.listValues(of: list) ?? []) + [key]).map { column, value -> SQL in
-            "\(column.identifier) = \(literal: value)"
-        }.joined(separator: " AND ")
-        let names = ordered.names
-        return ordered.ownsRows
-            ? "DELETE FROM \(table) WHERE \(isItem);"
-            : """
-            UPDATE \(table) SET \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL, \
-            \(identifier: names.rank) = NULL WHERE \(isItem);
-            """
+    /// The statement that removes an item of `brocot.items`, for a person to run.
+    static func removal(of item: String, from list: String) -> SQL {
+        "DELETE FROM brocot.items WHERE list = \(literal: list) AND item = \(literal: item);"
     }
 
     /// The newest logged requests for which other items got new ranks, the newest first. It uses the partial index

@@ -31,16 +31,12 @@ struct ChangedKeys {
     /// The type that the function names, as ``OrderObjects`` writes it now, or as earlier versions wrote it.
     private func type(of column: String, in body: String) -> String? {
         let beginnings = [
-            OrderObjects.keyType(column) + "'",
+            OrderObjects.keyType(column),
             "stored.attname OPERATOR(pg_catalog.=) \(quoteLiteral(column)) AND stored.atttypid "
-                + "OPERATOR(pg_catalog.=) pg_catalog.to_regtype('",
+                + "OPERATOR(pg_catalog.=) pg_catalog.to_regtype(",
         ]
-        guard let start = beginnings.lazy.compactMap({ body.firstRange(of: $0)?.upperBound }).first,
-            let end = body[start...].firstRange(of: "'")
-        else {
-            return nil
-        }
-        return String(body[start..<end.lowerBound])
+        return beginnings.lazy.compactMap { body.firstRange(of: $0)?.upperBound }.first
+            .flatMap { unquotedLiteral(at: $0, of: body) }
     }
 
     private static func displayed(_ type: String) -> String {

@@ -25,7 +25,10 @@ struct RepairStatements {
     }
 
     var settings: [(String, String)] {
-        [("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("row_security", "off")]
+        [
+            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
+            ("row_security", "off"),
+        ]
     }
 
     /// The bound of a fraction's terms.

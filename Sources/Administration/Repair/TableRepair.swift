@@ -8,8 +8,12 @@ package struct TableRepair: Sendable {
     private let attacher: Attacher
     private let connection: Connection
 
-    package init(connection: Connection, logger: Logger) {
+    /// How often a list is tried whose lock other sessions have.
+    private let attempts: Int
+
+    package init(connection: Connection, logger: Logger, attempts: Int = mostAttempts) {
         self.connection = connection
+        self.attempts = attempts
         attacher = Attacher(connection: connection, logger: logger)
     }
 
@@ -143,13 +147,29 @@ package struct TableRepair: Sendable {
         }
         for list in lists {
             let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))
-            try await write(
-                statements.repair(list.texts), in: definition.names, settings: statements.settings, after: lock)
+            do throws(AttachError) {
+                try await write(
+                    statements.repair(list.texts), in: definition.names, settings: statements.settings, after: lock)
+            } catch {
+                throw try await cause(of: error, list: list.key, lock)
+            }
         }
         try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
     }
 
-    /// A wait for a lock of a table or row is short, because sessions that want to change the table wait behind it, or wait for the list.
+    /// What a person can do about an error: end the session that has the list's lock, if that is the cause.
+    private func cause(
+        of error: AttachError, list: String, _ lock: AdvisoryLock
+    ) async throws(AttachError) -> AttachError {
+        guard case .database(let refusal) = error, refusal.sqlState == .lockNotAvailable else { return error }
+        let owners: [NamedLockOwner] = try await databaseErrors {
+            try await connection.query(LockOwnerStatements.owners(where: lock.matches("holder")))
+                .map { try NamedLockOwner($0) }
+        }
+        return owners.isEmpty ? error : .listLocked(list, owners: owners)
+    }
+
+    /// A wait for a lock of a list, table or row is short, because other sessions wait behind it, also other commands of this kind.
     private static let lockTimeout = Duration.milliseconds(200)
 
     /// Runs the statements in one transaction. `lock` is waited for before the table is locked.
@@ -157,11 +177,11 @@ package struct TableRepair: Sendable {
         _ statements: [SQL], in names: OrderNames, settings: [(String, String)], after lock: AdvisoryLock? = nil
     ) async throws(AttachError) {
         try await databaseErrors {
-            try await retryingConflicts(orLocks: true) { _ in
+            try await retryingConflicts(orLocks: true, attempts: attempts) { _ in
                 try await connection.run { connection throws in
                     try connection.transaction(settings: settings) { connection throws in
-                        if let lock { try connection.execute(lock.lock) }
                         try connection.execute(script: "SET LOCAL lock_timeout = \(Self.lockTimeout.milliseconds)")
+                        if let lock { try connection.execute(lock.lock) }
                         try Self.lock(names, on: connection)
                         for statement in statements { _ = try connection.execute(statement) }
                     }

@@ -21,7 +21,8 @@ package struct ListImport: Sendable {
 
     private static func settings(_ orderedTable: String) -> [(String, String)] {
         [
-            ("lock_timeout", lockTimeout), ("statement_timeout", "0"), ("idle_in_transaction_session_timeout", "0"),
+            ("lock_timeout", lockTimeout), ("statement_timeout", "0"), ("transaction_timeout", "0"),
+            ("idle_in_transaction_session_timeout", "0"),
             ("brocot.writing", orderedTable),
         ] + MoveApplication.plannerSettings
     }

@@ -50,6 +50,20 @@ import Testing
         #expect("\(try #require(error))".contains("was not written as asked"))
     }
 
+    @Test("If a rank column was dropped, a second brocot attach refers to the repair, which keeps the order")
+    func droppedRankColumn() async throws {
+        let fixture = try await AttachFixture(Self.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: "ALTER TABLE tasks DROP COLUMN rank_den CASCADE")
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        let error = await #expect(throws: AttachError.self) { try await fixture.attacher.requireOwnRanks(plan) }
+        #expect("\(try #require(error))".contains("brocot check --repair --table public.tasks"))
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = AttachFixture.definition()
+        try await repair.repair(definition, try await repair.findings(of: definition), placingRows: false)
+        #expect(try await fixture.texts(orders) == ["\"2 4 6\"", "\"1 3 5\""])
+    }
+
     @Test("A row can change its list after each step of a second brocot attach") func attachSteps() async throws {
         let fixture = try await AttachFixture(Self.tasks)
         try await fixture.attach()

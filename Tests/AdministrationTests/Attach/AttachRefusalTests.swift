@@ -52,6 +52,11 @@ struct AttachRefusalTests {
             "CREATE TABLE tasks (id int PRIMARY KEY, rank text NOT NULL)",
             "its column \"rank\" is text NOT NULL; Brocot needs numeric, nullable, without default"
         ),
+        (
+            // As an object mapper may create it.
+            "CREATE TABLE tasks (id int PRIMARY KEY, rank numeric(57,38))",
+            "its column \"rank\" is numeric(57,38); Brocot needs numeric, nullable, without default. Change its type to numeric"
+        ),
     ]
 
     @Test("brocot attach says why an object can't be attached") func unsuitable() async throws {
@@ -259,6 +264,31 @@ struct AttachRefusalTests {
         #expect(rows?.contains("row-level security hides rows from this role") == true)
     }
 
+    @Test("A role that does not inherit the rights of the schema's owner is told so, and changes nothing")
+    func withoutInheritance() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let (owner, role) = ("owner_of_\(TestDatabase.current.name)", "other_of_\(TestDatabase.current.name)")
+        try await fixture.connection.execute(
+            script: """
+                CREATE ROLE \(owner); GRANT USAGE ON SCHEMA brocot TO \(owner); ALTER TABLE brocot.ordered_tables OWNER TO \(owner);
+                CREATE ROLE \(role) NOINHERIT; GRANT \(owner) TO \(role); ALTER TABLE tasks OWNER TO \(role);
+                GRANT USAGE ON SCHEMA brocot TO \(role); GRANT SELECT ON brocot.ordered_tables TO \(role); SET ROLE \(role)
+                """)
+        let definition = AttachFixture.definition()
+        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let plan = try AttachPlan(definition, on: table)
+        try await fixture.connection.execute(
+            script: """
+                RESET ROLE; REASSIGN OWNED BY \(owner), \(role) TO postgres; DROP OWNED BY \(owner), \(role); DROP ROLE \(owner), \(role)
+                """)
+        let reason = await refusal { () async throws(AttachError) in
+            try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps, fills: true)
+        }
+        #expect(reason?.contains("this role is a member that does not inherit its rights") == true, "\(reason ?? "")")
+        // Without rows to place, SET ROLE is enough.
+        try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps)
+    }
+
     @Test(
         "A lock that somebody else keeps ends the wait of brocot attach, the session is named, and the settings are reset"
     ) func lock()
@@ -282,7 +312,8 @@ struct AttachRefusalTests {
         let settings = try await fixture.connection.query(
             """
             SELECT FROM pg_settings
-            WHERE name IN ('statement_timeout', 'lock_timeout', 'default_transaction_read_only') AND source = 'session'
+            WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'default_transaction_read_only')
+                AND setting <> reset_val
             """)
         #expect(settings.isEmpty)
     }

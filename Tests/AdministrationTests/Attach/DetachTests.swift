@@ -53,6 +53,23 @@ import Testing
         #expect(reason.contains(name) && reason.hasSuffix("Nothing was changed."), "\(reason)")
     }
 
+    @Test("brocot detach --drop-columns changes nothing if something else uses a rank column of a partition")
+    func dependentsOfPartitions() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
+            """)
+        let before = try await fixture.catalog()
+        try await fixture.attach()
+        try await fixture.connection.execute(script: "CREATE VIEW ranked AS SELECT rank FROM tasks_1")
+        let reason = try #require(try await refusal(fixture))
+        #expect(reason.contains("view public.ranked uses") && reason.hasSuffix("Nothing was changed."), "\(reason)")
+        try await fixture.connection.execute(script: "DROP VIEW ranked")
+        try await fixture.detach()
+        #expect(try await fixture.catalog() == before)
+    }
+
     @Test("brocot detach --drop-columns drops the columns along with indexes, CHECKs and keys of the table itself")
     func ownObjects() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)

@@ -57,6 +57,23 @@ import Testing
         #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
     }
 
+    @Test("A partition that is made while brocot attach builds the indexes gets its index too")
+    func partitionMadeMeanwhile() async throws {
+        let fixture = try await AttachFixture(Self.partitioned)
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        let other = try await TestDatabase.current.connect()
+        try await fixture.attacher.run(plan) { step in
+            guard step.purpose == "index lists and ranks of tasks" else { return }
+            do {
+                try await other.execute(script: "CREATE TABLE tasks_9 PARTITION OF tasks FOR VALUES IN (9)")
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(try await fixture.texts(rankIndexes).contains("brocot_tasks_9_rank"))
+        #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
+    }
+
     // MARK: Indexes of earlier versions
 
     @Test(

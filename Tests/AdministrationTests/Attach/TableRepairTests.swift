@@ -60,6 +60,52 @@ import Testing
         #expect(try await fixture.requests() == [])
     }
 
+    @Test("brocot check --repair switches on a trigger that is switched off in a partition")
+    func triggerOfPartition() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1_1 PARTITION OF tasks_1 FOR VALUES IN (1);
+            """)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: "ALTER TABLE tasks_1_1 DISABLE TRIGGER ALL")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = AttachFixture.definition()
+        let findings = try await repair.findings(of: definition)
+        #expect(findings.lines().first?.contains("the present, enabled form of trigger zzz_brocot_rank_keep") == true)
+        try await repair.repair(definition, findings, placingRows: false)
+        #expect(try await repair.findings(of: definition).isEmpty)
+        let disabled = try await fixture.texts(
+            "SELECT tgname FROM pg_trigger WHERE tgrelid = 'tasks_1_1'::regclass AND tgenabled <> 'O'")
+        #expect(disabled == [])
+    }
+
+    @Test("brocot check --repair waits a limited time for the lock of a list, and names who has it")
+    func lockedList() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: Self.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(
+            script: """
+                SET application_name = 'squatter'; SELECT pg_advisory_lock(brocot.list_lock_key('public.tasks', '1'))
+                """)
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
+        let definition = AttachFixture.definition()
+        let findings = try await repair.findings(of: definition)
+        let error = await #expect(throws: AttachError.self) {
+            try await repair.repair(definition, findings, placingRows: false)
+        }
+        let process = holder.backendProcessIdentifier
+        #expect(
+            "\(try #require(error))".hasPrefix(
+                """
+                Could not repair the ranks of list "1": it is locked by process \(process) (user postgres, squatter). Run the same command \
+                again when that transaction has ended.
+                """))
+    }
+
     private static let withoutRules = """
         ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid; DROP INDEX brocot_tasks_rank;
         ALTER TABLE tasks DISABLE TRIGGER USER;
@@ -244,6 +290,23 @@ import Testing
         let dropped = try await repair.findings(of: AttachFixture.definition())
         #expect(dropped.lines() == ["the table is gone. Restore it, or run: brocot detach public.tasks"])
         #expect(!dropped.isRepairable)
+    }
+
+    @Test(
+        "A key type whose name has an apostrophe or a backslash counts as changed only if it was changed",
+        arguments: ["it's", #"o\'b"#])
+    func quotedType(name: String) async throws {
+        let type = quoteIdentifier(name)
+        let fixture = try await AttachFixture(
+            """
+            CREATE TYPE \(type) AS ENUM ('a', 'b'); CREATE TABLE tasks (id \(type) PRIMARY KEY, project_id bigint);
+            """)
+        try await fixture.attach()
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        #expect(try await repair.findings(of: AttachFixture.definition()).lines() == ["all is right"])
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE text")
+        let changed = try await repair.findings(of: AttachFixture.definition())
+        #expect(changed.refusal?.hasPrefix("column \"id\" is now text; it was public.\(type).") == true)
     }
 
     @Test("brocot check, doctor and status report an attach that is not finished") func unfinished() async throws {
