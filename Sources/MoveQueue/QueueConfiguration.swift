@@ -62,6 +62,8 @@ package struct QueueConfiguration: Sendable {
             ("log_parameter_max_length_on_error", "0"),
             ("statement_timeout", limitsReading ? statementTimeoutSetting : milliseconds(statementTimeout)),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
+            // The role's limit would end the session, and each repetition too. Limits of statements are enough.
+            ("transaction_timeout", "0"),
             // If a policy hides rows, that is an error, instead of silently omitting the rows.
             ("row_security", "off"),
         ] + MoveApplication.plannerSettings
@@ -72,7 +74,7 @@ package struct QueueConfiguration: Sendable {
         let (lock, statement) = (min(.seconds(5), statementTimeout), min(.seconds(60), statementTimeout))
         return [
             ("lock_timeout", milliseconds(lock)), ("statement_timeout", milliseconds(statement)),
-            ("row_security", "off"),
+            ("transaction_timeout", "0"), ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }
 

@@ -42,13 +42,17 @@ struct TransactionTimeoutTests {
         #expect(repair.exitCode == 0, "\(repair.errors)")
     }
 
-    @Test("brocot import lasts longer than the role's transaction_timeout") func importList() async throws {
+    @Test("brocot import and a daemon's batch last longer than the role's transaction_timeout") func items() async throws {
         try await execute(
             """
             CREATE FUNCTION public.sleep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;
             CREATE TRIGGER sleep BEFORE INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION public.sleep();
+            SELECT brocot.move('todo', 'a', last => true);
             """)
         let imported = try await run("import", "groceries")
         #expect(imported.exitCode == 0, "\(imported.errors)")
+        let drained = try await run("daemon", "--drain")
+        #expect(drained.exitCode == 0, "\(drained.errors)")
+        #expect(!drained.errors.contains("transaction timeout"), "\(drained.errors)")
     }
 }
