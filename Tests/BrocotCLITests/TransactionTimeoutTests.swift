@@ -42,7 +42,9 @@ struct TransactionTimeoutTests {
         #expect(repair.exitCode == 0, "\(repair.errors)")
     }
 
-    @Test("brocot import and a daemon's batch last longer than the role's transaction_timeout") func items() async throws {
+    @Test("brocot import and a daemon's batch last longer than the role's transaction_timeout") func items()
+        async throws
+    {
         try await execute(
             """
             CREATE FUNCTION public.sleep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NEW; END $$;

@@ -1,4 +1,7 @@
+import Administration
 import LibPQ
+import Ordering
+import OrderingModel
 import TestPostgres
 import Testing
 
@@ -143,6 +146,88 @@ struct ApplyPendingTests {
         #expect(try await items("a", connection) == "3,1")
         #expect(try await items("b", connection) == "2")
         #expect(try await pending(connection) == 0)
+    }
+
+    @Test(
+        "A request that a trigger decides while apply_pending works is decided once, and its outcome stays",
+        arguments: [
+            ("PERFORM brocot.apply_pending()", "1 applied,2 applied,3 applied", "a=n b=x,y"),
+            ("PERFORM brocot.cancel(2)", "1 applied,2 rejected,3 applied", "a=x,n b=y"),
+            ("DELETE FROM brocot.move_requests WHERE id = 2", "1 applied,3 applied", "a=x,n b=y"),
+        ])
+    func decidedByTrigger(action: String, outcomes: String, order: String) async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            script: """
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) VALUES ('a', 'x', 0, 1, 0);
+                CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN IF NEW.item = 'n' THEN \(action); END IF; RETURN NULL; END $$;
+                CREATE TRIGGER act AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION act();
+                SELECT brocot.move('a', 'n', last => true), brocot.move('b', 'x', last => true, from_list => 'a'),
+                    brocot.move('b', 'y', last => true);
+                SELECT brocot.apply_pending();
+                """)
+        let logged = try await connection.query(
+            "SELECT string_agg(concat_ws(' ', id, outcome), ',' ORDER BY id) FROM brocot.move_log")
+        #expect(try logged[0].decode(0, as: String.self) == outcomes)
+        let lists = try await "a=\(items("a", connection) ?? "") b=\(items("b", connection) ?? "")"
+        #expect(lists == order)
+        #expect(try await pending(connection) == 0)
+    }
+
+    @Test(
+        "apply_pending leaves a request pending whose row moves to another partition meanwhile, and decides the others")
+    func movedPartition() async throws {
+        let caller = try await SQLCaller()
+        let (connection, other) = (caller.connection, try await connect())
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id bigint, board int, PRIMARY KEY (board, id)) PARTITION BY LIST (board);
+                CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1); CREATE TABLE tasks_2 PARTITION OF tasks DEFAULT
+                """)
+        let names = OrderNames(schema: "public", table: "tasks")
+        try await attach(OrderDefinition(names: names, listColumns: ["board"], itemColumn: "id"), on: connection)
+        try await connection.execute(
+            script: """
+                INSERT INTO tasks VALUES (1, 1), (2, 1), (3, 3), (4, 3); SELECT brocot.apply_pending();
+                SELECT brocot.move(1, 1, last => true, ordered_table => 'public.tasks'), brocot.move(3, 3, last => true, ordered_table => 'public.tasks')
+                """)
+        try await other.execute(script: "BEGIN; UPDATE tasks SET board = 2 WHERE id = 1")
+        async let decided = connection.query("SELECT brocot.apply_pending()")[0].decode(0, as: Int64.self)
+        try await TestDatabase.current.waitUntilBlocked(connection, by: other)
+        try await other.execute(script: "COMMIT")
+        #expect(try await decided == 1)
+        let left = try await connection.query("SELECT list FROM brocot.move_requests WHERE placement <> 'arrive'")
+            .single()
+        #expect(try left.decode(0, as: String.self) == "1")
+    }
+
+    @Test(
+        "apply_pending rejects a request that a function of the user's refuses, in any language and with any quoting of names",
+        arguments: [
+            """
+            CREATE TABLE rules (item text);
+            CREATE FUNCTION allowed(item text) RETURNS boolean LANGUAGE sql SET search_path = public AS 'SELECT count(*) >= 0 FROM rules WHERE rules.item = $1';
+            ALTER TABLE brocot.items ADD CONSTRAINT allowed CHECK (list <> 'bad' OR allowed(item)); DROP TABLE rules
+            """,
+            """
+            SET quote_all_identifiers = on;
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN IF NEW.list = 'bad' THEN PERFORM * FROM nothing; END IF; RETURN NEW; END $$;
+            CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION refuse()
+            """,
+        ])
+    func functionsOfAnyKind(setUp: String) async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            script: """
+                \(setUp);
+                SELECT brocot.move(list, '1', last => true) FROM unnest('{bad,good}'::text[]) AS list;
+                SELECT brocot.apply_pending()
+                """)
+        let rows = try await connection.query(
+            "SELECT concat_ws(' ', list, error_code, sqlstate) FROM brocot.move_log ORDER BY id")
+        #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed 42P01", "good"])
     }
 
     @Test("apply_pending decides only the requests of the given table or list")

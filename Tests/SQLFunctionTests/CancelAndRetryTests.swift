@@ -30,6 +30,19 @@ import Testing
         #expect(try await text("SELECT array_agg(item ORDER BY rank) FROM brocot.items") == "{1,3}")
     }
 
+    @Test("A pending request whose id is already in the log can be cancelled, and the log has the newer outcome")
+    func loggedIdentifier() async throws {
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('a', '1', last => true); SELECT brocot.apply_pending();
+                ALTER SEQUENCE brocot.move_requests_id_seq RESTART; SELECT brocot.move('a', '2', last => true)
+                """)
+        #expect(try await text("brocot.cancel(1)") == "true")
+        #expect(
+            try await text("SELECT brocot.request_status(1)") == #"(rejected,cancelled,"cancelled by role postgres")"#)
+        #expect(try await text("SELECT array_agg(item) FROM brocot.items") == "{1}")
+    }
+
     @Test("A decided request can't be cancelled, and an unknown request is an error")
     func decided() async throws {
         try await connection.execute("SELECT brocot.move('a', '1', last => true)")

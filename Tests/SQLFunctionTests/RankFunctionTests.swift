@@ -152,6 +152,10 @@ struct RankFunctionTests {
         ("1, 1, 5, -1", "1/1 and 5/-1 are not the ends of a gap"),
         ("4611686018427387904, 1, NULL, NULL", "4611686018427387904/1 and 1/0 are not the ends of a gap"),
         (
+            "5000000000, 1, 1, 5000000000",
+            "the lower end 5000000000/1 is not less than the upper end 1/5000000000"
+        ),
+        (
             "-9223372036854775808, 9223372036854775807, 0, 1",
             "-9223372036854775808/9223372036854775807 and 0/1 are not the ends of a gap"
         ),

@@ -65,6 +65,27 @@ struct RowWaitTests {
         #expect(try first.decode(0, as: String.self) == "5")
     }
 
+    @Test("A change of list that makes room for the item ends with 55P03 if the neighbour's row is locked")
+    func changeOfListIntoFullGap() async throws {
+        try await caller.connection.execute(
+            script: """
+                SET session_replication_role = replica;
+                INSERT INTO tasks (id, board, rank_num, rank_den, rank)
+                SELECT id, 2, num, den, brocot.rank_of(num, den)
+                FROM (VALUES (20, -1, 1), (21, 0, 1), (22, 1, 4611686018427387903), (23, 2, 1)) AS row (id, num, den);
+                RESET session_replication_role; SET statement_timeout = '20s'
+                """)
+        try await application.execute(script: "COMMIT; BEGIN; UPDATE tasks SET board = board WHERE id = 22")
+        let move: SQL = "SELECT brocot.move_now(2, 10, after => 21, from_list => 1, ordered_table => 'public.tasks')"
+        let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(move) }
+        #expect(error?.sqlState == .lockNotAvailable)
+        try await application.execute(script: "COMMIT")
+        try await caller.connection.execute(move)
+        let order = try await caller.connection.query(
+            "SELECT string_agg(id::text, ' ' ORDER BY rank) FROM tasks WHERE board = 2")
+        #expect(try order[0].decode(0, as: String.self) == "20 21 10 22 23")
+    }
+
     @Test("The transaction has its own lock_timeout again after a call", arguments: ["0", "90ms", "7s"])
     func settings(limit: String) async throws {
         try await application.execute(script: "COMMIT")

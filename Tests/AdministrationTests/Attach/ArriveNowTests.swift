@@ -119,12 +119,13 @@ struct ArriveNowTests {
                 ? "CREATE TABLE tasks (\(columns), PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id)"
                 : "CREATE TABLE tasks (\(columns), PRIMARY KEY (id))")
         if isPartitioned {
-            // The server names the indexes of a partition that is made later.
-            try await fixture.connection.execute(script: "CREATE TABLE tasks_all PARTITION OF tasks DEFAULT")
+            // The server names the indexes of a partition that is made later. The role may not use its schema.
+            try await fixture.connection.execute(
+                script: "CREATE SCHEMA parts; CREATE TABLE parts.tasks_all PARTITION OF tasks DEFAULT")
         }
         try await fixture.connection.execute(
             script: """
-                CREATE UNIQUE INDEX tasks_code_key ON \(isPartitioned ? "tasks_all" : "tasks") (code);
+                CREATE UNIQUE INDEX tasks_code_key ON \(isPartitioned ? "parts.tasks_all" : "tasks") (code);
                 INSERT INTO tasks VALUES (1, 1, false), (2, 1, false); UPDATE tasks SET deleted = true WHERE id = 2;
                 """)
         try await fixture.connection.execute(

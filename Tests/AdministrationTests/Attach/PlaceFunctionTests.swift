@@ -43,6 +43,44 @@ struct PlaceFunctionTests {
         try await move(fixture)
     }
 
+    @Test(
+        "Functions with names of the earlier form are replaced, and dropped by brocot detach", arguments: [false, true])
+    func formerNames(isMadeAgain: Bool) async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        let former = "_0123456789abcdef"
+        try await fixture.connection.execute(
+            script: """
+                DO $$
+                DECLARE name text := (SELECT place_function FROM brocot.ordered_tables WHERE name = 'public.tasks');
+                BEGIN
+                    EXECUTE format('ALTER FUNCTION %s RENAME TO place_single\(former)', name);
+                    EXECUTE format('ALTER FUNCTION %s RENAME TO single_placement\(former)', replace(name, 'place_single', 'single_placement'));
+                END $$;
+                UPDATE brocot.ordered_tables SET place_function = 'brocot.place_single\(former)' WHERE name = 'public.tasks';
+                """)
+        if isMadeAgain {
+            try await fixture.connection.execute("SELECT brocot.make_place_functions('public.tasks')")
+            try await move(fixture)
+        }
+        let functions = #"SELECT count(*) FROM pg_proc WHERE proname ~ '^(place_single|single_placement)_'"#
+        #expect(try await fixture.texts(functions) == ["2"])
+        try await fixture.detach()
+        #expect(try await fixture.texts(functions) == ["0"])
+    }
+
+    @Test("move_now refuses an anchor that no request may name, although a row has this key")
+    func emptyAnchor() async throws {
+        let fixture = try await AttachFixture(
+            "CREATE TABLE tasks (id text PRIMARY KEY, project_id int); INSERT INTO tasks VALUES ('', 1), ('b', 1)")
+        try await fixture.attach()
+        let error = await #expect(throws: PostgresError.self) {
+            try await fixture.connection.execute(
+                "SELECT brocot.move_now(1, 'b'::text, before => '', ordered_table => 'public.tasks')")
+        }
+        #expect(error?.sqlState == SQLState(rawValue: "22023"))
+    }
+
     @Test("brocot check --repair makes dropped functions again") func dropped() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
