@@ -15,12 +15,24 @@ enum MoveFailure {
         return Rejection(.failed, error.message, sqlState: state.rawValue)
     }
 
+    /// Brocot's functions that run with the caller's `search_path`. If it contains schema `brocot`, the server may name them without the
+    /// schema. A function of the user's with such a name counts as Brocot's then.
+    static let namesWithoutSchema: Set<Substring> = [
+        "apply_directly", "apply_move", "apply_request", "change_list", "check_keys", "check_presence", "check_request",
+        "insert_rows", "is_canonical", "make_room", "move_single", "neighbour", "order_shape", "place_arriving",
+        "place_items", "places", "rank_between", "read_gap", "read_rows", "take_out", "window_side", "write_placement",
+        "write_ranks",
+    ]
+    /// How the names of the functions that ``namesWithoutSchema`` lacks begin: each table has its own.
+    static let prefixesWithoutSchema = ["place_single", "single_placement"]
+
     /// Whether the innermost function that was running is not one of Brocot's. The server names that function in the error's context. If the server's
     /// messages are not in English, the answer is false.
     private static func isFromUsersFunction(_ error: PostgresError) -> Bool {
         guard let frame = error.context?.firstMatch(of: /(?m)^(?:PL\/\w+|SQL) function "?([^\s("]+)/) else {
             return false
         }
-        return !frame.1.hasPrefix("brocot.")
+        return !frame.1.hasPrefix("brocot.") && !namesWithoutSchema.contains(frame.1)
+            && !prefixesWithoutSchema.contains { frame.1.hasPrefix($0) }
     }
 }

@@ -36,7 +36,7 @@ struct ListenerSession {
         let configuration = listener.configuration
         schedule = SleepSchedule(
             longestLookInterval: configuration.longestLookInterval(with: delivery),
-            longestPause: configuration.queue.longestPause)
+            longestPause: configuration.queue.longestPause, reliesOnNotifications: configuration.reliesOnNotifications)
         observer = QueueObserver(configuration.queue)
         sampling = QueueSampler(configuration.queue, metrics: listener.metrics)
     }
@@ -131,6 +131,8 @@ struct ListenerSession {
         guard configuration.reliesOnNotifications, delivery == .unknown, .now >= nextTestOfDelivery else { return }
         delivery = try await listener.testDelivery(on: connection, &failures)
         schedule.longestLookInterval = configuration.longestLookInterval(with: delivery)
+        // The test takes every notification that arrives meanwhile.
+        schedule.noteNotification(at: .now)
         nextTestOfDelivery = .now + Self.testInterval
     }
 

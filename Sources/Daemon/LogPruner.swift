@@ -23,8 +23,7 @@ struct LogPruner: Sendable {
     /// run.
     private static let mostStepsWithoutDeletion = 10
 
-    /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins where the last one found only
-    /// younger rows. Old rows with higher ids (ids that began again, rows of a held list, a wrong clock) are found by a sweep,
+    /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins after the last row that one deleted. Old rows with higher ids (ids that began again, rows of a held list, a wrong clock) are found by a sweep,
     /// which reads the whole log little by little.
     ///
     /// A daemon that prunes has the lock only for short transactions. So a session that has the lock in the same transaction
@@ -76,8 +75,9 @@ struct LogPruner: Sendable {
         var pruned = 0
         while let step = try await pruneStep(after: progress.front, age, on: connection) {
             pruned += step.deleted
-            guard step.deleted > 0, step.isFull, let last = step.lastID else { break }
-            progress.front = last
+            // Younger rows behind the last deleted one become old before the next ones.
+            if let last = step.lastDeletedID { progress.front = last }
+            guard step.deleted > 0, step.isFull else { break }
         }
         var stepsWithoutDeletion = 0
         while stepsWithoutDeletion < Self.mostStepsWithoutDeletion,

@@ -43,13 +43,20 @@ struct SleepSchedule {
     private var flag = Flag.unknown
     private var looks: LookSchedule
     private var joining: JoiningSchedule
+    private let reliesOnNotifications: Bool
     /// Whether a request was decided since the daemon was last idle.
     private var hasDecided = false
 
     /// - Parameters:
     ///   - longestLookInterval: See ``longestLookInterval``.
     ///   - longestPause: The longest time that a worker waits for more requests: see ``QueueConfiguration/longestPause``.
-    init(longestLookInterval: Duration? = LookSchedule.usualInterval, longestPause: Duration = .zero) {
+    ///   - reliesOnNotifications: Whether the daemons of this queue rely on notifications where these are proven to arrive. Then this daemon
+    ///     does not clear the flag, even if it looks often itself.
+    init(
+        longestLookInterval: Duration? = LookSchedule.usualInterval, longestPause: Duration = .zero,
+        reliesOnNotifications: Bool
+    ) {
+        self.reliesOnNotifications = reliesOnNotifications
         looks = LookSchedule(longestInterval: longestLookInterval)
         joining = JoiningSchedule(longestPause: longestPause)
     }
@@ -127,7 +134,7 @@ struct SleepSchedule {
     /// A daemon that relies on notifications must not clear the flag: if it were killed while it works, another daemon that waits for a
     /// notification would not be notified.
     private func timeUntilFlagIsCleared(at now: ContinuousClock.Instant) -> Duration {
-        guard !LookSchedule.isLong(longestLookInterval), case .busy(let since) = state else {
+        guard !reliesOnNotifications, case .busy(let since) = state else {
             return LookSchedule.usualInterval
         }
         if case .cleared(let time) = flag, now - time < Self.confirmationInterval { return LookSchedule.usualInterval }

@@ -9,6 +9,8 @@ package struct LogPruningStep: Equatable, Sendable {
     package let deleted: Int
     /// The last id that was read; nil if no row was.
     package let lastID: Int64?
+    /// The last id that was deleted; nil if no row was.
+    package let lastDeletedID: Int64?
     /// Whether as many rows were read as were allowed. Otherwise the step has reached the end of the log.
     package let isFull: Bool
 
@@ -37,14 +39,14 @@ package struct LogPruningStep: Equatable, Sendable {
         let read = try row.decode(Column.read, as: Int.self)
         return LogPruningStep(
             read: read, deleted: try row.decode(Column.deleted), lastID: try row.decode(Column.lastID),
-            isFull: read == limit)
+            lastDeletedID: try row.decode(Column.lastDeletedID), isFull: read == limit)
     }
 
     private enum Column: Int {
-        case hasLock, read, deleted, lastID
+        case hasLock, read, deleted, lastID, lastDeletedID
     }
 
-    /// Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last id read.
+    /// Returns one row: whether the lock was taken, how many rows were read and how many deleted, and the last ids read and deleted.
     private static func statement(after id: Int64, olderThan seconds: Int64, limit: Int) -> SQL {
         """
         WITH pruning_lock AS MATERIALIZED (
@@ -64,7 +66,8 @@ package struct LogPruningStep: Equatable, Sendable {
             USING pruned
             WHERE used.key = pruned.idempotency_key AND used.request_id = pruned.id
         )
-        SELECT pruning_lock.is_mine, (SELECT count(*) FROM next), (SELECT count(*) FROM pruned), (SELECT max(id) FROM next)
+        SELECT pruning_lock.is_mine, (SELECT count(*) FROM next), (SELECT count(*) FROM pruned), (SELECT max(id) FROM next),
+            (SELECT max(id) FROM pruned)
         FROM pruning_lock
         """
     }

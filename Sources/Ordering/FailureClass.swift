@@ -41,7 +41,7 @@ package enum FailureClass: Equatable, Sendable {
     private static func isEnvironmental(_ state: SQLState, _ error: PostgresError) -> Bool {
         guard isEnvironmental(state), !error.isRaisedOnPurpose else { return false }
         return environmentalAnywhere.contains(state.classCode) || state == .lockNotAvailable
-            || state == .deadlockDetected || !error.isFromFunction
+            || state == .deadlockDetected || error.isOfTableFile || !error.isFromFunction
     }
 }
 
@@ -59,6 +59,13 @@ extension PostgresError {
     package var isFromFunction: Bool {
         guard let context else { return false }
         return !context.contains(/^[^\n]*(SELECT 1 FROM|DELETE FROM|UPDATE) ONLY [^\n]*$/)
+    }
+
+    /// Whether the server could not open or write a table's file. A file system that became read-only causes the same SQLSTATE as a
+    /// missing right of the role. The server's functions for these files have names of this form.
+    fileprivate var isOfTableFile: Bool {
+        guard let sourceFunction else { return false }
+        return sourceFunction.hasPrefix("md") || sourceFunction.hasPrefix("_md")
     }
 
     /// Whether RAISE of PL/pgSQL reported the error. Then the user's function chose the SQLSTATE, which says nothing about the

@@ -1,5 +1,5 @@
 import Administration
-import Brocot
+@testable import Brocot
 import Foundation
 import LibPQ
 import TestPostgres
@@ -130,6 +130,43 @@ struct LibraryMoveTests {
         }
         #expect(rejection?.sqlState == sqlState)
         #expect(rejection?.message == "no poison here")
+    }
+
+    @Test("A table that is being attached is no rejection, even if schema brocot is in the search_path")
+    func searchPathWithSchema() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.attachCards()
+        let database = quoteIdentifier(TestDatabase.current.name)
+        try await fixture.connection.execute(
+            script: """
+                UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.cards';
+                ALTER DATABASE \(database) SET search_path = public, brocot
+                """)
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        let error = await #expect(throws: BrocotError.self) {
+            try await client.place(["1"], .last, in: ListIdentifier(1, of: "public.cards"))
+        }
+        #expect(error?.sqlState == "55000")
+        await client.close()
+    }
+
+    @Test("The library knows the functions of Brocot that run with the caller's search_path") func namesOfFunctions()
+        async throws
+    {
+        let connection = try await TestDatabase.current.connect()
+        let rows = try await connection.query(
+            """
+            SELECT DISTINCT function.proname::text FROM pg_proc AS function
+            WHERE function.pronamespace = 'brocot'::regnamespace AND function.prolang = (SELECT oid FROM pg_language WHERE lanname = 'plpgsql')
+                AND NOT EXISTS (SELECT FROM unnest(function.proconfig) AS setting WHERE setting LIKE 'search_path=%')
+            """)
+        let names = Set(try rows.map { Substring(try $0.decode(0, as: String.self)) })
+        // Those that no call of the library at once reaches.
+        let others: Set<Substring> = [
+            "apply_pending", "decide", "enqueue", "enqueue_call", "wait_for", "wake_sleeping_daemons",
+            "keys_are_1_to_1024_bytes", "keys_are_distinct", "place_single", "single_placement",
+        ]
+        #expect(names == MoveFailure.namesWithoutSchema.union(others))
     }
 
     @Test("An unknown table and an invalid key are rejected, for moves, offsets and pages")

@@ -38,6 +38,20 @@ struct LogPrunerOrderTests {
         #expect(try left.decode(0, as: Int.self) == 5_100)
     }
 
+    @Test("Rows that were read while they were young are pruned when they are old, in a log with many younger rows")
+    func becomingOld() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await insert(1...1_000, daysAgo: 9, connection)
+        try await insert(1_001...30_000, daysAgo: 6, connection)
+        var progress = LogPruner.Progress()
+        let pruner = try pruner()
+        var pruned = [try await pruner.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection)]
+        try await connection.execute(
+            "UPDATE brocot.move_log SET applied_at = applied_at - interval '2 days' WHERE id <= 1500")
+        pruned.append(try await pruner.prune(olderThan: .seconds(7 * 86_400), &progress, on: connection))
+        #expect(pruned == [1_000, 500])
+    }
+
     @Test("A session that keeps the lock for pruning in one transaction is named at the second check")
     func lockHolder() async throws {
         let connection = try await TestDatabase.current.connect()

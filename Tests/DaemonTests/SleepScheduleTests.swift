@@ -7,7 +7,7 @@ import Testing
 
     @Test("The daemon falls asleep, looks after 5 ms, and then looks less often, down to every 1.5 s")
     func looks() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         var now = start
         var waits: [Duration] = []
@@ -23,7 +23,7 @@ import Testing
 
     @Test("The daemon stays asleep for enqueuers while its workers are busy for less than 100 ms")
     func nap() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(.none, at: start + .milliseconds(99)) == .wait(.milliseconds(1)))
@@ -33,7 +33,7 @@ import Testing
 
     @Test("The daemon looks less often if workers find only requests that wait for a person")
     func heldWork() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         var now = start
         var waits: [Duration] = []
@@ -50,7 +50,7 @@ import Testing
 
     @Test("The daemon wakes up after 100 ms of work, and falls asleep again afterwards")
     func work() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
@@ -62,7 +62,7 @@ import Testing
         "A worker that waits is woken after 100 ms in which the others decide nothing, and then less often, down to every 0.5 s"
     )
     func silence() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         var (now, wakeUps): (ContinuousClock.Instant, [Duration]) = (start, [])
         for _ in 0..<20 {
@@ -77,7 +77,7 @@ import Testing
 
     @Test("A worker that waits is woken once a second even if the others decide requests")
     func longestRest() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         let wakeUps = (0...30).filter { step in
             let now = start + .milliseconds(90 * step)
@@ -89,7 +89,7 @@ import Testing
 
     @Test("A worker that waits for more requests is no silence")
     func gathering() {
-        var schedule = SleepSchedule(longestPause: .milliseconds(250))
+        var schedule = SleepSchedule(longestPause: .milliseconds(250), reliesOnNotifications: false)
         _ = schedule.next(.some, at: start)
         _ = schedule.next(.some, at: start + .milliseconds(100))
         #expect(schedule.next(.some, at: start + .milliseconds(349)) == .wait(.milliseconds(1)))
@@ -98,7 +98,7 @@ import Testing
 
     @Test("No worker is woken while the others decide requests, or if none waits")
     func noSilence() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         _ = schedule.next(.some, at: start)
         for step in 1...10 {
             let now = start + .milliseconds(90 * step)
@@ -110,14 +110,14 @@ import Testing
 
     @Test("A daemon with work at its start clears the sleep flag, because another daemon may have been killed")
     func startsIntoWork() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
     }
 
     @Test("A busy daemon clears the sleep flag every five minutes, because another daemon may have been killed")
     func confirmation() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         _ = schedule.next(.none, at: start)
         #expect(schedule.next(.none, at: start + .seconds(1)) == .wakeUp)
         #expect(schedule.next(.none, at: start + .seconds(300)) == .wait(.milliseconds(100)))
@@ -127,7 +127,7 @@ import Testing
 
     @Test("A sleeping daemon sets the sleep flag again if another daemon cleared it, and looks soon afterwards")
     func contradiction() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         schedule.noteUnknownFlag()
         #expect(schedule.next(.all, at: start + .seconds(60)) == .fallAsleep)
@@ -136,7 +136,7 @@ import Testing
 
     @Test("A daemon does not set the sleep flag again during a long sleep")
     func longSleep() {
-        var schedule = SleepSchedule()
+        var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .fallAsleep)
         for hour in 1...24 {
             #expect(schedule.next(.all, at: start + .seconds(3_600 * hour)) == .look)
@@ -163,7 +163,7 @@ import Testing
 
     @Test("A daemon with a long interval looks less often, down to that interval, while the queue is quiet")
     func longInterval() {
-        var (schedule, now) = (SleepSchedule(longestLookInterval: .seconds(10)), start)
+        var (schedule, now) = (SleepSchedule(longestLookInterval: .seconds(10), reliesOnNotifications: true), start)
         let waits = pauses(&schedule, isQuiet: true, from: &now)
         let seconds = waits.map { Double($0.components.attoseconds) / 1e18 + Double($0.components.seconds) }
         #expect(waits.last == .seconds(10))
@@ -174,7 +174,7 @@ import Testing
         "A daemon without an interval only waits for notifications after a quiet time, and looks soon after a notification"
     )
     func rest() {
-        var (schedule, now) = (SleepSchedule(longestLookInterval: nil), start)
+        var (schedule, now) = (SleepSchedule(longestLookInterval: nil, reliesOnNotifications: true), start)
         let waits = pauses(&schedule, isQuiet: true, from: &now)
         #expect(waits.count >= 8 && waits.max() == .milliseconds(1_280))
         #expect(schedule.next(.all, at: now + .seconds(86_400)) == .waitForNotification)
@@ -187,15 +187,15 @@ import Testing
         "A daemon looks every 1.5 s if requests may come without a notification, with any interval",
         arguments: [nil, Duration.seconds(3_600)])
     func notQuiet(longest: Duration?) {
-        var (schedule, now) = (SleepSchedule(longestLookInterval: longest), start)
+        var (schedule, now) = (SleepSchedule(longestLookInterval: longest, reliesOnNotifications: true), start)
         #expect(pauses(&schedule, isQuiet: false, from: &now).max() == .milliseconds(1_500))
     }
 
     @Test(
-        "A daemon that relies on notifications never clears the sleep flag, because another one may rely on them too"
-    )
-    func neverAwake() {
-        var schedule = SleepSchedule(longestLookInterval: nil)
+        "A daemon that relies on notifications never clears the sleep flag, even if none reach it, because another one may rely on them too",
+        arguments: [nil, LookSchedule.usualInterval])
+    func neverAwake(longest: Duration?) {
+        var schedule = SleepSchedule(longestLookInterval: longest, reliesOnNotifications: true)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(.none, at: start + .seconds(400)) == .wait(.milliseconds(100)))
     }

@@ -1,3 +1,4 @@
+import Foundation
 import LibPQ
 import Ordering
 import TestPostgres
@@ -43,6 +44,27 @@ struct FailureClassTests {
             #expect(error.sqlState?.rawValue == state)
             #expect(FailureClass(.database(error)) == .environment, "\(error)")
         }
+    }
+
+    @Test("A file of a table that can't be opened is a failure of the environment, also within a function", .database)
+    func fileOfTable() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute("CREATE TABLE audit (number bigint)")
+        let path: String = try await owner.query(
+            "SELECT current_setting('data_directory') || '/' || pg_relation_filepath('audit')"
+        ).single().decode(0)
+        let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
+        defer {
+            try? FileManager.default.setAttributes([.posixPermissions: permissions as Any], ofItemAtPath: path)
+        }
+        // This session has not opened the file yet.
+        let connection = try await TestDatabase.current.connect()
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(script: "DO $$ BEGIN INSERT INTO audit VALUES (1); END $$")
+        }
+        #expect(error?.sqlState == .insufficientPrivilege)
+        #expect(FailureClass(.database(try #require(error))) == .environment)
     }
 
     @Test(
