@@ -123,11 +123,16 @@ extension Connection {
     /// Settings that older servers don't know, with the first version that does.
     private static let firstVersions = ["transaction_timeout": 170_000]
 
+    /// Whether the server is new enough for a setting.
+    package nonisolated func knows(setting name: String) -> Bool {
+        serverVersion >= Self.firstVersions[name, default: 0]
+    }
+
     private func begin(_ mode: TransactionMode, _ settings: [(String, String)]) throws(PostgresError) {
         try refuseSecondTransaction()
         var script = "BEGIN \(mode.clause)"
         if let searchPath = mode.searchPath { script += "; \(searchPath)" }
-        for (name, value) in settings where serverVersion >= Self.firstVersions[name, default: 0] {
+        for (name, value) in settings where knows(setting: name) {
             // The name of an extension's setting has two parts.
             let quotedName = name.split(separator: ".").map { quoteIdentifier(String($0)) }.joined(separator: ".")
             script += "; SET LOCAL \(quotedName) = \(quoteLiteral(value))"

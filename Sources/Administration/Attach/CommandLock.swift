@@ -10,19 +10,7 @@ struct CommandLock: Sendable {
     private static let unlock = advisoryLock.unlockOfSession
     private static let owners = LockOwnerStatements.owners(where: advisoryLock.matches("holder"))
 
-    /// The settings of statements that run outside of transactions. Transactions have settings of their own. PostgreSQL before 17 has no
-    /// `transaction_timeout`.
-    private static let settings = """
-        SET statement_timeout = 0; SET lock_timeout = 0; SET default_transaction_read_only = off;
-        SELECT pg_catalog.set_config(setting.name, '0', false) FROM pg_catalog.pg_settings AS setting
-        WHERE setting.name OPERATOR(pg_catalog.=) 'transaction_timeout'
-        """
-    /// Resets these settings, because a pooler may give the session to an application later.
-    private static let resetSettings = """
-        RESET statement_timeout; RESET lock_timeout; RESET default_transaction_read_only;
-        SELECT pg_catalog.set_config(setting.name, setting.reset_val, false) FROM pg_catalog.pg_settings AS setting
-        WHERE setting.name OPERATOR(pg_catalog.=) 'transaction_timeout'
-        """
+    private static let timeouts = ["statement_timeout", "transaction_timeout", "lock_timeout"]
 
     /// The time between two attempts to get the lock.
     private static let pause = Duration.milliseconds(500)
@@ -31,6 +19,18 @@ struct CommandLock: Sendable {
     let logger: Logger
     /// How long other commands are waited for.
     let patience: Duration
+
+    private var timeouts: [String] { Self.timeouts.filter(connection.knows(setting:)) }
+
+    /// The settings of statements that run outside of transactions. Transactions have settings of their own.
+    private var settings: String {
+        (timeouts.map { "SET \($0) = 0" } + ["SET default_transaction_read_only = off"]).joined(separator: "; ")
+    }
+
+    /// Resets these settings, because a pooler may give the session to an application later.
+    private var resetSettings: String {
+        (timeouts + ["default_transaction_read_only"]).map { "RESET \($0)" }.joined(separator: "; ")
+    }
 
     /// Runs `body` while no other command has the lock. The lock is tried in a loop: a session that waited for the lock in the
     /// server would block CREATE INDEX CONCURRENTLY of the command that has the lock.
@@ -49,14 +49,14 @@ struct CommandLock: Sendable {
         do throws(AttachError) {
             try await waitForLock()
         } catch {
-            try? await connection.execute(script: Self.resetSettings)
+            try? await connection.execute(script: resetSettings)
             throw error
         }
     }
 
     private func waitForLock() async throws(AttachError) {
         try await databaseErrors {
-            try await connection.execute(script: Self.settings)
+            try await connection.execute(script: settings)
             let start = ContinuousClock.now
             var isWaiting = false
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
@@ -76,7 +76,7 @@ struct CommandLock: Sendable {
 
     private func unlock() async throws(AttachError) {
         let wasLocked: Bool = try await databaseErrors {
-            try await connection.execute(script: Self.resetSettings)
+            try await connection.execute(script: resetSettings)
             return try await connection.query(Self.unlock).single().decode(0)
         }
         guard wasLocked else { throw .lockInOtherSession }

@@ -313,7 +313,7 @@ struct AttachRefusalTests {
             """
             SELECT FROM pg_settings
             WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'default_transaction_read_only')
-                AND setting <> reset_val
+                AND source = 'session'
             """)
         #expect(settings.isEmpty)
     }
