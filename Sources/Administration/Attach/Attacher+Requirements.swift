@@ -28,8 +28,8 @@ extension Attacher {
         if !table.mayBecomeSchemaOwner, fills || steps.contains(where: { $0.actor == .schemaOwner }) {
             throw .refused(
                 """
-                schema brocot belongs to \(table.schemaOwner). Run this as a member of \(table.schemaOwner) and of \(table.owner), which may \
-                SET ROLE to them. Nothing was changed.
+                schema brocot belongs to \(table.schemaOwner). Run this as a member of \(table.schemaOwner) and of \(table.owner) that may SET \
+                ROLE to both. Nothing was changed.
                 """)
         }
         if !table.hasRightsOfSchemaOwner, fills {
