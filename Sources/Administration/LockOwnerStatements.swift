@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The statements that find out who has a lock. ``NamedLockOwner`` reads their rows.
+/// The statements that find out who has a lock. ``DescribedLockHolder`` reads their rows.
 enum LockOwnerStatements {
     /// One row for each session or prepared transaction.
     ///

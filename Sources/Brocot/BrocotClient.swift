@@ -46,12 +46,12 @@ public final class BrocotClient: Sendable {
         parameters.answerTimeout = answerTimeout
         if parameters["application_name"] == nil { parameters["fallback_application_name"] = "brocot library" }
         let pool = ConnectionPool(parameters, limit: maximumConnections, logger: logger)
-        let isSchemaThere = try await pool.perform { connection in
+        let schemaExists = try await pool.perform { connection in
             try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                try connection.query(LibraryStatements.isSchemaThere).single().decode(0, as: Bool.self)
+                try connection.query(LibraryStatements.schemaExists).single().decode(0, as: Bool.self)
             }
         }
-        guard isSchemaThere else {
+        guard schemaExists else {
             await pool.close()
             throw BrocotError(
                 .schemaMissing, "\(parameters.summary) has no schema brocot; create it with `brocot migrate up`")

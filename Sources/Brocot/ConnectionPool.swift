@@ -71,7 +71,7 @@ final class ConnectionPool: Sendable {
         while true {
             guard case .connection(let connection) = try await lease() else { return try await open() }
             // A restarted server has closed the connection. Checking this first avoids a failed transaction.
-            guard await connection.hasHungUp else { return connection }
+            guard await connection.isClosedByServer else { return connection }
             await connection.close()
             passOn(.permit)
         }
@@ -119,7 +119,7 @@ final class ConnectionPool: Sendable {
         }
         let lease: Result<Lease, BrocotError> = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                if let answer = leaseAtOnce(orQueue: waiter, ticket) { waiter.resume(returning: answer) }
+                if let answer = leaseWithoutWaiting(orQueue: waiter, ticket) { waiter.resume(returning: answer) }
             }
         } onCancel: {
             let waiter = state.withLock { state -> Waiter? in
@@ -131,7 +131,7 @@ final class ConnectionPool: Sendable {
         return try lease.get()
     }
 
-    private func leaseAtOnce(orQueue waiter: Waiter, _ ticket: UInt64) -> Result<Lease, BrocotError>? {
+    private func leaseWithoutWaiting(orQueue waiter: Waiter, _ ticket: UInt64) -> Result<Lease, BrocotError>? {
         state.withLock { state in
             if state.isClosed { return .failure(Self.closed) }
             if Task.isCancelled { return .failure(Self.cancelled) }

@@ -83,7 +83,7 @@ enum LibraryStatements {
         """
     }
 
-    static let isSchemaThere: SQL = """
+    static let schemaExists: SQL = """
         SELECT EXISTS (
             SELECT FROM pg_catalog.pg_class AS relation
             JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relation.relnamespace

@@ -8,10 +8,10 @@ enum MoveFailure {
         guard error.code == .server, let state = error.sqlState else { return BrocotError(error) }
         if let code = Rejection.Code(sqlState: state) { return Rejection(code, error.message) }
         if FailureClass(.database(error)) == .staleRows { return BrocotError(.rowsChanged, "\(error)") }
-        let isOfRequest =
+        let isCausedByRequest =
             isFromUsersFunction(error)
             ? FailureClass(.database(error)) == .request : !FailureClass.isEnvironmental(state)
-        guard isOfRequest else { return BrocotError(error) }
+        guard isCausedByRequest else { return BrocotError(error) }
         return Rejection(.failed, error.message, sqlState: state.rawValue)
     }
 

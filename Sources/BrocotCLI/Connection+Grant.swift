@@ -9,7 +9,7 @@ extension Connection {
     ///
     /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501.
     nonisolated func advisingGrant<Value>(
-        _ kind: AccessRole, _ body: () async throws -> Value
+        _ kind: RoleKind, _ body: () async throws -> Value
     ) async throws -> Value {
         try await advising(body) {
             let user = await parameterStatus("session_authorization") ?? "ROLE"

@@ -20,7 +20,7 @@ struct DoctorCommand: AsyncParsableCommand {
             """)
 
     @Option(help: "The kind of role whose rights are checked: daemon, requester, mover or reader.")
-    var role = AccessRole.daemon
+    var role = RoleKind.daemon
 
     @Option(
         parsing: .unconditional,

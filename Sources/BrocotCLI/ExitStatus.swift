@@ -46,7 +46,7 @@ enum ExitStatus: Int32, Sendable {
         switch (error.code, error.sqlState) {
         case (.invalidParameters, _): .usage
         case (.connectionFailed, _): .cannotConnect
-        case _ where error.isOfStandby: .cannotConnect
+        case _ where error.isFromStandby: .cannotConnect
         case (_, SQLState.lockNotAvailable): .lockTimeout
         default: .failed
         }
@@ -113,7 +113,7 @@ struct CommandFailure: Error, CustomStringConvertible {
 extension PostgresError {
     /// Whether the server is a standby, where nothing can be written, and not only read-only by a setting of the role or the session. The
     /// functions are those of the server that report it.
-    fileprivate var isOfStandby: Bool {
+    fileprivate var isFromStandby: Bool {
         switch sqlState {
         case SQLState.featureNotSupported?: sourceFunction == "check_transaction_read_only"
         case SQLState.readOnlyTransaction?: sourceFunction == "PreventCommandDuringRecovery"

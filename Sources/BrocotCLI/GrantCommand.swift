@@ -27,7 +27,7 @@ struct GrantCommand: AsyncParsableCommand {
             """)
 
     @Argument(help: "The kind of the roles: requester, mover, reader or daemon.")
-    var kind: AccessRole
+    var kind: RoleKind
 
     @Argument(help: "Names of roles, exactly as the database has them.")
     var roles: [String]
@@ -89,4 +89,4 @@ struct GrantCommand: AsyncParsableCommand {
     }
 }
 
-extension AccessRole: ExpressibleByArgument {}
+extension RoleKind: ExpressibleByArgument {}

@@ -25,7 +25,7 @@ package final class DaemonHealth: Sendable {
         func note(reasonNotReady: String?) { health.change(index) { $0.reasonNotReady = reasonNotReady } }
 
         /// Returns whether a probe has asked for the readiness since the last call.
-        func takeQuestion() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
+        func wasAskedSinceLastCall() -> Bool { health.isAsked.exchange(false, ordering: .relaxed) }
 
         /// Records that the loop has lost its connection, for this reason. It pauses before it connects again.
         func noteLostConnection(_ reason: String) {

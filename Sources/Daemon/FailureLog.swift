@@ -18,7 +18,7 @@ struct FailureLog {
     private struct Entry {
         /// When the error was logged within the last interval.
         var logged: [ContinuousClock.Instant]
-        var keptBack = 0
+        var suppressed = 0
         /// Whether the error has already occurred in the current outage.
         var isKnown = true
     }
@@ -44,10 +44,10 @@ struct FailureLog {
         _ more: Logger.Metadata = [:], at now: ContinuousClock.Instant = .now
     ) {
         let text = "\(error)"
-        guard let keptBack = admit(text, at: now) else { return }
+        guard let suppressed = admit(text, at: now) else { return }
         var metadata = more
         metadata["error"] = "\(text)"
-        if keptBack > 0 { metadata["kept_back"] = .stringConvertible(keptBack) }
+        if suppressed > 0 { metadata["suppressed"] = .stringConvertible(suppressed) }
         logger.log(level: level, message, metadata: metadata)
     }
 
@@ -75,7 +75,7 @@ struct FailureLog {
         logged.removeAll { now - $0 >= Self.interval }
         let mostLines = entry.isKnown ? 1 : Self.mostLines
         guard entry.logged.count < mostLines, logged.count < Self.mostLinesOfAll else {
-            entry.keptBack += 1
+            entry.suppressed += 1
             entry.isKnown = true
             if entries[key] != nil { entries[key] = entry }
             return nil
@@ -84,7 +84,7 @@ struct FailureLog {
         entries[key] = Entry(logged: entry.logged + [now])
         logged.append(now)
         outage?.isLogged = true
-        return entry.keptBack
+        return entry.suppressed
     }
 
     private mutating func makeRoom() {

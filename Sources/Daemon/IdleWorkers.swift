@@ -70,7 +70,7 @@ final class IdleWorkers: Sendable {
     }
 
     /// Returns whether a worker has decided requests since the last call.
-    func takeDecision() -> Bool {
+    func hasDecidedSinceLastCall() -> Bool {
         state.withLock { state in
             defer { state.hasDecided = false }
             return state.hasDecided

@@ -16,13 +16,13 @@ struct ListLockWatch {
 
     private struct Entry {
         var lastSeen: ContinuousClock.Instant
-        var holder: LockHolder?
+        var holder: LockHoldingTransaction?
         var heldSince: ContinuousClock.Instant
         var reported: ContinuousClock.Instant?
     }
 
     /// A list, the holder of its lock, and how long at least it has had the lock.
-    typealias Overdue = (list: ListIdentifier, holder: LockHolder, duration: Duration)
+    typealias Overdue = (list: ListIdentifier, holder: LockHoldingTransaction, duration: Duration)
 
     private var entries: [ListIdentifier: Entry] = [:]
     private var nextReading: ContinuousClock.Instant?
@@ -45,7 +45,7 @@ struct ListLockWatch {
 
     /// Records the holders, and returns those that must be reported, with the time since they were first seen.
     mutating func note(
-        holders: [ListIdentifier: LockHolder], at now: ContinuousClock.Instant
+        holders: [ListIdentifier: LockHoldingTransaction], at now: ContinuousClock.Instant
     ) -> [Overdue] {
         var overdue: [Overdue] = []
         for (list, var entry) in entries {

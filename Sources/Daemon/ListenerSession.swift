@@ -90,7 +90,7 @@ struct ListenerSession {
             _ = try await look()
             return true
         }
-        if listener.idleWorkers.takeDecision() { schedule.noteDecision(at: .now) }
+        if listener.idleWorkers.hasDecidedSinceLastCall() { schedule.noteDecision(at: .now) }
         let waiting = listener.idleWorkers.waiting
         listener.metrics.note(isAsleep: waiting == .all)
         switch schedule.next(waiting, at: .now) {
@@ -118,7 +118,7 @@ struct ListenerSession {
     /// Checks whether the database can be worked on, if a probe has asked for the readiness.
     private mutating func examineIfDue() async throws {
         guard let recheck = listener.configuration.recheckReadiness, .now >= nextExamination,
-            listener.health.takeQuestion()
+            listener.health.wasAskedSinceLastCall()
         else { return }
         reasonNotReady = try await recheck(connection)
         if reasonNotReady != nil || !refusals.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
@@ -161,6 +161,6 @@ struct ListenerSession {
 extension PostgresError {
     /// Whether the server refused a statement, and a new connection would not help.
     fileprivate var isRefusal: Bool {
-        code == .server && !isConnectionLost && !isOfReadOnlyServer
+        code == .server && !isConnectionLost && !isFromReadOnlyServer
     }
 }

@@ -31,7 +31,7 @@ struct LogPruner: Sendable {
     struct Progress {
         fileprivate var front = Int64.min
         fileprivate var sweep = Int64.min
-        fileprivate var lockHolder: LockHolder?
+        fileprivate var lockHolder: LockHoldingTransaction?
     }
 
     func run(keeping age: Duration) async {

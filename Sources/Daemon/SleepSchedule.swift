@@ -35,7 +35,7 @@ struct SleepSchedule {
 
     /// If workers are busy for less than this, the flag stays set and INSERTs notify, which costs little while there is little
     /// to do.
-    static let longestNap = Duration.milliseconds(100)
+    static let busyTimeUntilFlagIsCleared = Duration.milliseconds(100)
     /// How often a busy daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmationInterval = Duration.seconds(300)
 
@@ -138,6 +138,6 @@ struct SleepSchedule {
             return LookSchedule.usualInterval
         }
         if case .cleared(let time) = flag, now - time < Self.confirmationInterval { return LookSchedule.usualInterval }
-        return Self.longestNap - (now - since)
+        return Self.busyTimeUntilFlagIsCleared - (now - since)
     }
 }

@@ -12,9 +12,9 @@ extension WorkerSession {
         lockWatch.note(lists, at: .now)
         let due = lockWatch.due(at: .now)
         guard !due.isEmpty else { return }
-        let holders: [ListIdentifier: LockHolder]
+        let holders: [ListIdentifier: LockHoldingTransaction]
         do throws(PostgresError) {
-            holders = try await LockHolder.find(due, on: connection)
+            holders = try await LockHoldingTransaction.find(due, on: connection)
             failures.noteLockHolders()
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }

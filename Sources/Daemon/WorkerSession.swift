@@ -75,14 +75,14 @@ struct WorkerSession {
     ///
     /// - Throws: The failure, if a new connection may help.
     private func pause(after failure: BatchFailure, _ failures: inout WorkerFailures) async throws -> Duration? {
-        let isOfLists = !failure.lists.isEmpty && !failure.error.isOfServerOrConnection
-        guard await !connection.isLost, isOfLists || failure.error.databaseError?.isOfReadOnlyServer != true else {
+        let isCausedByLists = !failure.lists.isEmpty && !failure.error.isCausedByServerOrConnection
+        guard await !connection.isLost, isCausedByLists || failure.error.databaseError?.isFromReadOnlyServer != true else {
             failures.share.noteFailure()
             throw failure
         }
         worker.metrics.noteFailedBatch()
         failures.note(failure)
-        guard !isOfLists else { return nil }
+        guard !isCausedByLists else { return nil }
         let wasSmallest = failures.share.isSmallest
         failures.share.noteFailure()
         worker.health.note(reasonNotReady: "\(failure)")

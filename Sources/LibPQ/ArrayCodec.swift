@@ -87,7 +87,7 @@ extension String: PostgresArrayElement {
     package static var arrayType: PostgresType { .textArray }
 
     package func appendElement(to bytes: inout [UInt8]) -> ArrayElementOutcome {
-        guard !utf8.contains(0) else { return .invalid(nulRefusal) }
+        guard !utf8.contains(0) else { return .invalid(reasonNulIsInvalid) }
         appendBigEndian(Int32(utf8.count), to: &bytes)
         bytes.append(contentsOf: utf8)
         return .value

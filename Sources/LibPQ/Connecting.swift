@@ -26,10 +26,10 @@ struct Connecting {
         }
         guard failures.count > 1 else { throw failures[0] }
         // The error of a standby that answered is more useful than that of a host that did not answer.
-        let telling = failures.first { $0.connectionFailure == .standby } ?? failures[failures.count - 1]
+        let mostUseful = failures.first { $0.connectionFailure == .standby } ?? failures[failures.count - 1]
         // If another host failed for a reason that may pass, that host may be the primary: waiting may help then.
         let passing = failures.lazy.compactMap(\.connectionFailure).first(where: \.mayPass)
-        throw telling.with { fields in
+        throw mostUseful.with { fields in
             fields.message = failures.map(\.message).joined(separator: "\n")
             fields.connectionFailure = passing ?? fields.connectionFailure
         }
@@ -163,16 +163,16 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     switch sqlState {
     case .invalidCatalogName?: return .noSuchDatabase
     case let state? where state.classCode == "28": return .authenticationFailed
-    case let state? where state.isOfServer: return .notAccepting
+    case let state? where state.isCausedByServer: return .notAccepting
     default: break
     }
     // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
-    return telltales.first { message.contains($0.text) }?.failure
+    return failuresByMessage.first { message.contains($0.text) }?.failure
         ?? (sqlState == .protocolViolation ? .notAccepting : .other)
 }
 
 /// Parts of messages without a useful SQLSTATE: libpq's own, and PgBouncer's, which all have the SQLSTATE 08P01.
-private let telltales: [(text: String, failure: PostgresError.ConnectionFailure)] = [
+private let failuresByMessage: [(text: String, failure: PostgresError.ConnectionFailure)] = [
     ("no such database", .noSuchDatabase),
     ("no such user", .authenticationFailed),
     ("role \"", .authenticationFailed),

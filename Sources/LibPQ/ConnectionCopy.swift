@@ -74,7 +74,7 @@ struct CopyTextEncoder {
                     continue
                 }
                 guard escape != 0 else {
-                    throw PostgresError(.invalidValue, "row \(rowNumber), value \(index + 1) of COPY: \(nulRefusal)")
+                    throw PostgresError(.invalidValue, "row \(rowNumber), value \(index + 1) of COPY: \(reasonNulIsInvalid)")
                 }
                 bytes.append(UInt8(ascii: "\\"))
                 bytes.append(escape)

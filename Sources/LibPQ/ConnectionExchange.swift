@@ -54,14 +54,14 @@ extension Connection {
         guard let encoding = PQparameterStatus(pointer, "client_encoding"), String(cString: encoding) != "UTF8" else {
             return
         }
-        let isOfSession = PQtransactionStatus(pointer) == PQTRANS_IDLE
-        if isOfSession { handle.close() }
+        let isCausedBySession = PQtransactionStatus(pointer) == PQTRANS_IDLE
+        if isCausedBySession { handle.close() }
         throw PostgresError(
             fields: .init(
-                code: isOfSession ? .connectionLost : .server,
+                code: isCausedBySession ? .connectionLost : .server,
                 message: "a function changed client_encoding, and text is read as UTF-8",
                 sqlState: .triggeredActionException,
-                isConnectionLost: isOfSession))
+                isConnectionLost: isCausedBySession))
     }
 
     /// Reads until the server is ready for the next statement.

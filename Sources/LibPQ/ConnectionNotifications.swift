@@ -26,7 +26,7 @@ extension Connection {
             }
             guard PQconsumeInput(pointer) == 1 else { throw handle.failure() }
             let received = takeKeptNotifications() + takeNotifications(pointer)
-            if interruption.takeWakeUp() || !received.isEmpty { return received }
+            if interruption.wasWokenSinceLastCall() || !received.isEmpty { return received }
             let remaining = deadline - ContinuousClock.now
             guard remaining > .zero else { return [] }
             _ = interruption.pipe.wait(socket: PQsocket(pointer), timeout: remaining)

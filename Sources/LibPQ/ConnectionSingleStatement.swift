@@ -9,7 +9,7 @@ extension Connection {
             return try runTransaction(of: statement)
         } catch {
             // Something else has deallocated the prepared statement, or changed a table. Nothing was changed, so the statement can be sent again.
-            guard error.code == .server, error.isOfStalePreparation else { throw error }
+            guard error.code == .server, error.isAboutStalePreparation else { throw error }
             return try runTransaction(of: statement)
         }
     }
@@ -38,16 +38,16 @@ extension Connection {
             rollBack()
             // A message of the server itself that ends the session follows the answers to all statements that it has run. A pooler's message
             // does not.
-            let isCertain =
-                error.sqlState?.classCode == "57" && preparedStatements.areKept == true && answers.rows.count < 2
-            throw error.isConnectionLost && isSent && !isCertain ? error.ofLostCommit : error
+            let changedNothing =
+                error.sqlState?.classCode == "57" && preparedStatements.hasOwnServerProcess == true && answers.rows.count < 2
+            throw error.isConnectionLost && isSent && !changedNothing ? error.ofLostCommit : error
         }
     }
 }
 
 extension PostgresError {
     /// Whether a prepared statement may not be there any more, or not fit its tables.
-    fileprivate var isOfStalePreparation: Bool {
+    fileprivate var isAboutStalePreparation: Bool {
         sqlState == .invalidStatementName || sqlState == .featureNotSupported
     }
 }

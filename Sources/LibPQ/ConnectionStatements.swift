@@ -69,12 +69,12 @@ extension Connection {
 
     /// Whether the connection reaches the same server process all the time. A pooler invents a process identifier.
     private func hasServerProcessOfItsOwn() throws(PostgresError) -> Bool {
-        if let known = preparedStatements.areKept { return known }
+        if let known = preparedStatements.hasOwnServerProcess { return known }
         let statement = try outgoing("SELECT pg_catalog.pg_backend_pid()", prepared: false)
         let rows = Rows(try exchange { pointer in statement.send(on: pointer) })
-        let areKept = try rows.single().decode(0, as: Int32.self) == backendProcessIdentifier
-        preparedStatements.areKept = areKept
-        return areKept
+        let hasOwnServerProcess = try rows.single().decode(0, as: Int32.self) == backendProcessIdentifier
+        preparedStatements.hasOwnServerProcess = hasOwnServerProcess
+        return hasOwnServerProcess
     }
 
     /// The name of the prepared statement; nil if the session has too many prepared statements.
@@ -130,17 +130,17 @@ struct PreparedStatements {
 
     var names: [Key: String] = [:]
     /// Whether the same server process runs every statement of this session; nil if not yet known.
-    var areKept: Bool?
+    var hasOwnServerProcess: Bool?
     /// How many statements were prepared in all. So no name is used twice, and statements that are forgotten count: the server keeps them.
     var count = 0
 
     mutating func keepNone() {
-        (names, areKept) = ([:], false)
+        (names, hasOwnServerProcess) = ([:], false)
     }
 }
 
 func refuseNul(_ statement: String) throws(PostgresError) {
-    guard !statement.utf8.contains(0) else { throw PostgresError(.invalidValue, "the statement's \(nulRefusal)") }
+    guard !statement.utf8.contains(0) else { throw PostgresError(.invalidValue, "the statement's \(reasonNulIsInvalid)") }
 }
 
 /// Gives `body` the parameters in libpq's form: pointers, lengths, and formats (1 is binary).

@@ -116,7 +116,7 @@ final class Interruption: Sendable {
     }
 
     /// Whether a wake-up was asked for since the last call.
-    func takeWakeUp() -> Bool {
+    func wasWokenSinceLastCall() -> Bool {
         state.withLock { state in
             defer { state.wakeUpIsRequested = false }
             return state.wakeUpIsRequested

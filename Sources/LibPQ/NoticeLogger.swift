@@ -10,7 +10,7 @@ final class NoticeLogger {
     private let logger: Logger
     private var begun = ContinuousClock.now
     private var logged = 0
-    private var keptBack = 0
+    private var suppressed = 0
 
     init(logger: Logger) {
         self.logger = logger
@@ -32,12 +32,12 @@ final class NoticeLogger {
     private func isAllowed(_ metadata: inout Logger.Metadata) -> Bool {
         if begun.duration(to: .now) >= Self.interval { (begun, logged) = (.now, 0) }
         guard logged < Self.most else {
-            keptBack += 1
+            suppressed += 1
             return false
         }
         logged += 1
-        if keptBack > 0 { metadata["kept_back"] = .stringConvertible(keptBack) }
-        keptBack = 0
+        if suppressed > 0 { metadata["suppressed"] = .stringConvertible(suppressed) }
+        suppressed = 0
         return true
     }
 

@@ -41,7 +41,7 @@ package struct Parameter: Sendable {
 
     static func text(_ type: PostgresType, _ text: String) -> Parameter {
         // libpq would silently end the value at a NUL inside it.
-        guard !text.utf8.contains(0) else { return Parameter(type: type, content: .invalid(nulRefusal)) }
+        guard !text.utf8.contains(0) else { return Parameter(type: type, content: .invalid(reasonNulIsInvalid)) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 1)
         bytes.append(contentsOf: text.utf8)
@@ -50,7 +50,7 @@ package struct Parameter: Sendable {
     }
 }
 
-let nulRefusal = "text contains a NUL character (U+0000), which PostgreSQL can't store"
+let reasonNulIsInvalid = "text contains a NUL character (U+0000), which PostgreSQL can't store"
 
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     package static var parameterType: PostgresType { Wrapped.parameterType }

@@ -17,7 +17,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package var classCode: String { String(rawValue.prefix(2)) }
 
     /// Whether the server lacks a resource, is starting or stopping, or could not read or write a file: what failed may succeed later.
-    package var isOfServer: Bool { ["53", "57", "58"].contains(classCode) }
+    package var isCausedByServer: Bool { ["53", "57", "58"].contains(classCode) }
 
     package var description: String { rawValue }
 

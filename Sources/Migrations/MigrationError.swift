@@ -30,7 +30,7 @@ package enum MigrationError: Error, Sendable {
     /// The database has migrations that this set does not know.
     case newer(MigrationStatus)
     /// Other sessions or prepared transactions held a lock for the whole of `lockTimeout`.
-    case lockTimeout(waited: Duration, owners: [LockOwner])
+    case lockTimeout(waited: Duration, owners: [LockHolder])
     case cancelled
     /// Schema `brocot` has objects whose owners the current role does not trust. Before the first migration, every object
     /// in the schema counts.
@@ -148,7 +148,7 @@ extension MigrationError: CustomStringConvertible {
             + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])).joined(separator: "\n")
     }
 
-    private static func describeLockTimeout(_ waited: Duration, _ owners: [LockOwner]) -> String {
+    private static func describeLockTimeout(_ waited: Duration, _ owners: [LockHolder]) -> String {
         let holder = owners.isEmpty ? "" : " by \(owners.map(\.description).joined(separator: ", "))"
         return """
             A lock is held\(holder), and was not released within \(waited.formatted). If another migration is running, wait for its \

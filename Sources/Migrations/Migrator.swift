@@ -28,7 +28,7 @@ package struct Migrator: Sendable {
     /// The same as ``status()``, but no role trusts other owners. Triggers are ignored, because they don't run when a table is read.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
-    func trustedStatus() async throws(MigrationError) -> MigrationStatus {
+    func statusForMigrating() async throws(MigrationError) -> MigrationStatus {
         try await status(trusting: .triggers)
     }
 
@@ -112,7 +112,7 @@ package struct Migrator: Sendable {
         willApply: @escaping @Sendable (Migration) -> Void = { _ in }
     ) async throws(MigrationError) -> [AppliedMigration] {
         var applied: [AppliedMigration] = []
-        guard try await trustedStatus().isBehind() else { return applied }
+        guard try await statusForMigrating().isBehind() else { return applied }
         try await refuseStandby()
         // Each iteration applies one migration, or finds that another migrator has applied the rest.
         for _ in set.migrations {
@@ -135,7 +135,7 @@ package struct Migrator: Sendable {
     private enum Attempt {
         case applied(AppliedMigration)
         case nothingPending
-        case locked(by: [LockOwner])
+        case locked(by: [LockHolder])
     }
 
     /// Tries to take the lock, for `lockTimeout` at most. No transaction is open between two attempts, because an open
@@ -172,7 +172,7 @@ package struct Migrator: Sendable {
                     // Without waiting, so that the program can report how long it has been waiting and for whom.
                     guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
                         let rows = try connection.query(MigrationQueries.lockOwners)
-                        return Attempt.locked(by: try rows.map { row in LockOwner(process: try row.decode(0)) })
+                        return Attempt.locked(by: try rows.map { row in LockHolder(process: try row.decode(0)) })
                     }
                     // The schema is created before its owner is checked, so that no other role can create it in between.
                     try connection.execute(script: MigrationQueries.createSchema)

@@ -10,7 +10,7 @@ extension Migrator {
     ///   ``MigrationError/newer(_:)``, ``MigrationError/refused(at:by:)`` or ``MigrationError/database(_:)``.
     /// - Returns: The differences; nil if migrations are pending, because then nothing can be compared.
     package func verify() async throws(MigrationError) -> SchemaComparison? {
-        guard try await !trustedStatus().isBehind() else { return nil }
+        guard try await !statusForMigrating().isBehind() else { return nil }
         try await refuseStandby()
         do {
             return try await connection.run { connection throws in

@@ -6,13 +6,13 @@ package enum LogPruningLock {
     /// The transaction that has the lock; nil if the lock is free.
     ///
     /// - Throws: An error of the server or the connection.
-    package static func find(on connection: Connection) async throws(PostgresError) -> LockHolder? {
+    package static func find(on connection: Connection) async throws(PostgresError) -> LockHoldingTransaction? {
         guard let row = try await connection.queryInTransaction(statement).first else { return nil }
-        return try LockHolder(row, from: 0)
+        return try LockHoldingTransaction(row, from: 0)
     }
 
     private static let statement: SQL = """
-        SELECT \(LockHolder.columns)
+        SELECT \(LockHoldingTransaction.columns)
         FROM pg_catalog.pg_locks AS holder
         WHERE \(AdvisoryLock.ofLogPruning.matches("holder"))
         """

@@ -1,8 +1,8 @@
 /// The log can't be pruned, because one transaction or session keeps the lock.
 package struct LogPruningLockHeld: Error, CustomStringConvertible {
-    package let holder: LockHolder
+    package let holder: LockHoldingTransaction
 
-    package init(holder: LockHolder) { self.holder = holder }
+    package init(holder: LockHoldingTransaction) { self.holder = holder }
 
     package var description: String {
         let application = holder.applicationName.isEmpty ? "" : " (\(holder.applicationName))"

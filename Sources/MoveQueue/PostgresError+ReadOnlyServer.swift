@@ -7,7 +7,7 @@ extension PostgresError {
     ///
     /// The error of BEGIN and of SET TRANSACTION has a different SQLSTATE from that of other statements. A function of a user may raise the same
     /// errors on any server.
-    package var isOfReadOnlyServer: Bool {
+    package var isFromReadOnlyServer: Bool {
         (sqlState == .readOnlyTransaction || sqlState == .featureNotSupported) && !isFromFunction
     }
 }

@@ -24,11 +24,11 @@ package enum QueueError: Error, Sendable {
 
     /// Whether the server or the connection failed, or the task was cancelled. Then no list is the cause, except that a user's trigger
     /// may have ended the session. If the server lacks a resource, a smaller batch may need less of it.
-    package var isOfServerOrConnection: Bool {
+    package var isCausedByServerOrConnection: Bool {
         guard let databaseError, !databaseError.isRaisedOnPurpose else { return false }
         guard databaseError.code == .server, !databaseError.isConnectionLost, let state = databaseError.sqlState
         else { return true }
-        return state.isOfServer && state != .queryCanceled
+        return state.isCausedByServer && state != .queryCanceled
     }
 
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
@@ -53,7 +53,7 @@ package enum QueueError: Error, Sendable {
     }
 
     /// Whether the error decides no request: see ``FailureClass/environment``. Otherwise a request that fails alone each time is the cause.
-    var isOfEnvironment: Bool {
+    var isCausedByEnvironment: Bool {
         switch self {
         case .database(let error): FailureClass(.database(error)) == .environment
         case .ordering(let error): FailureClass(error) == .environment

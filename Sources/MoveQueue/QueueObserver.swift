@@ -4,7 +4,7 @@ import Ordering
 /// Looks at the queue at intervals, and remembers how far the queue was read.
 package struct QueueObserver: Sendable {
     /// How many times as often a worker looks while the floor rises.
-    private static let looksWhileAdvancing = 5
+    private static let pollRateWhileAdvancing = 5
     /// A reading from the beginning is followed by a pause that is at least this many times as long.
     private static let pausePerDurationOfFullRead = 100
     /// The most requests that are read at once to raise the floor.
@@ -29,7 +29,7 @@ package struct QueueObserver: Sendable {
     /// Whether the next look is due.
     var isDue: Bool {
         let interval = configuration.lookInterval
-        return .now - lastLook >= (isAdvancing ? interval / Self.looksWhileAdvancing : interval)
+        return .now - lastLook >= (isAdvancing ? interval / Self.pollRateWhileAdvancing : interval)
     }
 
     /// What a look shows.

@@ -13,7 +13,7 @@ extension QueueStatements {
     /// How many times its own size an array counts at most. An element has at least 8 bytes, and counts as 100.
     private static let largestCountRatio: SQL = "13"
     /// Only requests within this many times the room are measured exactly, because that decompresses them.
-    private static let measuredRooms: SQL = "64"
+    private static let largestMeasuredMultiple: SQL = "64"
 
     /// Whether there is room for all candidates and, if not, which ones are taken.
     ///
@@ -114,7 +114,7 @@ extension QueueStatements {
             SELECT bounded.*,
                 sum(bounded.name_bytes + CASE
                     WHEN bounded.number > 1
-                        AND bounded.most_bytes_so_far > \(measuredRooms)::numeric * \(bytes)::numeric
+                        AND bounded.most_bytes_so_far > \(largestMeasuredMultiple)::numeric * \(bytes)::numeric
                     THEN bounded.most_bytes
                     WHEN pg_catalog.pg_column_compression(bounded.items) IS NULL THEN \(inlineSize)
                     ELSE \(fullSize)

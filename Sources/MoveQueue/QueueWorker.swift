@@ -101,7 +101,7 @@ package struct QueueWorker: Sendable {
                 try transaction.run(task.scope, progress, postponed: task.postponed, on: connection)
             }
         } catch {
-            if error.isOfSlowReading { round.readPatiently() }
+            if error.wasReadingTooSlow { round.readPatiently() }
             round.noteFailure(of: error.lists, isCostly: error.error.isCostly, at: .now)
             throw error
         }

@@ -31,7 +31,7 @@ package enum FailureClass: Equatable, Sendable {
                 self = .environment
                 return
             }
-            self = error.isOfRankIndex ? .staleRows : .request
+            self = error.isFromRankIndex ? .staleRows : .request
         }
     }
 
@@ -41,7 +41,7 @@ package enum FailureClass: Equatable, Sendable {
     private static func isEnvironmental(_ state: SQLState, _ error: PostgresError) -> Bool {
         guard isEnvironmental(state), !error.isRaisedOnPurpose else { return false }
         return environmentalAnywhere.contains(state.classCode) || state == .lockNotAvailable
-            || state == .deadlockDetected || error.isOfTableFile || !error.isFromFunction
+            || state == .deadlockDetected || error.isFromTableFile || !error.isFromFunction
     }
 }
 
@@ -49,7 +49,7 @@ extension PostgresError {
     /// Whether an index or a key of Brocot refused a second row with the same rank, or a second row of an item in `brocot.items`.
     /// Any other unique key is a constraint of the user. In a partition that was created after `brocot attach`, the server has chosen the
     /// index's name; the error does not tell that it is a part of Brocot's index, so it counts as a constraint of the user.
-    fileprivate var isOfRankIndex: Bool {
+    fileprivate var isFromRankIndex: Bool {
         sqlState == .uniqueViolation
             && (schema == "brocot" || constraint?.hasPrefix(OrderNames.indexPrefix) == true)
     }
@@ -63,7 +63,7 @@ extension PostgresError {
 
     /// Whether the server could not open or write a table's file. A file system that became read-only causes the same SQLSTATE as a
     /// missing right of the role. The server's functions for these files have names of this form.
-    fileprivate var isOfTableFile: Bool {
+    fileprivate var isFromTableFile: Bool {
         guard let sourceFunction else { return false }
         return sourceFunction.hasPrefix("md") || sourceFunction.hasPrefix("_md")
     }

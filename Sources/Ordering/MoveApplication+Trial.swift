@@ -2,7 +2,7 @@ import LibPQ
 
 extension MoveApplication {
     /// The number of groups that are tried in one exchange with the server. The time is checked after each exchange.
-    private static let groupsAtOnce = 16
+    private static let groupsPerExchange = 16
 
     /// Tries the writes of each list and undoes them, so that one refused list among hundreds is found in the time of a
     /// batch. Lists between which items move are tried together.
@@ -25,7 +25,7 @@ extension MoveApplication {
         let deadline = ContinuousClock.now + duration
         var trial = WriteTrial()
         repeat {
-            let next = groups.prefix(Self.groupsAtOnce)
+            let next = groups.prefix(Self.groupsPerExchange)
             let statements = next.map { $0.statements(settings: settings, areSettingsKept: areSettingsKept) }
             let outcomes = try connection.trialOutcomes(statements)
             for (group, outcome) in zip(next, outcomes) {

@@ -151,7 +151,7 @@ import Testing
                 VALUES ('public.songs', 'public', 'songs', '{list}', 'song', true, NULL), ('public.tasks', 'public', 'tasks', '{}',
                     'id', false, '(("Gone at" IS NULL) AND (status = ''note''::text))');
                 """)
-        for kind in [AccessRole.daemon, .mover] {
+        for kind in [RoleKind.daemon, .mover] {
             try await LoginRole.with(kind) { _, connection in
                 try await connection.execute(
                     "INSERT INTO songs (list, song, rank, rank_num, rank_den) VALUES (1, 1, 0, 0, 1)")
@@ -191,8 +191,8 @@ import Testing
         }
     }
 
-    @Test("Each role gets all rights that it needs, and each missing right is reported", arguments: AccessRole.allCases)
-    func missing(kind: AccessRole) async throws {
+    @Test("Each role gets all rights that it needs, and each missing right is reported", arguments: RoleKind.allCases)
+    func missing(kind: RoleKind) async throws {
         let owner = try await TestDatabase.current.connect()
         try await Cards.create(on: owner)
         try await LoginRole.with(kind) { role, connection in
@@ -262,7 +262,7 @@ import Testing
         #expect(error?.sqlState == .insufficientPrivilege, "\(statement.text)")
     }
 
-    private func allows(_ kind: AccessRole, _ statements: [SQL]) async throws {
+    private func allows(_ kind: RoleKind, _ statements: [SQL]) async throws {
         try await Cards.create(on: try await TestDatabase.current.connect())
         try await LoginRole.with(kind) { _, connection in
             for statement in statements {
@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    private func refuses(_ kind: AccessRole, _ statements: [SQL]) async throws {
+    private func refuses(_ kind: RoleKind, _ statements: [SQL]) async throws {
         let owner = try await TestDatabase.current.connect()
         try await Cards.create(on: owner)
         // So that releasing a list has something to delete.

@@ -6,7 +6,7 @@ import TestPostgres
 enum LoginRole {
     /// Gives `body` a new role with what a kind of role needs, and a connection as this role. Drops the role afterwards.
     static func with(
-        _ kind: AccessRole, _ body: (TestRole, Connection) async throws -> Void
+        _ kind: RoleKind, _ body: (TestRole, Connection) async throws -> Void
     ) async throws {
         let owner = try await TestDatabase.current.connect()
         // A name that has to be quoted.

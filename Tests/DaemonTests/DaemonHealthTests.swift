@@ -54,9 +54,9 @@ import Testing
     @Test("The listener is told once that somebody asked for the readiness")
     func question() {
         let listener = health.loop("the listener", .listener)
-        #expect(!listener.takeQuestion())
+        #expect(!listener.wasAskedSinceLastCall())
         #expect(health.askForReasonNotReady() == health.reasonNotReady)
-        #expect(listener.takeQuestion())
-        #expect(!listener.takeQuestion())
+        #expect(listener.wasAskedSinceLastCall())
+        #expect(!listener.wasAskedSinceLastCall())
     }
 }

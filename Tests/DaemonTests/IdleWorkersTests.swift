@@ -101,6 +101,6 @@ import Testing
         #expect(workers.waiting == .some)
         workers.noteDecision(by: 2, wakesAnother: true)
         try await eventually("the rest is over") { isOver.isSet }
-        #expect(workers.takeDecision() && !workers.takeDecision())
+        #expect(workers.hasDecidedSinceLastCall() && !workers.hasDecidedSinceLastCall())
     }
 }

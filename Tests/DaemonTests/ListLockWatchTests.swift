@@ -11,7 +11,7 @@ struct ListLockWatchTests {
 
     /// Fails to lock the list once a second, and returns the seconds at which a report comes.
     private func reports(
-        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> LockHolder?
+        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> LockHoldingTransaction?
     ) -> [Int] {
         var watch = ListLockWatch()
         var reports: [Int] = []
@@ -25,8 +25,8 @@ struct ListLockWatchTests {
         return reports
     }
 
-    private func holder(in transaction: String) -> LockHolder {
-        LockHolder(owner: .session(7), transaction: transaction, applicationName: "psql")
+    private func holder(in transaction: String) -> LockHoldingTransaction {
+        LockHoldingTransaction(owner: .session(7), transaction: transaction, applicationName: "psql")
     }
 
     @Test("A list that one transaction keeps locked is reported after it was seen for 30 s, and then every 5 minutes")

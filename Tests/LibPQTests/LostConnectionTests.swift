@@ -40,10 +40,10 @@ import Testing
     @Test func `An idle connection notices that its session was ended before it is used`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
-        #expect(await !connection.hasHungUp)
+        #expect(await !connection.isClosedByServer)
         connection.wakeUp()
         _ = try await administrator.query("SELECT pg_terminate_backend(\(connection.backendProcessIdentifier), 5000)")
-        #expect(await connection.hasHungUp)
+        #expect(await connection.isClosedByServer)
     }
 
     @Test(.database(migrated: false)) func `A transaction whose session was ended has no effect`() async throws {

@@ -18,7 +18,7 @@ import Testing
         let connection = try await database.connect()
         var worker = QueueWorker()
         let error = await #expect(throws: BatchFailure.self) { _ = try await worker.runBatch(on: connection) }
-        #expect(error?.error.databaseError?.isOfReadOnlyServer == true)
+        #expect(error?.error.databaseError?.isFromReadOnlyServer == true)
         #expect(await !connection.isLost)
     }
 }

@@ -39,8 +39,8 @@ import Testing
             return task.configuration.settings.first { $0.0 == "statement_timeout" }?.1
         }
         let timeOut = PostgresError(fields: .init(code: .server, message: "canceled", sqlState: .queryCanceled))
-        #expect(BatchFailure(.database(timeOut), isOfReading: true).isOfSlowReading)
-        #expect(!BatchFailure(.database(timeOut)).isOfSlowReading)
+        #expect(BatchFailure(.database(timeOut), happenedWhileReading: true).wasReadingTooSlow)
+        #expect(!BatchFailure(.database(timeOut)).wasReadingTooSlow)
         var round = WorkerRound(QueueConfiguration())
         #expect(try limit(&round) == "3000ms")
         round.readPatiently()

@@ -57,7 +57,7 @@ private actor Observation {
     private var connecting: Task<Connection, any Error>?
 
     func connection(to url: String) async throws -> Connection {
-        if let connecting, case .success(let connection) = await connecting.result, await !connection.hasHungUp {
+        if let connecting, case .success(let connection) = await connecting.result, await !connection.isClosedByServer {
             return connection
         }
         let connecting = Task {

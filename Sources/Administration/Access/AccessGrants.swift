@@ -5,7 +5,7 @@ package enum AccessGrants {
     /// The statements that give the rights, in the order in which they are run, without semicolons. They depend on the ordered
     /// tables that are registered now.
     package static func statements(
-        _ role: AccessRole, to names: [String], on connection: isolated Connection
+        _ role: RoleKind, to names: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
         try rights(of: role, on: connection).map { $0.grant(to: names) }
     }
@@ -24,7 +24,7 @@ package enum AccessGrants {
     /// - Returns: The rights that the roles would still lack, because the current role may not grant them. If there are any,
     ///   nothing is granted.
     package static func grant(
-        _ role: AccessRole, to names: [String], on connection: isolated Connection
+        _ role: RoleKind, to names: [String], on connection: isolated Connection
     ) throws -> [String] {
         do {
             // If the current role has none of the rights that it grants, the server only warns, for each statement. What is missing in the end counts.
@@ -47,7 +47,7 @@ package enum AccessGrants {
     /// The rights that a role lacks, such as `SELECT on brocot.items`; nil means the current role. Rights that the role has
     /// through another role, or as a superuser, count.
     package static func missing(
-        _ role: AccessRole, for name: String?, on connection: isolated Connection
+        _ role: RoleKind, for name: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
         try missing(rights(of: role, on: connection), for: name, on: connection)
     }
@@ -55,7 +55,7 @@ package enum AccessGrants {
     private static func missing(
         _ rights: [AccessRight], for name: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        let claims = AccessClaim.all(of: rights)
+        let claims = RequiredPrivilege.all(of: rights)
         var missing: [String] = []
         for row in try connection.query(AccessStatements.refusals(claims, for: name)) {
             missing.append(claims[try row.decode(0, as: Int.self)].description)
@@ -65,7 +65,7 @@ package enum AccessGrants {
 
     /// A role that has a part of the rights of its kind, and the rights that it lacks.
     package struct Incompleteness: Sendable {
-        package let role: AccessRole
+        package let role: RoleKind
         package let name: String
         package let missing: [String]
     }
@@ -76,7 +76,7 @@ package enum AccessGrants {
         let tables = try userTables(on: connection)
         var incomplete: [Incompleteness] = []
         for row in try connection.query(AccessStatements.grantees) {
-            guard let role = AccessRole(rawValue: try row.decode(0)) else { continue }
+            guard let role = RoleKind(rawValue: try row.decode(0)) else { continue }
             let name = try row.decode(1, as: String.self)
             let rights = role == .reader ? role.rights(onUserTables: tables) : role.rights(userTables: tables)
             let missing = try missing(rights, for: name, on: connection)
@@ -90,21 +90,21 @@ package enum AccessGrants {
     }
 
     private static func rights(
-        of role: AccessRole, on connection: isolated Connection
+        of role: RoleKind, on connection: isolated Connection
     ) throws(PostgresError) -> [AccessRight] {
         role.rights(userTables: try userTables(on: connection))
     }
 
     private static func userTables(
         on connection: isolated Connection
-    ) throws(PostgresError) -> [AccessRole.UserTable] {
+    ) throws(PostgresError) -> [RoleKind.UserTable] {
         let existing = try RegisteredOrder.all(
             where: "\(RegisteredOrder.isAttached) AND \(SQL.registeredRelation) IS NOT NULL", on: connection)
         return try existing.map { order throws(PostgresError) in
-            guard order.definition.visible != nil else { return AccessRole.UserTable(order.definition) }
+            guard order.definition.visible != nil else { return RoleKind.UserTable(order.definition) }
             let columns = try connection.query(AccessStatements.visibilityColumns(of: order.name))
                 .map { row throws(PostgresError) in try row.decode(0, as: String.self) }
-            return AccessRole.UserTable(order.definition, visibilityColumns: columns)
+            return RoleKind.UserTable(order.definition, visibilityColumns: columns)
         }
     }
 }

@@ -87,7 +87,7 @@ enum AccessStatements {
     }
 
     /// The numbers of the claims that are false for a role, in their order; nil means the current role.
-    static func refusals(_ claims: [AccessClaim], for role: String?) -> SQL {
+    static func refusals(_ claims: [RequiredPrivilege], for role: String?) -> SQL {
         let name: SQL = "pg_catalog.parse_ident(claim.object)"
         let relation = SQL.relation(schema: "(\(name))[1]", name: "(\(name))[2]")
         return """

@@ -8,9 +8,9 @@ package enum AttachError: Error, Sendable {
     /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
     /// Other sessions kept the lock of a list whose ranks are damaged. Lists that are repaired stay so.
-    case listLocked(String, owners: [NamedLockOwner])
+    case listLocked(String, owners: [DescribedLockHolder])
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
-    case busy(owners: [NamedLockOwner], waited: Duration)
+    case busy(owners: [DescribedLockHolder], waited: Duration)
     /// A pooler has changed the server's session, so the lock stayed in another one. The steps are done.
     case lockInOtherSession
     /// Rows have the rank of another row of their list, so the unique index was not built. `isBeingFilled` says whether attach itself

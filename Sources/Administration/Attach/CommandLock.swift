@@ -62,7 +62,7 @@ struct CommandLock: Sendable {
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
                 let isTooLate = ContinuousClock.now - start >= patience
                 if !isWaiting || isTooLate {
-                    let owners = try await connection.query(Self.owners).map { try NamedLockOwner($0) }
+                    let owners = try await connection.query(Self.owners).map { try DescribedLockHolder($0) }
                     guard !isTooLate else { throw AttachError.busy(owners: owners, waited: patience) }
                     logger.notice(
                         "waiting for another brocot attach or detach to end",

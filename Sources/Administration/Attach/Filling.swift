@@ -65,9 +65,9 @@ package struct Filling: Sendable {
                 }
             }
         } catch {
-            guard case .database(let refusal) = error, refusal.isOfExpression else { throw error }
+            guard case .database(let refusal) = error, refusal.isAboutExpression else { throw error }
             let advice =
-                if refusal.isOfUnknownName {
+                if refusal.isAboutUnknownName {
                     " Write functions, types and collations outside of pg_catalog with their schema."
                 } else if refusal.sqlState == .invalidColumnReference {
                     " Write the names of columns, not their numbers."
@@ -143,12 +143,12 @@ package struct Filling: Sendable {
         while remaining > 0 {
             try Task.checkCancellation()
             let (begin, remainingBefore) = (last, remaining)
-            let (crossedOut, end) = try await retryingConflicts { failures in
+            let (removed, end) = try await retryingConflicts { failures in
                 if failures > 0 { size = max(1, size / 2) }
                 return try await placeBatch(after: begin, size: size, lookUp)
             }
             size = min(2 * size, batchSize)
-            remaining -= crossedOut
+            remaining -= removed
             progress(total - remaining, total)
             guard let end else {
                 last = 0
@@ -169,7 +169,7 @@ package struct Filling: Sendable {
             try connection.transaction(settings: statements.settings) { connection throws(PostgresError) in
                 let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
                 return (
-                    crossedOut: try row.decode(0, as: Int.self), end: try row.decode(1, as: Int64?.self),
+                    removed: try row.decode(0, as: Int.self), end: try row.decode(1, as: Int64?.self),
                     notWritten: try row.decode(2, as: String?.self)
                 )
             }
@@ -177,6 +177,6 @@ package struct Filling: Sendable {
         if let item = batch.notWritten {
             throw AttachError.rowNotWritten(orderedTable: definition.names.orderedTable, item: item)
         }
-        return (batch.crossedOut, batch.end)
+        return (batch.removed, batch.end)
     }
 }

@@ -105,7 +105,7 @@ struct FillingStatements {
                 SET \(num) = locked.rank_num, \(den) = 1, \(rank) = locked.rank_num
                 FROM locked WHERE \(lookUp.isStillUnplaced(at: "locked"))
                 RETURNING locked.number
-            ), crossed_out AS (
+            ), removed AS (
                 DELETE FROM brocot.rows_to_place AS done
                 USING waiting
                 WHERE done.ordered_table = \(names.orderedTable) AND done.number = waiting.number
@@ -113,7 +113,7 @@ struct FillingStatements {
                         OR done.number NOT IN (SELECT present.number FROM present))
                 RETURNING done.number
             )
-            SELECT (SELECT count(*) FROM crossed_out), (SELECT max(waiting.number) FROM waiting),
+            SELECT (SELECT count(*) FROM removed), (SELECT max(waiting.number) FROM waiting),
                 (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT placed.number FROM placed) LIMIT 1)
             """
     }

@@ -41,11 +41,11 @@ struct LockedRowsWait {
         try await Task.sleep(for: Self.pause)
     }
 
-    private func owners(on connection: Connection) async throws -> [NamedLockOwner] {
+    private func owners(on connection: Connection) async throws -> [DescribedLockHolder] {
         try await connection.run { [names] connection throws(PostgresError) in
             try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                 try connection.query(LockOwnerStatements.ofRows(of: names)).map { row throws(PostgresError) in
-                    try NamedLockOwner(row)
+                    try DescribedLockHolder(row)
                 }
             }
         }

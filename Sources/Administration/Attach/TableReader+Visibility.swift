@@ -31,7 +31,7 @@ extension TableReader {
                 return (text, columns)
             }
         } catch {
-            guard error.isOfExpression else { throw .database(error) }
+            guard error.isAboutExpression else { throw .database(error) }
             throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
         }
         let changing = Set(listColumns + names.rankColumns)

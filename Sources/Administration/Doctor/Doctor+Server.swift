@@ -22,7 +22,7 @@ extension Doctor {
             guard let row = try connection.query(LockOwnerStatements.ofLogPruning).first else {
                 return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
             }
-            let holder = try NamedLockOwner(row)
+            let holder = try DescribedLockHolder(row)
             return .warning(
                 "retention", "\(holder) has the lock for deleting old rows of the log, so the log grows",
                 advice: holder.owner.advice)
@@ -32,9 +32,9 @@ extension Doctor {
     /// Finds sessions that keep tables locked, so that requests wait and other checks fail.
     func tableLocks(_ connection: Connection) async -> CheckResult {
         await attempt("table locks", connection) { connection throws(PostgresError) in
-            var (owners, locks): ([LockOwner], [String]) = ([], [])
+            var (owners, locks): ([LockHolder], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.tableLocks) {
-                let owner = LockOwner(process: try row.decode(0))
+                let owner = LockHolder(process: try row.decode(0))
                 let (table, mode): (String, String) = (try row.decode(1), try row.decode(2))
                 if !owners.contains(owner) { owners.append(owner) }
                 locks.append("\(owner) has locked \(table) (\(mode))")

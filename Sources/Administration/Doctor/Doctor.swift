@@ -5,7 +5,7 @@ import Logging
 package struct Doctor: Sendable {
     package let parameters: ConnectionParameters
     /// The kind of role whose rights the current role should have.
-    package let role: AccessRole
+    package let role: RoleKind
     /// The age from which a transaction counts as old.
     package let oldTransaction: Duration
     /// A replication slot or standby that is this many transactions behind counts as a problem.
@@ -13,7 +13,7 @@ package struct Doctor: Sendable {
     package let logger: Logger
 
     package init(
-        parameters: ConnectionParameters, role: AccessRole, oldTransaction: Duration, farBehind: Int = 1_000_000,
+        parameters: ConnectionParameters, role: RoleKind, oldTransaction: Duration, farBehind: Int = 1_000_000,
         logger: Logger
     ) {
         self.parameters = parameters

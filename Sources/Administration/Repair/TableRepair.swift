@@ -162,9 +162,9 @@ package struct TableRepair: Sendable {
         of error: AttachError, list: String, _ lock: AdvisoryLock
     ) async throws(AttachError) -> AttachError {
         guard case .database(let refusal) = error, refusal.sqlState == .lockNotAvailable else { return error }
-        let owners: [NamedLockOwner] = try await databaseErrors {
+        let owners: [DescribedLockHolder] = try await databaseErrors {
             try await connection.query(LockOwnerStatements.owners(where: lock.matches("holder")))
-                .map { try NamedLockOwner($0) }
+                .map { try DescribedLockHolder($0) }
         }
         return owners.isEmpty ? error : .listLocked(list, owners: owners)
     }

@@ -125,7 +125,7 @@ struct BatchAttempt {
     ///
     /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
-        (stage == .applying || stage == .finishing || stage == .committing) && !error.isOfServerOrConnection
+        (stage == .applying || stage == .finishing || stage == .committing) && !error.isCausedByServerOrConnection
     }
 
     /// The failure, with the lists that may contain the cause.
@@ -133,15 +133,15 @@ struct BatchAttempt {
         if case .unreadableRequest = error { return BatchFailure(error, lists: lockedLists) }
         // A single list is named in any case, so that it can be postponed, and other lists don't wait for it. If the connection broke, a user's
         // trigger may have ended the session.
-        let isOfOneList = wanted.isOfOneList || lockedLists.count == 1
+        let hasOneList = wanted.hasOneList || lockedLists.count == 1
         let mayBeOfLists =
             switch stage {
             case .lockingOnlyList, .claiming: false
-            case .applying: isOfOneList || !error.isOfServerOrConnection || error.isConnectionLost
+            case .applying: hasOneList || !error.isCausedByServerOrConnection || error.isConnectionLost
             // The queue's own tables concern all lists. A constraint trigger of the user may fire too.
-            case .finishing: isOfOneList && error.databaseError?.isFromFunction == true
-            case .committing: isOfOneList
+            case .finishing: hasOneList && error.databaseError?.isFromFunction == true
+            case .committing: hasOneList
             }
-        return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], isOfReading: stage == .claiming)
+        return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], happenedWhileReading: stage == .claiming)
     }
 }

@@ -7,16 +7,16 @@ package struct BatchFailure: Error, CustomStringConvertible {
     package let lists: [ListIdentifier]
 
     /// Whether finding lists or reading requests failed, before any request was applied.
-    let isOfReading: Bool
+    let happenedWhileReading: Bool
 
-    init(_ error: QueueError, lists: [ListIdentifier] = [], isOfReading: Bool = false) {
+    init(_ error: QueueError, lists: [ListIdentifier] = [], happenedWhileReading: Bool = false) {
         self.error = error
         self.lists = lists
-        self.isOfReading = isOfReading
+        self.happenedWhileReading = happenedWhileReading
     }
 
     /// Whether reading needs more time than statements for several lists get.
-    var isOfSlowReading: Bool { isOfReading && error.databaseError?.sqlState == .queryCanceled }
+    var wasReadingTooSlow: Bool { happenedWhileReading && error.databaseError?.sqlState == .queryCanceled }
 
     package var description: String { "\(error)" }
 }

@@ -30,7 +30,7 @@ struct QueueTransaction: Sendable {
 
         /// Whether this is the scope of one list, by its name or as the next list. The transaction also claims the other lists of that list's
         /// changes of list.
-        var isOfOneList: Bool {
+        var hasOneList: Bool {
             switch self {
             case .lists, .suspects, .waitingFor: onlyList != nil
             case .next(_, let count, _, _), .oldest(let count): count == 1

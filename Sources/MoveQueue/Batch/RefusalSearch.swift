@@ -41,7 +41,7 @@ struct RefusalSearch {
         try apply(tried.writable, on: connection)
         var singleRequests: [PendingRequest] = []
         for group in tried.refused {
-            if group.lists.count == 1, group.error.isOfEnvironment {
+            if group.lists.count == 1, group.error.isCausedByEnvironment {
                 application.decisions.fail(group.requests[0], group.error)
             } else if group.requests.count == 1 {
                 singleRequests.append(group.requests[0])
@@ -63,7 +63,7 @@ struct RefusalSearch {
         var refusals: [Refusal] = []
         for _ in 2...Self.attemptsAlone {
             guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
-            let again = tried.refused.filter { !$0.error.isOfEnvironment }
+            let again = tried.refused.filter { !$0.error.isCausedByEnvironment }
             let remaining = Set(again.map { $0.requests[0].id })
             // The others were not refused again. A later batch decides them.
             application.decisions.leaveForLater(requests.filter { !remaining.contains($0.id) })
@@ -88,10 +88,10 @@ struct RefusalSearch {
                     requests, for: configuration.longestSearch, keeping: transactionSettings, on: connection)
             }
         } catch {
-            guard !error.isOfServerOrConnection else { throw error }
+            guard !error.isCausedByServerOrConnection else { throw error }
             return nil
         }
-        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isOfServerOrConnection {
+        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection {
             throw error
         }
         return TriedRequests(application.decisions.admissible(requests), trial)
@@ -110,7 +110,7 @@ struct RefusalSearch {
                 return application.decisions.leaveLocked(requests.flatMap(\.move.lists))
             }
             if requests.count > 1 { return try applyHalves(of: requests, after: error, on: connection) }
-            if error.isOfEnvironment { return application.decisions.fail(requests[0], error) }
+            if error.isCausedByEnvironment { return application.decisions.fail(requests[0], error) }
             if attempt == Self.attemptsAlone { return try rejectOrHold(requests[0], error.refusal, on: connection) }
         }
     }
@@ -149,7 +149,7 @@ struct RefusalSearch {
             return nil
         } catch {
             application.decisions = before
-            guard !error.isOfServerOrConnection else { throw error }
+            guard !error.isCausedByServerOrConnection else { throw error }
             // If another session deleted them, they are missing although the trigger's changes are undone.
             if case .requestsDeleted = error, try !areQueued(on: connection) { throw error }
             return error

@@ -17,7 +17,7 @@ struct FirstRuns: Sendable {
         let next = needs.prefix { need in
             let count = need.need.rowsFromBeginning ?? 0
             defer { rows += count }
-            return rows == 0 || rows + count <= reading.rowsOfFirstRunsAtOnce
+            return rows == 0 || rows + count <= reading.rowsOfFirstRunsPerRead
         }
         needs.removeFirst(next.count)
         return Array(next)

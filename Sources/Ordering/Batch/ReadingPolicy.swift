@@ -15,7 +15,7 @@ package struct ReadingPolicy: Sendable {
     var bytesOfOneFirstRun = 4 << 20
     /// The most rows that are read from the beginnings of several lists at once. This limits a read whose size in bytes is not
     /// yet known.
-    var rowsOfFirstRunsAtOnce = 32_768
+    var rowsOfFirstRunsPerRead = 32_768
     /// After this many bytes from the beginnings of all lists, the rows of the remaining lists are looked up by key.
     var bytesOfAllFirstRuns = 16 << 20
     /// The approximate size of a row without its key, in bytes.

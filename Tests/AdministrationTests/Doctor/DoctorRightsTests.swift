@@ -33,8 +33,8 @@ import Testing
 
     @Test(
         "brocot doctor fails for a role that may not use the schema of a table, and names the grant", .database,
-        arguments: [AccessRole.daemon, .requester, .mover, .reader])
-    func schemaWithoutUsage(kind: AccessRole) async throws {
+        arguments: [RoleKind.daemon, .requester, .mover, .reader])
+    func schemaWithoutUsage(kind: RoleKind) async throws {
         let owner = try await TestDatabase.current.connect()
         let role = "\(kind.rawValue)_without_usage_of_\(TestDatabase.current.name)"
         try await owner.execute(script: "CREATE ROLE \(role) LOGIN")
@@ -75,7 +75,7 @@ import Testing
     @Test("brocot doctor names rights that roles lack on a table that was registered after their grant", .database)
     func grants() async throws {
         let owner = try await TestDatabase.current.connect()
-        let names = [AccessRole.daemon, .requester, .mover, .reader].map {
+        let names = [RoleKind.daemon, .requester, .mover, .reader].map {
             ($0, "\($0.rawValue) o'f \(TestDatabase.current.name)")
         }
         for (kind, name) in names {
@@ -130,7 +130,7 @@ import Testing
         #expect(repaired?.level == .ok)
     }
 
-    private func grant(_ kind: AccessRole, to name: String) async throws {
+    private func grant(_ kind: RoleKind, to name: String) async throws {
         let missing = try await TestDatabase.current.observer.run { connection throws in
             try AccessGrants.grant(kind, to: [name], on: connection)
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// What the doctor finds in the running test's database, or at `url`. Each check that isn't `ok` has to give advice.
 func examination(
-    url: String = TestDatabase.current.url, role: AccessRole = .daemon, oldTransaction: Duration = .seconds(900),
+    url: String = TestDatabase.current.url, role: RoleKind = .daemon, oldTransaction: Duration = .seconds(900),
     farBehind: Int = 1_000_000
 ) async throws -> [CheckResult] {
     let doctor = Doctor(

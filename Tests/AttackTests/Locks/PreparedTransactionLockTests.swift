@@ -23,9 +23,9 @@ struct PreparedTransactionLockTests {
     func list() async throws {
         let connection = try await prepare("brocot.list_lock_key('items', 'l')")
         let list = ListIdentifier("l")
-        let holders = try await LockHolder.find([list, ListIdentifier("other")], on: connection)
+        let holders = try await LockHoldingTransaction.find([list, ListIdentifier("other")], on: connection)
         #expect(holders.mapValues(\.owner) == [list: .prepared("a 'forgotten' one")])
-        #expect(try await LockHolder.find([list], on: connection) == holders, "it is the same at each look")
+        #expect(try await LockHoldingTransaction.find([list], on: connection) == holders, "it is the same at each look")
     }
 
     @Test("A prepared transaction with the lock for log pruning is found, also by brocot doctor")

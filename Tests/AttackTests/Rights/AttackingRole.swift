@@ -10,7 +10,7 @@ enum AttackingRole: String, CaseIterable, Sendable {
     func with<Result>(_ body: (String) async throws -> Result) async throws -> Result {
         let owner = try await TestDatabase.current.connect()
         return try await TestRole.with(rawValue, owner: owner) { role in
-            if let kind = AccessRole(rawValue: rawValue) {
+            if let kind = RoleKind(rawValue: rawValue) {
                 let missing = try await owner.run { connection throws in
                     try AccessGrants.grant(kind, to: [role.name], on: connection)
                 }

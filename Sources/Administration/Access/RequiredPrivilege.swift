@@ -1,12 +1,12 @@
 /// One privilege on one object, which the server can confirm or deny for a role.
-struct AccessClaim: Sendable {
+struct RequiredPrivilege: Sendable {
     let kind: String
     let object: String
     let privilege: String
     let column: String?
 
     /// One claim for each privilege of the rights, and for each of its columns.
-    static func all(of rights: [AccessRight]) -> [AccessClaim] {
+    static func all(of rights: [AccessRight]) -> [RequiredPrivilege] {
         rights.flatMap { right in
             let kind =
                 switch right.object {
@@ -18,7 +18,7 @@ struct AccessClaim: Sendable {
             return right.privileges.flatMap { privilege in
                 let columns: [String?] = privilege.columns.isEmpty ? [nil] : privilege.columns
                 return columns.map { column in
-                    AccessClaim(kind: kind, object: right.quotedObject, privilege: privilege.name, column: column)
+                    RequiredPrivilege(kind: kind, object: right.quotedObject, privilege: privilege.name, column: column)
                 }
             }
         }

@@ -1,17 +1,17 @@
 import LibPQ
 import Ordering
 
-extension LockHolder {
+extension LockHoldingTransaction {
     /// The transactions that have the locks of these lists. A list whose lock is free is left out.
     ///
     /// - Throws: An error of the server or the connection.
     package static func find(
         _ lists: [ListIdentifier], on connection: Connection
-    ) async throws(PostgresError) -> [ListIdentifier: LockHolder] {
-        var holders: [ListIdentifier: LockHolder] = [:]
+    ) async throws(PostgresError) -> [ListIdentifier: LockHoldingTransaction] {
+        var holders: [ListIdentifier: LockHoldingTransaction] = [:]
         for row in try await connection.queryInTransaction(statement(lists)) {
             let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
-            holders[list] = try LockHolder(row, from: 2)
+            holders[list] = try LockHoldingTransaction(row, from: 2)
         }
         return holders
     }

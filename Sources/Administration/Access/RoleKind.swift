@@ -2,7 +2,7 @@ import Ordering
 import LibPQ
 
 /// A kind of database role, with the least rights that it needs.
-package enum AccessRole: String, CaseIterable, Sendable {
+package enum RoleKind: String, CaseIterable, Sendable {
     /// Requests moves, and sees their outcomes; it may reorder every registered table. Reads ranks.
     case requester
     /// Moves at once, in its own transactions: writes the ranks of every registered table. Reads ranks.

@@ -1,8 +1,8 @@
 import LibPQ
 
 /// Who has a lock, with what the server tells about the session.
-package struct NamedLockOwner: Hashable, Sendable {
-    package let owner: LockOwner
+package struct DescribedLockHolder: Hashable, Sendable {
+    package let owner: LockHolder
     /// The session's role; nil if the current role may not see it, and for a prepared transaction.
     let user: String?
     /// The session's `application_name`; empty or nil if there is none.
@@ -10,13 +10,13 @@ package struct NamedLockOwner: Hashable, Sendable {
 
     /// Reads the columns of ``LockOwnerStatements/owners(where:)``.
     init(_ row: Row) throws(PostgresError) {
-        owner = LockOwner(process: try row.decode(0))
+        owner = LockHolder(process: try row.decode(0))
         user = try row.decode(1)
         application = try row.decode(2)
     }
 }
 
-extension NamedLockOwner: CustomStringConvertible {
+extension DescribedLockHolder: CustomStringConvertible {
     /// The owner in the middle of a sentence, such as `process 4711 (user app, psql)`.
     package var description: String {
         guard let user else { return "\(owner)" }
@@ -25,7 +25,7 @@ extension NamedLockOwner: CustomStringConvertible {
     }
 }
 
-extension [NamedLockOwner] {
+extension [DescribedLockHolder] {
     /// All of them, in the middle of a sentence. The server may tell of none, because the lock was just released.
     var text: String { isEmpty ? "another session" : map(\.description).joined(separator: ", ") }
 }

@@ -1,15 +1,15 @@
 import LibPQ
 
 /// The transaction that has an advisory lock.
-package struct LockHolder: Hashable, Sendable {
+package struct LockHoldingTransaction: Hashable, Sendable {
     /// A prepared transaction has no name here if it has ended in the meantime.
-    package let owner: LockOwner
+    package let owner: LockHolder
     /// The virtual transaction id, as `pg_locks` shows it.
     package let transaction: String
     /// The session's `application_name`. Empty if the role may not read it.
     package let applicationName: String
 
-    package init(owner: LockOwner, transaction: String, applicationName: String) {
+    package init(owner: LockHolder, transaction: String, applicationName: String) {
         self.owner = owner
         self.transaction = transaction
         self.applicationName = applicationName

@@ -1,5 +1,5 @@
 /// Who has a lock of the server.
-package enum LockOwner: Hashable, Sendable {
+package enum LockHolder: Hashable, Sendable {
     /// The process id of a session.
     case session(Int32)
     /// The name of a prepared transaction, which belongs to no session; nil if the name is not known.
@@ -7,7 +7,7 @@ package enum LockOwner: Hashable, Sendable {
 
     /// The owner of a lock that `pg_locks` shows. There, `pid` is NULL for a prepared transaction.
     package init(process: Int32?) {
-        self = process.map(LockOwner.session) ?? .prepared(nil)
+        self = process.map(LockHolder.session) ?? .prepared(nil)
     }
 
     /// What a person can do, as sentences with their full stops.
@@ -21,7 +21,7 @@ package enum LockOwner: Hashable, Sendable {
     }
 }
 
-extension LockOwner: CustomStringConvertible {
+extension LockHolder: CustomStringConvertible {
     /// The owner in the middle of a sentence.
     package var description: String {
         switch self {
