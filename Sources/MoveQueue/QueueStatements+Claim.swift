@@ -17,9 +17,16 @@ extension QueueStatements {
     private static let oldestRequestsPerList = 4
     /// How many requests are read of each list with requests below the floor, as target and as source.
     private static let oldestRequestsPerRememberedList = 16
+    /// At most so many of the oldest requests are read to find those that don't wait. Reading them takes some hundredths of a second.
+    private static let mostOldestRequestsRead = 50_000
 
-    /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists are left out.
-    /// At most `lists` lists are found, and at most `locks` locks are tried.
+    /// The tables whose lists all wait.
+    static let waitingTable = CommonTableExpression(
+        "waiting_table", as: .materialized,
+        "SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))")
+
+    /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists and requests of waiting
+    /// lists are left out. At most `lists` lists are found, and at most `locks` locks are tried.
     static func claimOldest(
         lists: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
     ) -> SQL {
@@ -32,14 +39,20 @@ extension QueueStatements {
                 UNION ALL
                 (\(earliest(columns, by: "from_list", of: "remembered", limit: oldestRequestsPerRememberedList)))
             ) AS early
+            WHERE \(hasNoWaitingList("early"))
             """
         let oldest = CommonTableExpression(
             "oldest", as: .materialized,
             """
-            (SELECT \(columns)
-            FROM brocot.move_requests AS request
-            WHERE request.id > \(progress.floor)
-            ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
+            (SELECT early.*
+            FROM (
+                SELECT \(columns)
+                FROM brocot.move_requests AS request
+                WHERE request.id > \(progress.floor)
+                ORDER BY request.id LIMIT \(mostOldestRequestsRead)::bigint
+            ) AS early
+            WHERE \(hasNoWaitingList("early"))
+            ORDER BY early.id LIMIT \(oldestRequestsPerList * lists)::bigint)
             \(progress.remaining.isEmpty ? "" : ofRemembered)
             """)
         let ready = CommonTableExpression(
@@ -56,8 +69,18 @@ extension QueueStatements {
             ORDER BY min(side.id) LIMIT \(lists)::bigint
             """)
         return tryLocks(
-            of: [remembered(progress)] + postponement.expressions + [oldest, ready], partners: 0, locks: locks,
-            postponement, progress)
+            of: [remembered(progress), waitingTable] + postponement.expressions + [oldest, ready], partners: 0,
+            locks: locks, postponement, progress)
+    }
+
+    /// The condition that neither list of a request waits. It does not cover requests that come after a request of a waiting list.
+    private static func hasNoWaitingList(_ request: SQL) -> SQL {
+        let held: SQL = "SELECT held.ordered_table, held.list FROM brocot.held_lists AS held"
+        return """
+            \(request).ordered_table NOT IN (SELECT waiting_table.name FROM waiting_table)
+                AND (\(request).ordered_table, \(request).list) NOT IN (\(held))
+                AND (\(request).from_list IS NULL OR (\(request).ordered_table, \(request).from_list) NOT IN (\(held)))
+            """
     }
 
     /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out. `partners` and

@@ -41,11 +41,6 @@ extension QueueStatements {
             partners: limits.partners, locks: limits.locks, postponement, progress)
     }
 
-    /// The tables whose lists all wait.
-    private static let waitingTable = CommonTableExpression(
-        "waiting_table", as: .materialized,
-        "SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))")
-
     /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
     /// and the search need not step over deleted requests of other lists.
     private static func oldestRequests(_ limit: Int, _ progress: ReadProgress) -> [CommonTableExpression] {

@@ -47,6 +47,14 @@ struct ClosedBatchTests {
         #expect(ids(pending, locked: ["a", "b", "c"], limit: 2) == [1, 2])
     }
 
+    @Test("A closed batch knows the lists of which a request waits for a waiting list")
+    func waitingLists() {
+        let pending = [request(1, "a", from: "held"), request(2, "b", from: "a"), request(3, "c")]
+        let batch = ClosedBatch(pending, locked: Set(["a", "b", "c"].map(list)), waiting: [list("held")], limit: 10)
+        #expect(batch.waitingLists == Set(["held", "a", "b"].map(list)))
+        #expect(batch.requests.map(\.id) == [3])
+    }
+
     @Test("A closed batch counts the requests that it leaves out")
     func requestsLeft() {
         let batch = ClosedBatch([request(1, "a", from: "b"), request(2, "a")], locked: [list("a")], limit: 10)

@@ -1,9 +1,10 @@
 import LibPQ
-import MoveQueue
 import Ordering
 import QueueHarness
 import TestPostgres
 import Testing
+
+@testable import MoveQueue
 
 @Suite("Misbehaving triggers of users", .database, .timeLimit(.minutes(30)))
 struct MisbehavingTriggerTests {
@@ -37,10 +38,11 @@ struct MisbehavingTriggerTests {
         ("PERFORM set_config('client_encoding', 'LATIN1', false)", "09000"),
     ]
 
-    /// Such a trigger, if it deletes requests of the queue, its own and others.
+    /// Such a trigger, if it deletes or changes requests of the queue, its own and others.
     private static let triggersOfTheQueue = [
         ("DELETE FROM brocot.move_requests", "09000"),
         ("DELETE FROM brocot.move_requests WHERE id > 20", "09000"),
+        ("UPDATE brocot.move_requests SET requested_at = now()", "09000"),
         ("IF pg_trigger_depth() = 1 THEN PERFORM brocot.apply_pending(); END IF", "27000"),
     ]
 
@@ -89,6 +91,28 @@ struct MisbehavingTriggerTests {
                 \(card.map { "WHEN (NEW.card = '\($0)')" } ?? "") EXECUTE FUNCTION misbehave();
                 """)
         return fixture
+    }
+
+    @Test("A batch that is applied in parts still reports the waiting and the locked lists that it found")
+    func claimOfBatchInParts() async throws {
+        let fixture = try await fixture("RAISE EXCEPTION 'no'")
+        try await fixture.enqueue(["1", "7", "8", "9"].map { place($0, in: "l\($0)") })
+        try await fixture.connection.execute("SELECT brocot.pause('public.cards', 'l9')")
+        let other = try await TestDatabase.current.connect()
+        try await other.execute("SELECT pg_advisory_lock(brocot.list_lock_key('public.cards', 'l8'))")
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        let report = try await fixture.connection.run { connection throws(BatchFailure) in
+            try transaction.run(
+                .next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false), ReadProgress(), on: connection)
+        }
+        let lists = ["1", "7", "8", "9"].map { ListIdentifier("l\($0)", of: "public.cards") }
+        #expect(report.decisions.count == 2)
+        #expect(report.claim.found == 4)
+        #expect(report.claim.lastFound == lists[0])
+        #expect(Set(report.claim.locked) == [lists[0], lists[1]])
+        #expect(report.claim.lockedByOthers == [lists[2]])
+        #expect(report.claim.waiting == [lists[3]])
+        await other.close()
     }
 
     @Test("Requests whose triggers misbehave are rejected with their SQLSTATE, and the rest of the batch is applied")

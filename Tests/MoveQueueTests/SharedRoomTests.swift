@@ -71,6 +71,25 @@ struct SharedRoomTests {
         #expect(batches <= 6, "\(batches) batches")
     }
 
+    @Test("A large request is decided beside many requests that wait for a paused list", arguments: [false, true])
+    func largeBesidePaused(isHeld: Bool) async throws {
+        let fixture = try await QueueFixture()
+        let waiting = (0..<400).map { n in
+            Move(list: ListIdentifier("b\(n % 20)"), items: ["\(n)"], action: .place(.last, from: "inbox"))
+        }
+        try await fixture.enqueue(waiting)
+        try await fixture.connection.execute(
+            isHeld
+                ? "INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'inbox', 1, '', now())"
+                : "SELECT brocot.pause('items', 'inbox')")
+        try await fixture.enqueue([move("a", items: 30)])
+        var configuration = QueueConfiguration()
+        (configuration.requestsPerBatch, configuration.bytesPerBatch) = (50, 20_000)
+        var worker = QueueWorker(configuration)
+        try await worker.drain(on: fixture.connection)
+        #expect(try await !pendingLists(fixture).contains("a"))
+    }
+
     @Test("A list with many requests leaves room for the single request of another list")
     func deepList() async throws {
         let fixture = try await QueueFixture()

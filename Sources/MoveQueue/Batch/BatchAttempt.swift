@@ -26,8 +26,10 @@ struct BatchAttempt {
     private let method: Method
     private let postponed: [ListIdentifier]
     private var stage = Stage.claiming
+    /// The lists that were found.
+    private(set) var claim = ListClaim()
     /// The lists whose locks were taken.
-    private(set) var lockedLists: [ListIdentifier] = []
+    var lockedLists: [ListIdentifier] { claim.locked }
 
     init(
         _ queue: QueueRepository, sizes: KnownListSizes, claiming claimed: QueueTransaction.Scope,
@@ -68,8 +70,7 @@ struct BatchAttempt {
             try queue.lock(list, on: connection)
             stage = .claiming
         }
-        let claim = try queue.claim(claimed, postponed: postponed, on: connection)
-        lockedLists = claim.locked
+        claim = try queue.claim(claimed, postponed: postponed, on: connection)
         report.claim = claim
         let pending = try queue.readPending(in: claim.locked, preferring: wanted.onlyList, on: connection)
         // A transaction that is open now was also open when the requests were read.
@@ -138,8 +139,8 @@ struct BatchAttempt {
             switch stage {
             case .lockingOnlyList, .claiming: false
             case .applying: hasOneList || !error.isCausedByServerOrConnection || error.isConnectionLost
-            // The queue's own tables concern all lists. A constraint trigger of the user may fire too.
-            case .finishing: hasOneList && error.databaseError?.isFromFunction == true
+            // The queue's own tables concern all lists. A constraint trigger of the user may fire too, or a trigger may have changed requests.
+            case .finishing: hasOneList && (error.databaseError?.isFromFunction == true || error.isAboutCounts)
             case .committing: hasOneList
             }
         return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], happenedWhileReading: stage == .claiming)

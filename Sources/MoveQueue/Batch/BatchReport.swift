@@ -43,6 +43,7 @@ package struct BatchReport: Sendable {
     var foundWork: Bool { claim.found > 0 && !foundOnlyWaitingWork }
 
     private var foundOnlyWaitingWork: Bool {
-        foundWaitingWork && !hasDecisions && undecided.count == 0 && claim.lockedByOthers.isEmpty
+        foundWaitingWork && !hasDecisions && undecided.count == 0 && undecided.crowdedOut == nil
+            && claim.lockedByOthers.isEmpty
     }
 }

@@ -11,6 +11,8 @@ struct ClosedBatch: Equatable, Sendable {
     private(set) var requestsLeft = 0
     /// Whether further requests wait for a person, because they belong to a list that waits, or come after such a request.
     private(set) var leavesWaitingRequests = false
+    /// The lists that wait for a person, and those of which a request waits for one of these lists.
+    private(set) var waitingLists: Set<ListIdentifier> = []
     /// Lists of which more requests are left than are in the batch, because they need a list that is left out.
     private(set) var obstructed: Set<ListIdentifier> = []
 
@@ -54,6 +56,7 @@ struct ClosedBatch: Equatable, Sendable {
                 for list in lists { balance[list, default: 0] -= 1 }
             }
         }
+        waitingLists = cutByWaiting
         obstructed = cutByLeftOut.intersection(locked).filter { balance[$0, default: 0] < 0 }
     }
 

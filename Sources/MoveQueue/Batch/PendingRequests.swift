@@ -39,10 +39,10 @@ struct PendingRequests {
 
     /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
     func crowdedOut(of batch: ClosedBatch, in lockedLists: [ListIdentifier]) -> ListIdentifier? {
-        guard !firstUnread.isEmpty else { return nil }
+        let unread = lockedLists.filter { firstUnread[$0] != nil && !batch.waitingLists.contains($0) }
         // Each request may wait for an older one that found no room. The oldest of these waits for none.
-        if batch.requests.isEmpty { return firstUnread.min { $0.value < $1.value }?.key }
+        if batch.requests.isEmpty { return unread.min { firstUnread[$0, default: .max] < firstUnread[$1, default: .max] } }
         let served = Set(batch.requests.flatMap(\.move.lists))
-        return lockedLists.filter { firstUnread[$0] != nil && !served.contains($0) }.randomElement()
+        return unread.filter { !served.contains($0) }.randomElement()
     }
 }

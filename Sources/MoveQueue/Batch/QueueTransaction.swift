@@ -62,6 +62,7 @@ struct QueueTransaction: Sendable {
     ) throws(BatchFailure) -> BatchReport {
         let queue = QueueRepository(configuration, progress)
         var claimedInParts = scope
+        var firstClaim: ListClaim?
         switch scope {
         case .suspects, .waitingFor:
             break
@@ -73,11 +74,13 @@ struct QueueTransaction: Sendable {
             } catch {
                 guard attempt.mayDoBetterInParts(after: error) else { throw attempt.failure(error) }
             }
-            claimedInParts = .suspects(attempt.lockedLists)
+            (claimedInParts, firstClaim) = (.suspects(attempt.lockedLists), attempt.claim)
         }
         var attempt = BatchAttempt(queue, sizes: sizes, claiming: claimedInParts, for: scope, .inParts)
         do throws(QueueError) {
-            return try attempt.run(on: connection)
+            var report = try attempt.run(on: connection)
+            if let firstClaim { report.claim = firstClaim.afterSecondAttempt(report.claim) }
+            return report
         } catch {
             throw attempt.failure(error)
         }

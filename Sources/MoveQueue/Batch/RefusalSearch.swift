@@ -144,14 +144,14 @@ struct RefusalSearch {
                 guard try Self.transactionSettings(on: connection) == transactionSettings else {
                     throw .settingsChanged
                 }
-                guard try areQueued(on: connection) else { throw .requestsDeleted }
+                guard try areUnchanged(on: connection) else { throw .requestsChanged }
             }
             return nil
         } catch {
             application.decisions = before
             guard !error.isCausedByServerOrConnection else { throw error }
-            // If another session deleted them, they are missing although the trigger's changes are undone.
-            if case .requestsDeleted = error, try !areQueued(on: connection) { throw error }
+            // If another session deleted or changed them, that remains although the trigger's changes are undone.
+            if case .requestsChanged = error, try !areUnchanged(on: connection) { throw error }
             return error
         }
     }
@@ -177,10 +177,10 @@ struct RefusalSearch {
         }
     }
 
-    /// Whether all requests of the batch are still in the queue.
-    private func areQueued(on connection: isolated Connection) throws(QueueError) -> Bool {
+    /// Whether all requests of the batch are still in the queue, as they were read.
+    private func areUnchanged(on connection: isolated Connection) throws(QueueError) -> Bool {
         try QueueError.wrapping { () throws(PostgresError) in
-            let count = try connection.query(QueueStatements.queuedCount(of: allRequests.map(\.id))).single()
+            let count = try connection.query(QueueStatements.unchangedCount(of: allRequests)).single()
             return try count.decode(0) == allRequests.count
         }
     }
