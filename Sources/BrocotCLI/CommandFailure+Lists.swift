@@ -5,7 +5,11 @@ import Ordering
 extension CommandFailure {
     static func schemaMissing(_ connection: Connection) -> CommandFailure {
         CommandFailure(
-            .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
+            .migrationsPending,
+            """
+            \(connection.summary) has no schema brocot, or its history brocot.schema_migrations is empty. Run brocot migrate up: \
+            it creates the schema, or says what to do
+            """)
     }
 
     /// The error to report if reading ordered tables threw `error`: that the schema is missing, if this is the reason.

@@ -68,7 +68,7 @@ package struct Doctor: Sendable {
         case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
         case .daemon:
             [
-                privileges, grants, tables, orders, keys, references, duplicates, ranks, rowSecurity, powers,
+                privileges, grants, tables, orders, keys, references, duplicates, ranks, requestIDs, rowSecurity, powers,
                 additions, vacuum, retention, heldLists, pauses, daemons, waiting,
             ]
         }

@@ -42,6 +42,21 @@ import Testing
         #expect(failures.first?.advice?.contains(advice) == true)
     }
 
+    @Test("brocot doctor warns if the sequence of the requests gives ids that the log has, and says what to run", .database)
+    func requestIDs() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                SELECT brocot.move_now('l', item, last => true) FROM unnest('{a,b,c}'::text[]) AS item;
+                ALTER SEQUENCE brocot.move_requests_id_seq RESTART WITH 2
+                """)
+        let result = try #require(try await examination().first { $0.check == "request ids" })
+        #expect(result.level == .warn)
+        try await connection.execute(script: try #require(result.advice?.split(separator: ": ").last.map(String.init)))
+        try await connection.execute("SELECT brocot.move_now('l', 'd', last => true)")
+        #expect(try await examination().first { $0.check == "request ids" }?.level == .ok)
+    }
+
     /// An ordered table of the user's, whose `rank` is a plain column.
     private static func cards(board: String = "bigint", keys: String) -> String {
         """
