@@ -83,11 +83,11 @@ extension MoveBatch {
         case .unchanged(let result):
             lists[move.list].neighbourhood.putBack(targets, before)
             return result
-        case .window(let window, let gap):
+        case .write(let assignment, let gap):
             if let source = move.source { leave(source, sources, to: targets, in: move.list) }
-            let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: gap)
+            let rebalanced = lists[move.list].neighbourhood.place(targets, assignment, at: gap)
             let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
-            return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
+            return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(assignment)))
         }
     }
 
@@ -156,7 +156,7 @@ extension MoveBatch {
 
     private enum Room {
         /// The ranks to write, and the gap of the order into which the items are put.
-        case window(RankWindow, RankOrder.Gap)
+        case write(RankAssignment, RankOrder.Gap)
         /// The items stay where they were, with this result of the move.
         case unchanged(Attempt)
     }
@@ -180,7 +180,7 @@ extension MoveBatch {
             switch policy.placement(of: count, in: covered) {
             case .load(let below, let above):
                 return missing(neighbourhood.needs(below: below, above: above, of: covered))
-            case .window(let window): return .window(window, gap)
+            case .write(let assignment): return .write(assignment, gap)
             case .noRoom:
                 return .unchanged(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
             }
