@@ -103,7 +103,7 @@ struct SleepSchedule {
             looks.lookSoon(at: now)
             return .fallAsleep
         }
-        // If a worker found only requests that wait for a person, the next look need not follow soon.
+        // If a worker found only requests of waiting lists, the next look need not follow soon.
         if wasBusy, hasDecided { looks.lookSoon(at: now) }
         hasDecided = false
         return switch looks.next(at: now) {

@@ -15,7 +15,7 @@ struct WorkerFailures {
     private var failures: FailureLog
     private var lockHolders: FailureLog
     private var latestFailure = ContinuousClock.now
-    /// Whether the daemon ends if only requests that wait for a person are left.
+    /// Whether the daemon ends if only requests are left of waiting lists, or of lists whose failures don't pass by themselves.
     private let drains: Bool
     /// With `drains`, the lists whose latest failure does not pass by itself.
     private var needingPerson: Set<ListIdentifier> = []

@@ -32,8 +32,8 @@ struct WorkerSession {
     /// The lists that are left out for a while.
     var postponed: PostponedLists { queue.postponed }
 
-    /// Works until the daemon stops or, with `drains`, until nothing is pending, or only requests that wait for a person, or until the
-    /// server refuses the daemon the queue.
+    /// Works until the daemon stops or, with `drains`, until nothing is left that the worker can decide, or until the server
+    /// refuses the statements that read or write the queue.
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
@@ -42,7 +42,7 @@ struct WorkerSession {
                 worker.health.noteProgress()
                 if beginsElsewhere { try await queue.goToRandomList(on: connection) }
                 beginsElsewhere = false
-                if let end = try await runBatch(&failures) { return end }
+                if let end = try await runTurn(&failures) { return end }
             } catch let failure as BatchFailure {
                 guard !Task.isCancelled else { return nil }
                 // Another worker may be patient with slow lists, or decide requests of other lists meanwhile.
@@ -57,10 +57,10 @@ struct WorkerSession {
         return nil
     }
 
-    private mutating func runBatch(_ failures: inout WorkerFailures) async throws -> Worker.End? {
+    private mutating func runTurn(_ failures: inout WorkerFailures) async throws -> Worker.End? {
         queue.take(failures.share)
         let start = ContinuousClock.now
-        let result = try await queue.runBatch(on: connection)
+        let result = try await queue.runTurn(on: connection)
         let duration = start.duration(to: .now)
         worker.health.note(reasonNotReady: nil)
         // Lists that failed in a batch whose other lists were decided.

@@ -76,7 +76,9 @@ extension QueueError: CustomStringConvertible {
         case .settingsChanged:
             "a trigger changes the role or client_encoding, or makes the transaction read-only"
         case .requestsDeleted:
-            "a trigger deletes requests from brocot.move_requests"
+            """
+            requests of the batch were deleted from brocot.move_requests by a trigger or by another session. A trigger must not delete requests
+            """
         }
     }
 }

@@ -40,7 +40,7 @@ extension QueueStatements {
             FROM brocot.move_requests AS request
             WHERE request.id > \(progress.floor)
             ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
-            \(progress.remaining.isEmpty ? "" : ofRemembered)
+            \(progress.remembered.isEmpty ? "" : ofRemembered)
             """)
         let ready = CommonTableExpression(
             "ready", as: .materialized,

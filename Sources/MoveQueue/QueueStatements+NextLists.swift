@@ -27,7 +27,7 @@ extension QueueStatements {
         let postponement = Postponement(postponed)
         let lists = limits.lists
         let ready: SQL =
-            progress.remaining.isEmpty && postponed.isEmpty
+            progress.remembered.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
             : numbered(from: position, lists: lists, postponement, progress)
         return tryLocks(
@@ -144,7 +144,7 @@ extension QueueStatements {
             SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
             FROM (
                 SELECT visited.ordered_table, visited.list FROM visited
-                \(progress.remaining.isEmpty ? "" : oldLists)
+                \(progress.remembered.isEmpty ? "" : oldLists)
             ) AS with_requests
             WHERE NOT \(postponement.includes("with_requests"))
             WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)

@@ -38,12 +38,12 @@ enum QueueStatements {
 
     /// The lists with requests below the floor.
     static func remembered(_ progress: ReadProgress) -> CommonTableExpression {
-        let lists = progress.remaining.keys
+        let lists = progress.remembered.keys
         return CommonTableExpression(
             "remembered",
             """
             SELECT * FROM unnest(
-                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
+                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remembered.values))
             ) AS remembered (ordered_table, list, floor)
             """)
     }

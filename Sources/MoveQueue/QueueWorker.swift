@@ -35,10 +35,10 @@ package struct QueueWorker: Sendable {
         }
     }
 
-    /// Decides the next batch.
+    /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches.
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
-    package mutating func runBatch(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
+    package mutating func runTurn(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
         var action = round.beginTurn(isLookDue: observer.isDue, at: .now)
         while true {
             switch action {

@@ -41,15 +41,15 @@ struct ReadProgress: Sendable {
     /// A floor below every id, including ids that were chosen by hand.
     static let beginning = Int64.min
 
-    /// All ids up to this one are finished, except in the `remaining` lists, as long as the transactions in `open` are open.
+    /// All ids up to this one are finished, except in the `remembered` lists, as long as the transactions in `open` are open.
     private(set) var floor = beginning
     /// For each list with requests up to `floor`, the id up to which its own ids are finished.
-    private(set) var remaining: [ListIdentifier: Int64] = [:]
+    private(set) var remembered: [ListIdentifier: Int64] = [:]
     /// The transactions that were passed over. When one of them ends, the floor falls back.
     private(set) var open: Set<Int64> = []
 
     /// The floor, and the lists, that don't depend on any open transaction.
-    private var base: (floor: Int64, remaining: [ListIdentifier: Int64]) = (beginning, [:])
+    private var base: (floor: Int64, remembered: [ListIdentifier: Int64]) = (beginning, [:])
     private var previous: Observation?
     /// The look after which a transaction was first passed over.
     private var firstPassing: Observation?
@@ -59,7 +59,7 @@ struct ReadProgress: Sendable {
     init() {}
 
     /// The id up to which all ids of a list are finished.
-    func floor(of list: ListIdentifier) -> Int64 { remaining[list] ?? floor }
+    func floor(of list: ListIdentifier) -> Int64 { remembered[list] ?? floor }
 
     /// Records a look at the server.
     ///
@@ -95,16 +95,16 @@ struct ReadProgress: Sendable {
     /// - Parameters:
     ///   - id: The id up to which the queue was read from the floor, at most that of the ``FloorRaise``.
     ///   - open: The transactions that are passed over.
-    ///   - firstPending: The lowest pending id of each list that has one up to `id`, and of each remaining list that has any.
+    ///   - firstPending: The lowest pending id of each list that has one up to `id`, and of each remembered list that has any.
     mutating func raise(
         to id: Int64, passingOver open: Set<Int64> = [], firstPending: [ListIdentifier: Int64]
     ) {
-        let remaining = firstPending.filter { $0.value <= id }.mapValues { $0 - 1 }
-        guard remaining.count <= Self.mostLists else { return }
-        (floor, self.remaining) = (id, remaining)
+        let remembered = firstPending.filter { $0.value <= id }.mapValues { $0 - 1 }
+        guard remembered.count <= Self.mostLists else { return }
+        (floor, self.remembered) = (id, remembered)
         if self.open.isEmpty, !open.isEmpty { firstPassing = previous }
         self.open = open
-        if open.isEmpty { base = (floor, remaining) }
+        if open.isEmpty { base = (floor, remembered) }
     }
 
     /// Lowers the floor, because a transaction that was passed over has ended and its requests may be below the floor.
@@ -112,7 +112,7 @@ struct ReadProgress: Sendable {
     /// The earlier floor is still valid: it did not depend on an open transaction, and an id that is finished stays so. The look before
     /// the first passing is valid too: every transaction that could still insert an id up to its last one is among its writers.
     mutating func fallBack() {
-        (floor, remaining) = base
+        (floor, remembered) = base
         open = []
         (previous, firstPassing) = (firstPassing, nil)
     }

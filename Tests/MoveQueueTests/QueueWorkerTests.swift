@@ -89,7 +89,7 @@ struct QueueWorkerTests {
         try await fixture.enqueue([Move(list: "a", items: ["x"], action: .place(.last, from: nil))])
         await #expect(throws: BatchFailure.self) {
             var worker = QueueWorker()
-            _ = try await worker.runBatch(on: fixture.connection)
+            _ = try await worker.runTurn(on: fixture.connection)
         }
         try await fixture.drain()
         #expect(try await fixture.lists() == ["a": ["x"]])

@@ -4,7 +4,7 @@ import Ordering
 struct UndecidedRequests: Sendable {
     /// The number of requests that are left for a later transaction.
     var count = 0
-    /// Whether some requests wait for a person: see ``ClosedBatch/leavesWaitingRequests``.
+    /// Whether some requests belong to waiting lists, or come after such a request: see ``ClosedBatch/leavesWaitingRequests``.
     var includeWaiting = false
     /// Lists of which more requests are left than decided, because another session has a list that they need.
     var obstructed: Set<ListIdentifier> = []

@@ -26,7 +26,7 @@ struct PostponedTurns: Sendable {
     /// each search that had time. nil: as many as in a usual batch.
     private var searchSize: Int?
     /// Whether a search for the oldest requests found no list to work on. Then the postponed lists are tried by their names: they may have no
-    /// requests any more, or lists that wait for a person may have all the oldest requests.
+    /// requests any more, or waiting lists may have all the oldest requests.
     private var isOldestInVain = false
     /// When the worker may wait again for a list that other sessions have.
     private var nextWait: ContinuousClock.Instant?
