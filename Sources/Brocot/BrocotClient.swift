@@ -193,7 +193,10 @@ public final class BrocotClient: Sendable {
             let rest = deadline - ContinuousClock.now
             guard rest > .zero else {
                 throw BrocotError(
-                    .stillPending, "request \(request) is not decided after \(limit); does a daemon run?")
+                    .stillPending,
+                    """
+                    request \(request) is not decided after \(limit); it stays in the queue. If no daemon runs, start one: brocot daemon
+                    """)
             }
             do {
                 try await Task.sleep(for: min(backoff.pause(), rest))

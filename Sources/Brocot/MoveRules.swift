@@ -17,8 +17,9 @@ enum MoveRules {
             throw broken("a move has 1 to \(Move.mostItems) items, not \(move.items.count)")
         }
         for item in move.items { try check(item, "an item's key") }
-        guard Set(move.items.map(ExactText.init)).count == move.items.count else {
-            throw broken("an item is given twice")
+        var seen: Set<ExactText> = []
+        if let repeated = move.items.first(where: { !seen.insert(ExactText($0)).inserted }) {
+            throw broken("item '\(repeated)' is given twice; leave one out")
         }
         if let anchor = move.placement?.anchor { try check(anchor, "the anchor's key") }
         if case .at(let position)? = move.placement, position < 0 {

@@ -69,9 +69,9 @@ struct GrantCommand: AsyncParsableCommand {
             let missing = try await database.run { [kind, roles] connection throws in
                 try AccessGrants.grant(kind, to: roles, on: connection)
             }
-            guard missing.isEmpty else { throw refusal("\(database.summary) may not grant", missing) }
+            guard missing.isEmpty else { throw refusal("This role can't grant the following rights (\(database.summary))", missing) }
         } catch SQLState.insufficientPrivilege {
-            throw refusal("\(database.summary) may not grant all of this", [])
+            throw refusal("This role can't grant all of these rights (\(database.summary))", [])
         } catch {
             throw error
         }

@@ -115,7 +115,7 @@ package struct QueueRefused: Error, CustomStringConvertible {
 
     package var description: String {
         """
-        the server refuses this role the queue: \(reason). Run brocot doctor as the same role. If a right is missing, run as \
+        the server refuses the statements that read or write the queue: \(reason). Run brocot doctor as the same role. If a right is missing, run as \
         the owner of schema brocot: brocot grant daemon ROLE
         """
     }

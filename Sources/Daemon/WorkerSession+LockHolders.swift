@@ -39,8 +39,8 @@ extension WorkerSession {
             message =
                 isAlike
                 ? """
-                one transaction of a Brocot session keeps a list locked; its requests wait. Does a daemon stand still? \
-                The server ends the transaction after --idle-timeout
+                one transaction of a Brocot session keeps a list locked; its requests wait. A daemon may have stopped: see \
+                pg_stat_activity for the pid. If the transaction is idle, the server ends it after --idle-timeout
                 """
                 : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid"
         case .prepared(let name):

@@ -74,7 +74,9 @@ extension QueueError: CustomStringConvertible {
         case .unreadableRequest(let id):
             "request \(id) can't be read: the constraints of brocot.move_requests were changed; restore them"
         case .settingsChanged:
-            "a trigger changes the role or client_encoding, or makes the transaction read-only"
+            """
+            a trigger changes the role or client_encoding, or makes the transaction read-only. Change the trigger so that it sets them back
+            """
         case .requestsDeleted:
             """
             requests of the batch were deleted from brocot.move_requests by a trigger or by another session. A trigger must not delete requests

@@ -3,8 +3,8 @@ import Ordering
 
 extension Doctor {
     /// Finds unique indexes that make the rank a key for PostgreSQL (see ``OrderObjects/indexPredicate``), in tables that others refer to.
-    func references(_ connection: Connection) async -> CheckResult {
-        await attempt("references", connection) { connection throws(PostgresError) in
+    func foreignKeys(_ connection: Connection) async -> CheckResult {
+        await attempt("foreign key", connection) { connection throws(PostgresError) in
             typealias Column = DoctorStatements.RankKeyColumn
             var (indexes, commands): ([String], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.rankKeys) {
@@ -15,10 +15,10 @@ extension Doctor {
                     "DROP INDEX \(try row.decode(Column.isPartitioned) ? "" : "CONCURRENTLY ")\(index)")
             }
             guard !indexes.isEmpty else {
-                return .ok("references", "a move waits for no row that refers to the moved row")
+                return .ok("foreign key", "a move waits for no row that refers to the moved row")
             }
             return .warning(
-                "references",
+                "foreign key",
                 """
                 moves wait for transactions that have inserted rows with a foreign key to the moved row, and the reverse, because \
                 these unique indexes have no condition: \(indexes.joined(separator: ", "))

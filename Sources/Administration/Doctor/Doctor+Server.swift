@@ -17,14 +17,14 @@ extension Doctor {
     }
 
     /// Finds a session that keeps the lock for pruning the log, which any role of the database can take.
-    func retention(_ connection: Connection) async -> CheckResult {
-        await attempt("retention", connection) { connection throws(PostgresError) in
+    func logPruning(_ connection: Connection) async -> CheckResult {
+        await attempt("log pruning", connection) { connection throws(PostgresError) in
             guard let row = try connection.query(LockOwnerStatements.ofLogPruning).first else {
-                return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
+                return .ok("log pruning", "nothing keeps daemons from deleting old rows of the log")
             }
             let holder = try DescribedLockHolder(row)
             return .warning(
-                "retention", "\(holder) has the lock for deleting old rows of the log, so the log grows",
+                "log pruning", "\(holder) has the lock for deleting old rows of the log, so the log grows",
                 advice: holder.owner.advice)
         }
     }

@@ -37,7 +37,7 @@ struct PreparedTransactionLockTests {
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
             oldTransaction: .seconds(900),
             logger: Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() })
-        let finding = try #require(await doctor.examine().first { $0.check == "retention" })
+        let finding = try #require(await doctor.examine().first { $0.check == "log pruning" })
         #expect(finding.level == .warn && finding.message.contains("a prepared transaction"), "\(finding)")
     }
 
