@@ -199,7 +199,7 @@ struct DaemonCommand: AsyncParsableCommand {
                 logger.info(
                     isNew ? "cannot connect yet; trying again" : "the server went away; trying again",
                     metadata: ["error": "\(error)"])
-                // The server may accept connections and end each of them at once.
+                // The server may accept connections and end each of them immediately.
                 try await Task.sleep(for: .milliseconds(500))
             }
         }

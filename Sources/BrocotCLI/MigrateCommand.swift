@@ -13,7 +13,7 @@ struct MigrateCommand: AsyncParsableCommand {
               brocot migrate status --json
               brocot migrate plan --sql > brocot.sql      for your own migration tool
 
-            Each migration runs in one transaction. Any number of these commands may run at once, also through a pooler: an \
+            Each migration runs in one transaction. Any number of these commands may run at the same time, also through a pooler: an \
             advisory lock makes them run one after the other.
             """,
         subcommands: [

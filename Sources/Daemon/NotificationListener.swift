@@ -21,7 +21,7 @@ final class NotificationListener: Sendable {
     private let logger: Logger
     private let interruption: ListenerInterruption
 
-    /// `interruption` ends the listener's waits, so that it notices at once that all workers wait, or that the daemon stops.
+    /// `interruption` ends the listener's waits, so that it notices immediately that all workers wait, or that the daemon stops.
     init(
         _ configuration: DaemonConfiguration, idleWorkers: IdleWorkers, interruption: ListenerInterruption,
         health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger

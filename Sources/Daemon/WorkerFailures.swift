@@ -33,7 +33,7 @@ struct WorkerFailures {
             "lost the connection; trying again", error, lists.count == 1 ? ["list": "\(lists[0])"] : [:])
     }
 
-    /// If several lists failed together, it isn't known yet which one is the cause. They are tried again at once, in smaller
+    /// If several lists failed together, it isn't known yet which one is the cause. They are tried again immediately, in smaller
     /// groups.
     mutating func note(_ failure: BatchFailure) {
         noteFailure()

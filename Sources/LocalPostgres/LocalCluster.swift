@@ -214,7 +214,7 @@ package actor LocalCluster {
                 return
             }
             guard isAlive(server.serverProcess) else {
-                throw .startFailed(reason: "it ended at once", log: files.logTail())
+                throw .startFailed(reason: "it ended immediately", log: files.logTail())
             }
             await pause()
         }

@@ -7,7 +7,7 @@ package struct QueueObserver: Sendable {
     private static let pollRateWhileAdvancing = 5
     /// A reading from the beginning is followed by a pause that is at least this many times as long.
     private static let pausePerDurationOfFullRead = 100
-    /// The most requests that are read at once to raise the floor.
+    /// The most requests that one statement reads to raise the floor.
     private static let mostRequestsRead = 2_000
 
     private(set) var progress = ReadProgress()

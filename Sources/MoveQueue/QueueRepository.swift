@@ -3,7 +3,7 @@ import Ordering
 
 /// Reads and writes the rows of the queue, in a transaction.
 struct QueueRepository {
-    /// A worker reads at most this many batches of requests at once. Some requests can't be decided yet, so it reads more than one batch.
+    /// A statement reads at most this many batches of requests. Some requests can't be decided yet, so it reads more than one batch.
     private static let batchesReadAhead = 2
 
     let configuration: QueueConfiguration

@@ -3,7 +3,7 @@ import LibPQ
 /// The flag with which daemons say whether INSERTs of requests must notify them.
 ///
 /// NOTIFY takes a lock on the whole cluster at commit. So the trigger on `brocot.move_requests` notifies only while the flag is
-/// set, that is while a daemon sleeps. All daemons share the flag, and all sessions see a change at once.
+/// set, that is while a daemon sleeps. All daemons share the flag, and all sessions see a change immediately.
 package enum SleepFlag {
     /// The channel on which enqueuers notify.
     package static let channel = "brocot_move_requests"

@@ -30,7 +30,7 @@ package struct CapacityReader: Sendable {
     private let table: OrderedTable
     private let pageSize: Int
 
-    /// `pageSize` is the number of rows to read at once, at least 1.
+    /// `pageSize` is the number of rows that one statement reads, at least 1.
     package init(_ table: OrderedTable, pageSize: Int = 10_000) {
         precondition(pageSize >= 1, "a page has at least one row")
         self.table = table

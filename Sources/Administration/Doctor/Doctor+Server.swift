@@ -46,7 +46,7 @@ extension Doctor {
         }
     }
 
-    /// The most locks that a worker has at once: those of ``AdvisoryLock/mostLists``, and of some tables and their indexes.
+    /// The most locks that a worker has at the same time: those of ``AdvisoryLock/mostLists``, and of some tables and their indexes.
     private static let locksOfWorker = 300
     /// Enough locks for four workers, and as many for all other sessions.
     private static let fewestLocks = 2 * 4 * locksOfWorker

@@ -159,7 +159,7 @@ struct RefusalSearch {
     /// When constraints that are deferrable are checked.
     private enum ConstraintCheck: String {
         case deferred = "DEFERRED"
-        /// At once, also for the rows that were already written.
+        /// Immediately, also for the rows that were already written.
         case immediate = "IMMEDIATE"
     }
 

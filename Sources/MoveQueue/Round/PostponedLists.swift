@@ -129,8 +129,8 @@ package struct PostponedLists: Sendable {
     /// batch would end earlier, and other lists that exchange items with this list would have to wait.
     func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
 
-    /// A list that is due, and that other sessions had at each of many attempts; nil if there is none. They may have it again and again for
-    /// short times, so that trying without waiting hardly ever succeeds.
+    /// A starving list that is due; nil if there is none. It was unavailable at ``attemptsWithoutWaiting`` attempts or more. Other sessions may
+    /// have it for short times, so that trying without waiting hardly ever succeeds.
     func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
         guard let earliest, earliest <= now else { return nil }
         let starving = entries.lazy.filter { _, entry in

@@ -28,7 +28,7 @@ struct PostponedTurns: Sendable {
     /// Whether a search for the oldest requests found no list to work on. Then the postponed lists are tried by their names: they may have no
     /// requests any more, or waiting lists may have all the oldest requests.
     private var isOldestInVain = false
-    /// When the worker may wait again for a list that other sessions have.
+    /// When the worker may wait again for a starving list.
     private var nextWait: ContinuousClock.Instant?
 
     init(_ postponed: PostponedLists, fullBatch: Int) {

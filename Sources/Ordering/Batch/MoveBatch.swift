@@ -22,7 +22,7 @@ package struct MoveBatch: Sendable {
     ///   - moves: The moves, in the order in which they are applied.
     ///   - tables: The ordered tables by name. Moves in other tables are rejected.
     ///   - policy: How ranks are rebalanced.
-    ///   - reading: How much is read at once.
+    ///   - reading: How much one statement reads.
     ///   - leastSizes: How many rows lists have at least, as far as is known. Such a list is read from its beginning only if
     ///     that may reach its end.
     package init(
