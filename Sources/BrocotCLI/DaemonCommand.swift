@@ -53,8 +53,8 @@ struct DaemonCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            The longest time between two readings of the queue by an idle daemon, if notifications arrive. With 0, it reads \
-            the queue only when it is notified, so that a serverless database can sleep. Decimals are allowed. (default: 1.5)
+            The longest time between two polls of the queue by an idle daemon, if notifications arrive. With 0, it polls only \
+            when it is notified, so that a serverless database can sleep. Decimals are allowed. (default: 1.5)
             """, valueName: "seconds"))
     var pollInterval: Double?
 

@@ -12,7 +12,7 @@ struct ListenerSession {
     private var observer: QueueObserver
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
-    /// While the server refuses looks: when to look again, even if workers are busy.
+    /// While the server refuses polls: when to poll again, even if workers are busy.
     private var nextAttempt = ContinuousClock.now
     private var nextTestOfDelivery = ContinuousClock.now + testInterval
 
@@ -35,7 +35,7 @@ struct ListenerSession {
         self.delivery = delivery
         let configuration = listener.configuration
         schedule = SleepSchedule(
-            longestLookInterval: configuration.longestLookInterval(with: delivery),
+            longestPollInterval: configuration.longestPollInterval(with: delivery),
             longestPause: configuration.queue.longestPause, reliesOnNotifications: configuration.reliesOnNotifications)
         observer = QueueObserver(configuration.queue)
         sampling = QueueSampler(configuration.queue, metrics: listener.metrics)
@@ -51,9 +51,9 @@ struct ListenerSession {
         while !stopFlag.isSet, !Task.isCancelled {
             health.noteProgress()
             do {
-                let hasLooked = try await step(&failures)
+                let hasPolled = try await step(&failures)
                 failures.lostConnections.noteSuccess("the listener is connected again")
-                guard hasLooked else { continue }
+                guard hasPolled else { continue }
                 failures.backoff.reset()
                 if refusals.noteSuccess(at: .now) {
                     health.note(reasonNotReady: reasonNotReady)
@@ -65,7 +65,7 @@ struct ListenerSession {
                 failures.refusals.note(
                     """
                     the server refuses the query for new requests; the workers search for requests every \
-                    \(LookSchedule.usualInterval) instead. See brocot doctor
+                    \(PollSchedule.usualInterval) instead. See brocot doctor
                     """, error)
                 schedule.noteUnknownFlag()
                 listener.idleWorkers.wakeOne()
@@ -79,15 +79,15 @@ struct ListenerSession {
         await connection.close()
     }
 
-    /// - Returns: Whether it looked at the queue.
+    /// - Returns: Whether it polled the queue.
     private mutating func step(_ failures: inout ListenerFailures) async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
         if refusals.areGoingOn, .now >= nextAttempt {
-            // Busy workers need no look, but only a look shows that the server no longer refuses the query.
-            nextAttempt = .now + LookSchedule.usualInterval
-            _ = try await look()
+            // Busy workers need no poll, but only a poll shows that the server no longer refuses the query.
+            nextAttempt = .now + PollSchedule.usualInterval
+            _ = try await poll()
             return true
         }
         if listener.idleWorkers.hasDecidedSinceLastCall() { schedule.noteDecision(at: .now) }
@@ -96,11 +96,11 @@ struct ListenerSession {
         switch schedule.next(waiting, at: .now) {
         case .fallAsleep:
             if receivesNotifications { try await SleepFlag.set(true, on: connection) }
-            _ = try await look()
+            _ = try await poll()
             return true
-        case .look:
-            let look = try await look()
-            if receivesNotifications, !look.enqueuersNotify { schedule.noteUnknownFlag() }
+        case .poll:
+            let poll = try await poll()
+            if receivesNotifications, !poll.enqueuersNotify { schedule.noteUnknownFlag() }
             return true
         case .wakeWorker:
             listener.idleWorkers.wakeOne()
@@ -130,18 +130,18 @@ struct ListenerSession {
         let configuration = listener.configuration
         guard configuration.reliesOnNotifications, delivery == .unknown, .now >= nextTestOfDelivery else { return }
         delivery = try await listener.testDelivery(on: connection, &failures)
-        schedule.longestLookInterval = configuration.longestLookInterval(with: delivery)
+        schedule.longestPollInterval = configuration.longestPollInterval(with: delivery)
         // The test takes every notification that arrives meanwhile.
         schedule.noteNotification(at: .now)
         nextTestOfDelivery = .now + Self.testInterval
     }
 
-    /// Looks at the queue, and wakes a worker if a request is pending.
-    private mutating func look() async throws(PostgresError) -> QueueObserver.Look {
-        let look = try await observer.look(on: connection)
-        schedule.noteLook(isQuiet: look.isQuiet)
-        if look.isPending { listener.idleWorkers.wakeOne() }
-        return look
+    /// Polls the queue, and wakes a worker if a request is pending.
+    private mutating func poll() async throws(PostgresError) -> QueueObserver.Poll {
+        let poll = try await observer.poll(on: connection)
+        schedule.notePoll(isQuiet: poll.isQuiet)
+        if poll.isPending { listener.idleWorkers.wakeOne() }
+        return poll
     }
 
     /// Waits at most this long for notifications, and wakes a worker if any arrive.

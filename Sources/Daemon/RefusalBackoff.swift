@@ -3,8 +3,8 @@ import LibPQ
 /// The pauses of a listener whose connection works, but whose statements the server refuses, for example because of a missing
 /// right. Pure.
 struct RefusalBackoff {
-    /// The longest pause, the same as between two looks of an idle daemon.
-    static let longestPause = LookSchedule.usualInterval
+    /// The longest pause, the same as between two polls by an idle daemon.
+    static let longestPause = PollSchedule.usualInterval
 
     private var backoff = Backoff(first: .milliseconds(100), longest: longestPause)
     private var last: ContinuousClock.Instant?

@@ -48,7 +48,7 @@ package struct QueueConfiguration: Sendable {
     /// What happens to poison messages of single tables. This takes precedence over the table's own setting.
     package var poisonPolicies: [ExactText: PoisonPolicy] = [:]
     /// How often a worker checks how far the queue was read. While the floor rises, it checks five times as often.
-    package var lookInterval = Duration.seconds(1)
+    package var pollInterval = Duration.seconds(1)
     /// How often the queue is read from its beginning, because an id that was chosen by hand may be below the floor.
     var fullReadInterval = Duration.seconds(60)
 

@@ -68,7 +68,7 @@ struct QueueRepository {
         return try PendingRequests(rows)
     }
 
-    /// Whether the transactions that the looks at the queue have passed over are still open. If one of them has ended, requests below
+    /// Whether the transactions that the polls of the queue have passed over are still open. If one of them has ended, requests below
     /// the floor may have become visible.
     func isProgressValid(on connection: isolated Connection) throws(QueueError) -> Bool {
         guard !progress.open.isEmpty else { return true }

@@ -39,12 +39,12 @@ package struct QueueWorker: Sendable {
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
     package mutating func runTurn(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
-        var action = round.beginTurn(isLookDue: observer.isDue, at: .now)
+        var action = round.beginTurn(isPollDue: observer.isDue, at: .now)
         while true {
             switch action {
-            case .look:
-                try await look(on: connection)
-                action = round.noteLook()
+            case .poll:
+                try await poll(on: connection)
+                action = round.notePoll()
             case .readLastID:
                 action = round.note(lastID: try await readLastID(on: connection), at: .now)
             case .decide(let task):
@@ -72,9 +72,9 @@ package struct QueueWorker: Sendable {
         return true
     }
 
-    private mutating func look(on connection: Connection) async throws(BatchFailure) {
+    private mutating func poll(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
-            _ = try await observer.look(on: connection)
+            _ = try await observer.poll(on: connection)
         } catch {
             round.noteFailure(of: [], at: .now)
             throw BatchFailure(.database(error))

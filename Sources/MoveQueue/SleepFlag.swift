@@ -10,7 +10,7 @@ package enum SleepFlag {
 
     /// Sets or clears the flag.
     ///
-    /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon finds this when it next looks
+    /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon finds this when it next polls
     /// at the queue, and sets the flag again.
     ///
     /// - Throws: An error of the server or the connection.
@@ -21,7 +21,7 @@ package enum SleepFlag {
     }
 
     /// Clears the flag when a daemon ends, also if its task was cancelled, and notifies the other daemons, so that a sleeping daemon sets
-    /// the flag again. Without the notification, that daemon might not look at the queue for a long time.
+    /// the flag again. Without the notification, that daemon might not poll the queue for a long time.
     ///
     /// - Throws: An error of the server or the connection.
     package static func clearAtEnd(on connection: Connection) async throws(PostgresError) {

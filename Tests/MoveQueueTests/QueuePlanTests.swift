@@ -101,7 +101,7 @@ struct QueuePlanTests {
             in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000, progress))
         try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list"], "looking for pending requests",
-            in: QueueStatements.look(progress))
+            in: QueueStatements.poll(progress))
         try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"], "raising the floor",
             in: QueueStatements.readOn(to: 9_000, limit: 100, progress))
@@ -168,9 +168,9 @@ struct QueuePlanTests {
         (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
         report.claim.lockedByOthers = unavailable
         let now = ContinuousClock.now
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(report, at: now)
-        guard case .decide(let batch) = round.beginTurn(isLookDue: false, at: now),
+        guard case .decide(let batch) = round.beginTurn(isPollDue: false, at: now),
             case .next(_, let lists, let readingAhead, _) = batch.scope
         else {
             Issue.record("no batch of the next lists")

@@ -32,7 +32,7 @@ struct QueueWorkerTests {
         let move = Move(
             list: ListIdentifier(orderedTable: "items", list: "a"), items: ["x"], action: .place(.last, from: nil))
         var configuration = QueueConfiguration()
-        configuration.lookInterval = .zero
+        configuration.pollInterval = .zero
         var worker = QueueWorker(configuration)
         for _ in 0..<10 {
             _ = try await fixture.enqueue([move])

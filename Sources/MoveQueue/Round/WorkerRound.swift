@@ -9,12 +9,12 @@ import Ordering
 /// A worker chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
 /// round (``RoundSearch``).
 ///
-/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isLookDue:at:)`` returns the first action of
+/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isPollDue:at:)`` returns the first action of
 /// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
     enum Action: Sendable {
-        /// Look at the queue, to find out how far it was read. The next event is ``noteLook()``.
-        case look
+        /// Poll the queue, to find out how far it was read. The next event is ``notePoll()``.
+        case poll
         /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
         case readLastID
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
@@ -25,7 +25,7 @@ package struct WorkerRound: Sendable {
 
     private enum State {
         case betweenTurns
-        case looking
+        case polling
         case gathering
         case retrying(PostponedTurns.Retry)
         case servingCrowdedOut
@@ -82,23 +82,23 @@ package struct WorkerRound: Sendable {
     /// Continues the round at this list.
     mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
-    /// Begins a turn. `isLookDue` says whether it is time to look at the queue.
-    mutating func beginTurn(isLookDue: Bool, at now: ContinuousClock.Instant) -> Action {
+    /// Begins a turn. `isPollDue` says whether it is time to poll the queue.
+    mutating func beginTurn(isPollDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isRoundTurn.toggle()
         (hasEndedRound, hasMetAnotherWorker) = (false, false)
         if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
             return .decide(task)
         }
-        let mayLook = waking.beginTurn()
-        guard isLookDue, mayLook else { return serveCrowdedOut() }
-        state = .looking
-        return .look
+        let mayPoll = waking.beginTurn()
+        guard isPollDue, mayPoll else { return serveCrowdedOut() }
+        state = .polling
+        return .poll
     }
 
-    /// The worker has looked at the queue.
-    mutating func noteLook() -> Action {
-        guard case .looking = state else { preconditionFailure("A look was reported that no turn asked for.") }
+    /// The worker has polled the queue.
+    mutating func notePoll() -> Action {
+        guard case .polling = state else { preconditionFailure("A poll was reported that no turn asked for.") }
         return serveCrowdedOut()
     }
 
@@ -118,7 +118,7 @@ package struct WorkerRound: Sendable {
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .searching(.next(let target)):
             return noteSearch(report, target, at: now)
-        case .betweenTurns, .looking, .gathering:
+        case .betweenTurns, .polling, .gathering:
             preconditionFailure("A batch was reported that no turn asked for.")
         }
     }

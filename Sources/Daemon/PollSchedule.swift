@@ -1,7 +1,7 @@
-/// Decides when an idle daemon looks at the queue: soon after an event, and then less and less often. Pure.
-struct LookSchedule {
+/// Decides when an idle daemon polls the queue: soon after an event, and then less and less often. Pure.
+struct PollSchedule {
     enum Step: Equatable {
-        case look
+        case poll
         case wait(Duration)
         /// Wait for a notification without a limit.
         case waitForNotification
@@ -10,17 +10,17 @@ struct LookSchedule {
     static let firstInterval = Duration.milliseconds(5)
     /// Together with the queries for metrics and for pruning the log, an idle daemon sends less than one query a second.
     static let usualInterval = Duration.milliseconds(1_500)
-    /// After this many consecutive looks at a quiet queue, every INSERT notifies. A transaction may have read the flag
-    /// before it was set. Then the first look sees this transaction open, or the second look sees its request. After
-    /// two quiet looks there is no such transaction.
-    private static let looksUntilAllNotify = 2
+    /// After this many consecutive polls of a quiet queue, every INSERT notifies. A transaction may have read the flag
+    /// before it was set. Then the first poll sees this transaction open, or the second poll sees its request. After
+    /// two quiet polls there is no such transaction.
+    private static let pollsUntilAllNotify = 2
 
-    /// The longest time between two looks; nil means that the daemon does not look again until it is notified.
+    /// The longest time between two polls; nil means that the daemon does not poll again until it is notified.
     var longestInterval: Duration?
     private var interval = firstInterval
-    private var nextLook: ContinuousClock.Instant?
-    /// The number of consecutive looks at a quiet queue.
-    private var quietLooks = 0
+    private var nextPoll: ContinuousClock.Instant?
+    /// The number of consecutive polls of a quiet queue.
+    private var quietPolls = 0
 
     init(longestInterval: Duration? = usualInterval) {
         self.longestInterval = longestInterval
@@ -31,26 +31,26 @@ struct LookSchedule {
 
     mutating func next(at now: ContinuousClock.Instant) -> Step {
         if longestInterval == nil, doAllNotify, interval >= Self.usualInterval { return .waitForNotification }
-        if let nextLook, now < nextLook { return .wait(nextLook - now) }
+        if let nextPoll, now < nextPoll { return .wait(nextPoll - now) }
         interval = min(interval * 2, safeInterval)
-        nextLook = now + interval
-        return .look
+        nextPoll = now + interval
+        return .poll
     }
 
     /// Begins again with short intervals.
-    mutating func lookSoon(at now: ContinuousClock.Instant) {
+    mutating func pollSoon(at now: ContinuousClock.Instant) {
         interval = Self.firstInterval
-        nextLook = now + interval
-        quietLooks = 0
+        nextPoll = now + interval
+        quietPolls = 0
     }
 
-    /// Records a look. `isQuiet` says whether nothing is pending, no transaction that may insert requests is open, and INSERTs notify.
-    mutating func note(isQuiet: Bool) { quietLooks = isQuiet ? quietLooks + 1 : 0 }
+    /// Records a poll. `isQuiet` says whether nothing is pending, no transaction that may insert requests is open, and INSERTs notify.
+    mutating func note(isQuiet: Bool) { quietPolls = isQuiet ? quietPolls + 1 : 0 }
 
     /// Records that INSERTs may not notify.
-    mutating func noteUnknownFlag() { quietLooks = 0 }
+    mutating func noteUnknownFlag() { quietPolls = 0 }
 
-    private var doAllNotify: Bool { quietLooks >= Self.looksUntilAllNotify }
+    private var doAllNotify: Bool { quietPolls >= Self.pollsUntilAllNotify }
 
     /// The longest interval that is safe now. A longer one than usual is safe only if every INSERT notifies.
     private var safeInterval: Duration {
