@@ -2,7 +2,7 @@
 ///
 /// A worker joins if the others decide nothing for a while, and now and then in any case.
 struct JoiningSchedule {
-    enum Step: Equatable {
+    enum Action: Equatable {
         case wakeWorker
         case wait(Duration)
     }
@@ -44,8 +44,8 @@ struct JoiningSchedule {
         if case .busy(_, let joined) = state { state = .busy(silentSince: now, joined: joined) }
     }
 
-    /// The next step while some workers work. `canJoin` says whether a worker waits.
-    mutating func next(canJoin: Bool, at now: ContinuousClock.Instant) -> Step {
+    /// The next action while some workers work. `canJoin` says whether a worker waits.
+    mutating func next(canJoin: Bool, at now: ContinuousClock.Instant) -> Action {
         guard case .busy(let silentSince, let joined) = state else {
             state = .busy(silentSince: now, joined: now)
             return .wait(min(silence, Self.longestRest))

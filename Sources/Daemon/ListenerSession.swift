@@ -94,7 +94,7 @@ struct ListenerSession {
         let waiting = listener.idleWorkers.waiting
         listener.metrics.note(isAsleep: waiting == .all)
         switch schedule.next(waiting, at: .now) {
-        case .fallAsleep:
+        case .setFlag:
             if receivesNotifications { try await SleepFlag.set(true, on: connection) }
             _ = try await poll()
             return true
@@ -104,7 +104,7 @@ struct ListenerSession {
             return true
         case .wakeWorker:
             listener.idleWorkers.wakeOne()
-        case .wakeUp:
+        case .clearFlag:
             try await SleepFlag.set(false, on: connection)
         case .wait(let duration):
             if try await wait(duration) { schedule.noteNotification(at: .now) }

@@ -1,6 +1,6 @@
 /// Decides when an idle daemon polls the queue: soon after an event, and then less and less often. Pure.
 struct PollSchedule {
-    enum Step: Equatable {
+    enum Action: Equatable {
         case poll
         case wait(Duration)
         /// Wait for a notification without a limit.
@@ -29,7 +29,7 @@ struct PollSchedule {
     /// Whether an interval is longer than usual, so that the daemon relies on notifications. nil means until it is notified.
     static func isLong(_ interval: Duration?) -> Bool { interval.map { $0 > usualInterval } ?? true }
 
-    mutating func next(at now: ContinuousClock.Instant) -> Step {
+    mutating func next(at now: ContinuousClock.Instant) -> Action {
         if longestInterval == nil, doAllNotify, interval >= Self.usualInterval { return .waitForNotification }
         if let nextPoll, now < nextPoll { return .wait(nextPoll - now) }
         interval = min(interval * 2, safeInterval)

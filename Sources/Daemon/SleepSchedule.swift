@@ -7,10 +7,10 @@
 ///   relies on notifications.
 struct SleepSchedule {
     enum Action: Equatable {
-        /// Set the flag that the daemon sleeps; then poll once more.
-        case fallAsleep
-        /// Clear the flag, so that INSERTs notify no longer.
-        case wakeUp
+        /// Set the sleep flag; then poll once more.
+        case setFlag
+        /// Clear the sleep flag, so that INSERTs no longer notify.
+        case clearFlag
         /// Read the state of the queue.
         case poll
         /// Wake a worker that waits: see ``JoiningSchedule``.
@@ -101,7 +101,7 @@ struct SleepSchedule {
         guard case .set = flag else {
             flag = .set
             polls.pollSoon(at: now)
-            return .fallAsleep
+            return .setFlag
         }
         // If a worker found only requests of waiting lists, the next poll need not follow soon.
         if wasBusy, hasDecided { polls.pollSoon(at: now) }
@@ -121,7 +121,7 @@ struct SleepSchedule {
         let remaining = timeUntilFlagIsCleared(at: now)
         guard remaining > .zero else {
             flag = .cleared(at: now)
-            return .wakeUp
+            return .clearFlag
         }
         return switch joining.next(canJoin: canJoin, at: now) {
         case .wakeWorker: .wakeWorker

@@ -8,7 +8,7 @@ import Testing
     @Test("The daemon falls asleep, polls after 5 ms, and then polls less often, down to every 1.5 s")
     func polls() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         var now = start
         var waits: [Duration] = []
         for _ in 0..<11 {
@@ -24,7 +24,7 @@ import Testing
     @Test("The daemon stays asleep for enqueuers while its workers are busy for less than 100 ms")
     func nap() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(.none, at: start + .milliseconds(99)) == .wait(.milliseconds(1)))
         schedule.noteDecision(at: start)
@@ -34,7 +34,7 @@ import Testing
     @Test("The daemon polls less often if workers find only requests that wait for a person")
     func heldWork() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         var now = start
         var waits: [Duration] = []
         for _ in 0..<11 {
@@ -51,11 +51,11 @@ import Testing
     @Test("The daemon wakes up after 100 ms of work, and falls asleep again afterwards")
     func work() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .clearFlag)
         #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.all, at: start + .seconds(1)) == .fallAsleep)
+        #expect(schedule.next(.all, at: start + .seconds(1)) == .setFlag)
     }
 
     @Test(
@@ -63,7 +63,7 @@ import Testing
     )
     func silence() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         var (now, wakeUps): (ContinuousClock.Instant, [Duration]) = (start, [])
         for _ in 0..<20 {
             switch schedule.next(.some, at: now) {
@@ -78,7 +78,7 @@ import Testing
     @Test("A worker that waits is woken once a second even if the others decide requests")
     func longestRest() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         let wakeUps = (0...30).filter { step in
             let now = start + .milliseconds(90 * step)
             schedule.noteDecision(at: now)
@@ -112,32 +112,32 @@ import Testing
     func startsIntoWork() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .clearFlag)
     }
 
     @Test("A busy daemon clears the sleep flag every five minutes, because another daemon may have been killed")
     func confirmation() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
         _ = schedule.next(.none, at: start)
-        #expect(schedule.next(.none, at: start + .seconds(1)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .seconds(1)) == .clearFlag)
         #expect(schedule.next(.none, at: start + .seconds(300)) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.none, at: start + .seconds(301)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .seconds(301)) == .clearFlag)
         #expect(schedule.next(.none, at: start + .seconds(302)) == .wait(.milliseconds(100)))
     }
 
     @Test("A sleeping daemon sets the sleep flag again if another daemon cleared it, and polls soon afterwards")
     func contradiction() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         schedule.noteUnknownFlag()
-        #expect(schedule.next(.all, at: start + .seconds(60)) == .fallAsleep)
+        #expect(schedule.next(.all, at: start + .seconds(60)) == .setFlag)
         #expect(schedule.next(.all, at: start + .seconds(60)) == .wait(.milliseconds(5)))
     }
 
     @Test("A daemon does not set the sleep flag again during a long sleep")
     func longSleep() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         for hour in 1...24 {
             #expect(schedule.next(.all, at: start + .seconds(3_600 * hour)) == .poll)
         }
@@ -150,11 +150,11 @@ import Testing
         var waits: [Duration] = []
         for _ in 0..<60 {
             switch schedule.next(.all, at: now) {
-            case .fallAsleep, .poll: schedule.notePoll(isQuiet: isQuiet)
+            case .setFlag, .poll: schedule.notePoll(isQuiet: isQuiet)
             case .wait(let duration):
                 waits.append(duration)
                 now += duration
-            case .wakeUp, .wakeWorker: Issue.record("it is idle")
+            case .clearFlag, .wakeWorker: Issue.record("it is idle")
             case .waitForNotification: return waits
             }
         }
