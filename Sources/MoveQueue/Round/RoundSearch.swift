@@ -21,7 +21,7 @@ struct RoundSearch: Sendable {
     }
 
     /// What follows a batch of the next lists.
-    enum Step: Equatable {
+    enum Continuation: Equatable {
         /// The same lists, now with the other lists of their changes of list.
         case sameLists
         /// The lists after these.
@@ -100,7 +100,7 @@ struct RoundSearch: Sendable {
     ///   - report: The results. The progress of reading was not lost.
     ///   - target: The lists that the batch asked for.
     /// - Returns: What follows.
-    mutating func note(_ report: BatchReport, of target: NextLists) -> Step {
+    mutating func note(_ report: BatchReport, of target: NextLists) -> Continuation {
         depth.note(report)
         entanglement.noteBatch(isEntangled: target.withPartners ? isEntangled(report) : entanglement.isPresent)
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
@@ -129,7 +129,7 @@ struct RoundSearch: Sendable {
         if report.undecided.count > 0 || report.undecided.crowdedOut != nil { round.leftRequests = true }
     }
 
-    private mutating func endRound(_ report: BatchReport) -> Step {
+    private mutating func endRound(_ report: BatchReport) -> Continuation {
         let ended = round
         (position, round) = (.beginning, Round())
         entanglement.endRound()

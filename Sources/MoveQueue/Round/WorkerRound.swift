@@ -172,23 +172,23 @@ package struct WorkerRound: Sendable {
         if report.hasLostProgress { return advance() }
         crowdedOut = report.undecided.crowdedOut ?? crowdedOut
         postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
-        let step = search.note(report, of: target)
-        if step != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
+        let continuation = search.note(report, of: target)
+        if continuation != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
         hasMetAnotherWorker = report.claim.lockedByOthers.count > report.claim.locked.count
         // Several batches of one turn may end rounds; the last one counts.
         hasEndedRound = false
-        if case .nextRound(let decided) = step {
+        if case .nextRound(let decided) = continuation {
             hasEndedRound = true
             gather(after: decided)
         }
-        guard let result = finishSearch(report, step) else { return advance() }
+        guard let result = finishSearch(report, continuation) else { return advance() }
         return end(result)
     }
 
     /// - Returns: The end of the turn; nil if it goes on with the search.
-    private mutating func finishSearch(_ report: BatchReport, _ step: RoundSearch.Step) -> TurnResult? {
+    private mutating func finishSearch(_ report: BatchReport, _ continuation: RoundSearch.Continuation) -> TurnResult? {
         if report.hasDecisions { return .decided(report) }
-        switch step {
+        switch continuation {
         case .sameLists:
             return nil
         case .nextLists, .nextRound:
