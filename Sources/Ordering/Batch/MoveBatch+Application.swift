@@ -3,21 +3,21 @@ import SternBrocot
 /// The application of one move.
 extension MoveBatch {
     /// The result of trying to apply a move.
-    enum Attempt {
+    enum ApplicationResult {
         case decided(MoveResult)
         /// Nothing was changed: these needs must be read first.
         case needs([ListNeed])
 
         /// The move was applied, and no neighbour got a new rank.
-        static let applied = Attempt.decided(MoveResult(outcome: .applied(rebalancedRows: 0)))
+        static let applied = ApplicationResult.decided(MoveResult(outcome: .applied(rebalancedRows: 0)))
 
-        static func rejected(_ rejection: Rejection) -> Attempt {
+        static func rejected(_ rejection: Rejection) -> ApplicationResult {
             .decided(MoveResult(outcome: .rejected(rejection)))
         }
     }
 
     /// Applies a move to the known rows, if they suffice.
-    mutating func apply(_ index: BatchMove.Index) -> Attempt {
+    mutating func apply(_ index: BatchMove.Index) -> ApplicationResult {
         let move = moves[index]
         switch move.move.action {
         case .remove: return remove(move)
@@ -26,7 +26,7 @@ extension MoveBatch {
         }
     }
 
-    private mutating func arrive(_ move: BatchMove) -> Attempt {
+    private mutating func arrive(_ move: BatchMove) -> ApplicationResult {
         let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         // Unlike the keys of other moves, these need not be distinct. A key counts once, at its last place.
@@ -44,7 +44,7 @@ extension MoveBatch {
         return put(arriving, of: move, placement, sources: [])
     }
 
-    private mutating func remove(_ move: BatchMove) -> Attempt {
+    private mutating func remove(_ move: BatchMove) -> ApplicationResult {
         let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         let ownsRows = lists[move.list].ownsRows
@@ -60,7 +60,7 @@ extension MoveBatch {
         return .applied
     }
 
-    private mutating func place(_ move: BatchMove, _ placement: Placement) -> Attempt {
+    private mutating func place(_ move: BatchMove, _ placement: Placement) -> ApplicationResult {
         let (targets, targetNeeds) = knownItems(move.move.items, in: move.list)
         let (sources, sourceNeeds) = move.source.map { knownItems(move.move.items, in: $0) } ?? ([], [])
         let (anchors, anchorNeeds) = knownItems(
@@ -77,10 +77,10 @@ extension MoveBatch {
     /// list that they leave.
     private mutating func put(
         _ targets: [KnownItem.Index], of move: BatchMove, _ placement: Placement, sources: [KnownItem.Index]
-    ) -> Attempt {
+    ) -> ApplicationResult {
         let before = lists[move.list].neighbourhood.takeOut(targets)
-        switch room(for: targets.count, from: before, placement, in: lists[move.list]) {
-        case .unchanged(let result):
+        switch plan(for: targets.count, from: before, placement, in: lists[move.list]) {
+        case .nothing(let result):
             lists[move.list].neighbourhood.putBack(targets, before)
             return result
         case .write(let assignment, let gap):
@@ -152,22 +152,22 @@ extension MoveBatch {
         }
     }
 
-    // MARK: Room
+    // MARK: The plan of a placement
 
-    private enum Room {
+    private enum Plan {
         /// The ranks to write, and the gap of the order into which the items are put.
         case write(RankAssignment, RankOrder.Gap)
-        /// The items stay where they were, with this result of the move.
-        case unchanged(Attempt)
+        /// Nothing is written: the items stay where they were, with this result of the move.
+        case nothing(ApplicationResult)
     }
 
     /// The gap for items that were taken out, and the new ranks of these items and their neighbours. `before` is where the
     /// items were.
-    private func room(
+    private func plan(
         for count: Int, from before: [Presence], _ placement: Placement, in list: BatchList
-    ) -> Room {
-        func missing(_ needs: [Need]) -> Room {
-            .unchanged(.needs(needs.map { ListNeed(list: list.identifier, need: $0) }))
+    ) -> Plan {
+        func missing(_ needs: [Need]) -> Plan {
+            .nothing(.needs(needs.map { ListNeed(list: list.identifier, need: $0) }))
         }
         let neighbourhood = list.neighbourhood
         switch neighbourhood.gap(placement) {
@@ -175,14 +175,14 @@ extension MoveBatch {
             return missing(needs)
         case .gap(let gap):
             let areAlreadyThere = neighbourhood.order.wereInOrder(before, in: gap)
-            if areAlreadyThere { return .unchanged(.applied) }
+            if areAlreadyThere { return .nothing(.applied) }
             let covered = neighbourhood.coveredGap(gap)
             switch policy.placement(of: count, in: covered) {
             case .load(let below, let above):
                 return missing(neighbourhood.needs(below: below, above: above, of: covered))
             case .write(let assignment): return .write(assignment, gap)
             case .noRoom:
-                return .unchanged(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
+                return .nothing(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
             }
         }
     }
