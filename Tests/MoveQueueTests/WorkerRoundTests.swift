@@ -191,7 +191,7 @@ import Testing
         #expect(round.hasEndedRound)
     }
 
-    @Test("Another worker is needed for many requests, many lists, or requests for which there was no room")
+    @Test("Another worker is needed for many requests, many lists, or crowded-out lists")
     func needsAnotherWorker() {
         func report(_ change: (inout BatchReport) -> Void) -> BatchReport {
             var report = decided(lists("a"))
@@ -321,9 +321,9 @@ import Testing
         #expect(round.note(report, at: now).end?.isWaiting == true)
     }
 
-    // MARK: The list for which there was no room
+    // MARK: The crowded-out list
 
-    @Test("A worker's turn decides a list alone if the last batch had no room for the list, and then continues")
+    @Test("A worker's turn decides a list alone if the last batch had crowded it out, and then continues")
     func crowdedOut() throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: false, at: now)

@@ -4,7 +4,7 @@ import Ordering
 /// The earliest requests of locked lists.
 struct PendingRequests {
     private(set) var requests: [PendingRequest] = []
-    /// For each list that was not read to its end because there was no room: the first id that was not read.
+    /// For each list that was not read to its end because of the limits of the batch: the first id that was not read.
     private(set) var firstUnread: [ListIdentifier: Int64] = [:]
     /// When the requests were read.
     let time: Timestamp
@@ -37,10 +37,10 @@ struct PendingRequests {
         return (list, try row.decode(Column.id))
     }
 
-    /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
+    /// A crowded-out list of the locked ones; nil if the batch took requests of each list that was not read to its end.
     func crowdedOut(of batch: ClosedBatch, in lockedLists: [ListIdentifier]) -> ListIdentifier? {
         guard !firstUnread.isEmpty else { return nil }
-        // Each request may wait for an older one that found no room. The oldest of these waits for none.
+        // Each request may wait for an older one that was left out. The oldest of these waits for none.
         if batch.requests.isEmpty { return firstUnread.min { $0.value < $1.value }?.key }
         let served = Set(batch.requests.flatMap(\.move.lists))
         return lockedLists.filter { firstUnread[$0] != nil && !served.contains($0) }.randomElement()

@@ -10,7 +10,7 @@ struct UndecidedRequests: Sendable {
     var obstructed: Set<ListIdentifier> = []
     /// Whether one of the requests that were read is a change of list.
     var hasChangesOfList = false
-    /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
+    /// A crowded-out list; nil if the batch took requests of each locked list.
     var crowdedOut: ListIdentifier?
 
     init() {}

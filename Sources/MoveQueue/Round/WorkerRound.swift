@@ -6,7 +6,7 @@ import Ordering
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
 /// they meet, the locks of the lists keep them apart, and ``hasMetAnotherWorker`` tells one of them to continue elsewhere.
 ///
-/// A worker chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
+/// A worker chooses between postponed lists (``PostponedTurns``), a crowded-out list, and the next lists of the
 /// round (``RoundSearch``).
 ///
 /// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isPollDue:at:)`` returns the first action of
@@ -44,7 +44,7 @@ package struct WorkerRound: Sendable {
     private var postponedTurns: PostponedTurns
     /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
     private var isRoundTurn = false
-    /// The list of the next batch, alone, because the latest batch had no room for it.
+    /// A crowded-out list of the latest batch. It is the only list of the next batch.
     private var crowdedOut: ListIdentifier?
     private var waking = Waking.awake
     /// The wait for more requests before the next round; nil if there is none.
@@ -143,9 +143,9 @@ package struct WorkerRound: Sendable {
     /// The postponed lists that the latest batch was for; nil if it was another batch.
     private var retried: PostponedTurns.Retry? { if case .retrying(let retry) = state { retry } else { nil } }
 
-    // MARK: The list for which there was no room
+    // MARK: The crowded-out list
 
-    /// Decides requests of that list alone: together with other lists, there might be no room for it again.
+    /// Decides requests of that list alone: together with other lists, it might be crowded out again.
     private mutating func serveCrowdedOut() -> Action {
         guard let list = crowdedOut else { return advance() }
         crowdedOut = nil

@@ -6,8 +6,8 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("Batches with too little room", .database, .timeLimit(.minutes(30)))
-struct SharedRoomTests {
+@Suite("Batches with low limits", .database, .timeLimit(.minutes(30)))
+struct BatchLimitsTests {
     private static let roomForFifty: QueueConfiguration = {
         var configuration = QueueConfiguration()
         configuration.bytesPerBatch = 5_500
@@ -32,7 +32,7 @@ struct SharedRoomTests {
         #expect(try await pendingLists(fixture) == ["large 1", "large 2"])
     }
 
-    @Test("Each request that is larger than the room of a batch is decided alone")
+    @Test("Each request that is larger than the limit of a batch is decided alone")
     func largeAlone() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...4).map { move("large \($0)", items: 60) })
@@ -71,7 +71,7 @@ struct SharedRoomTests {
         #expect(batches <= 6, "\(batches) batches")
     }
 
-    @Test("A list with many requests leaves room for the single request of another list")
+    @Test("A list with many requests does not crowd out the single request of another list")
     func deepList() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...100).map { _ in move("deep", items: 5) } + [move("shallow")])
@@ -100,7 +100,7 @@ struct SharedRoomTests {
     func entangledLists() async throws {
         let fixture = try await QueueFixture()
         let lists = (0..<6).map { ListIdentifier("\($0)") }
-        // The older requests are the larger ones, so that the room goes to younger requests, which wait for them.
+        // The older requests are the larger ones, so that younger requests are taken, which wait for them.
         let changes = (0..<60).map { number in
             Move(
                 list: lists[(number + 1) % 6], items: (1...(61 - number)).map(String.init),
