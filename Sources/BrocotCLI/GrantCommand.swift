@@ -69,16 +69,16 @@ struct GrantCommand: AsyncParsableCommand {
             let missing = try await database.run { [kind, roles] connection throws in
                 try AccessGrants.grant(kind, to: roles, on: connection)
             }
-            guard missing.isEmpty else { throw refusal("This role can't grant the following rights (\(database.summary))", missing) }
+            guard missing.isEmpty else { throw failure("This role can't grant the following rights (\(database.summary))", missing) }
         } catch SQLState.insufficientPrivilege {
-            throw refusal("This role can't grant all of these rights (\(database.summary))", [])
+            throw failure("This role can't grant all of these rights (\(database.summary))", [])
         } catch {
             throw error
         }
         Stream.error.tell("Granted the rights of a \(kind.rawValue) to \(roles.joined(separator: ", ")).")
     }
 
-    private func refusal(_ reason: String, _ missing: [String]) -> CommandFailure {
+    private func failure(_ reason: String, _ missing: [String]) -> CommandFailure {
         CommandFailure(
             .failed,
             """

@@ -8,7 +8,7 @@ struct ListenerSession {
     private var delivery: NotificationListener.Delivery
     private var reasonNotReady: String?
     private var schedule: SleepSchedule
-    private var refusals = RefusalBackoff()
+    private var queryFailures = QueryFailureBackoff()
     private var observer: QueueObserver
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
@@ -55,21 +55,21 @@ struct ListenerSession {
                 failures.lostConnections.noteSuccess("the listener is connected again")
                 guard hasPolled else { continue }
                 failures.backoff.reset()
-                if refusals.noteSuccess(at: .now) {
+                if queryFailures.noteSuccess(at: .now) {
                     health.note(reasonNotReady: reasonNotReady)
-                    failures.refusals.noteSuccess("the query for new requests works again")
+                    failures.failedQueries.noteSuccess("the query for new requests works again")
                 }
-            } catch let error as PostgresError where error.isRefusal {
+            } catch let error as PostgresError where error.isQueryFailure {
                 // A reason such as "there is no schema" says more than the server's error.
                 health.note(reasonNotReady: reasonNotReady ?? "\(error)")
-                failures.refusals.note(
+                failures.failedQueries.note(
                     """
                     the server refuses the query for new requests; the workers search for requests every \
                     \(PollSchedule.usualInterval) instead. See brocot doctor
                     """, error)
                 schedule.noteUnknownFlag()
                 listener.idleWorkers.wakeOne()
-                let pause = refusals.note(at: .now)
+                let pause = queryFailures.note(at: .now)
                 try await wait(pause)
             } catch let error as PostgresError where error.code == .cancelled {
                 break
@@ -84,7 +84,7 @@ struct ListenerSession {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
-        if refusals.areGoingOn, .now >= nextAttempt {
+        if queryFailures.areGoingOn, .now >= nextAttempt {
             // Busy workers need no poll, but only a poll shows that the server no longer refuses the query.
             nextAttempt = .now + PollSchedule.usualInterval
             _ = try await poll()
@@ -121,7 +121,7 @@ struct ListenerSession {
             listener.health.wasAskedSinceLastCall()
         else { return }
         reasonNotReady = try await recheck(connection)
-        if reasonNotReady != nil || !refusals.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
+        if reasonNotReady != nil || !queryFailures.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
         nextExamination = .now + Self.examinationInterval
     }
 
@@ -159,8 +159,8 @@ struct ListenerSession {
 }
 
 extension PostgresError {
-    /// Whether the server refused a statement, and a new connection would not help.
-    fileprivate var isRefusal: Bool {
+    /// Whether a query failed on a connection that works, and would fail on a new connection too.
+    fileprivate var isQueryFailure: Bool {
         code == .server && !isConnectionLost && !isFromReadOnlyServer
     }
 }

@@ -97,7 +97,7 @@ package struct Migrator: Sendable {
             return version == set.latestVersion
         } catch {
             let error = MigrationError(caught: error)
-            guard case .database(let refusal) = error, refusal.sqlState == .undefinedTable else { throw error }
+            guard case .database(let serverError) = error, serverError.sqlState == .undefinedTable else { throw error }
             return false
         }
     }

@@ -55,10 +55,10 @@ package enum AccessGrants {
     private static func missing(
         _ rights: [AccessRight], for name: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        let claims = RequiredPrivilege.all(of: rights)
+        let privileges = RequiredPrivilege.all(of: rights)
         var missing: [String] = []
-        for row in try connection.query(AccessStatements.refusals(claims, for: name)) {
-            missing.append(claims[try row.decode(0, as: Int.self)].description)
+        for row in try connection.query(AccessStatements.missingPrivileges(privileges, for: name)) {
+            missing.append(privileges[try row.decode(0, as: Int.self)].description)
         }
         return missing
     }

@@ -65,16 +65,16 @@ package struct Filling: Sendable {
                 }
             }
         } catch {
-            guard case .database(let refusal) = error, refusal.isAboutExpression else { throw error }
+            guard case .database(let serverError) = error, serverError.isAboutExpression else { throw error }
             let advice =
-                if refusal.isAboutUnknownName {
+                if serverError.isAboutUnknownName {
                     " Write functions, types and collations outside of pg_catalog with their schema."
-                } else if refusal.sqlState == .invalidColumnReference {
+                } else if serverError.sqlState == .invalidColumnReference {
                     " Write the names of columns, not their numbers."
                 } else {
                     ""
                 }
-            throw .refused("--order-by is not valid: \(refusal.message).\(advice) Nothing was changed.")
+            throw .refused("--order-by is not valid: \(serverError.message).\(advice) Nothing was changed.")
         }
     }
 
