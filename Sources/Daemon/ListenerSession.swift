@@ -159,7 +159,7 @@ struct ListenerSession {
 }
 
 extension PostgresError {
-    /// Whether a query failed on a connection that works, and would fail on a new connection too.
+    /// Whether the server refused a query, and a new connection would not help.
     fileprivate var isQueryFailure: Bool {
         code == .server && !isConnectionLost && !isFromReadOnlyServer
     }

@@ -31,7 +31,7 @@ struct LogPruner: Sendable {
     struct Progress {
         fileprivate var front = Int64.min
         fileprivate var sweep = Int64.min
-        fileprivate var lockHolder: LockHoldingTransaction?
+        fileprivate var transactionWithLock: LockHoldingTransaction?
     }
 
     func run(keeping age: Duration) async {
@@ -97,9 +97,9 @@ struct LogPruner: Sendable {
     /// - Throws: ``LogPruningLockHeld`` if the same transaction has had the lock since the last check; otherwise an error of the
     ///   server or the connection.
     func checkLock(_ progress: inout Progress, on connection: Connection) async throws {
-        let previous = progress.lockHolder
-        progress.lockHolder = try await LogPruningLock.find(on: connection)
-        if let holder = progress.lockHolder, holder == previous { throw LogPruningLockHeld(holder: holder) }
+        let previous = progress.transactionWithLock
+        progress.transactionWithLock = try await LogPruningLock.find(on: connection)
+        if let transaction = progress.transactionWithLock, transaction == previous { throw LogPruningLockHeld(transaction) }
     }
 
     /// Deletes old rows among the next rows; nil if the daemon has to stop, or another daemon is pruning.

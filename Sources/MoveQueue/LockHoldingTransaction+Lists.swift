@@ -8,12 +8,12 @@ extension LockHoldingTransaction {
     package static func find(
         _ lists: [ListIdentifier], on connection: Connection
     ) async throws(PostgresError) -> [ListIdentifier: LockHoldingTransaction] {
-        var holders: [ListIdentifier: LockHoldingTransaction] = [:]
+        var transactions: [ListIdentifier: LockHoldingTransaction] = [:]
         for row in try await connection.queryInTransaction(statement(lists)) {
             let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
-            holders[list] = try LockHoldingTransaction(row, from: 2)
+            transactions[list] = try LockHoldingTransaction(row, from: 2)
         }
-        return holders
+        return transactions
     }
 
     private static func statement(_ lists: [ListIdentifier]) -> SQL {

@@ -8,7 +8,7 @@ struct CommandLock: Sendable {
 
     private static let tryLock = advisoryLock.tryLockForSession
     private static let unlock = advisoryLock.unlockOfSession
-    private static let owners = LockOwnerStatements.owners(where: advisoryLock.matches("holder"))
+    private static let holders = LockHolderStatements.holders(where: advisoryLock.matches("holder"))
 
     private static let timeouts = ["statement_timeout", "transaction_timeout", "lock_timeout"]
 
@@ -62,11 +62,11 @@ struct CommandLock: Sendable {
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
                 let isTooLate = ContinuousClock.now - start >= patience
                 if !isWaiting || isTooLate {
-                    let owners = try await connection.query(Self.owners).map { try DescribedLockHolder($0) }
-                    guard !isTooLate else { throw AttachError.busy(owners: owners, waited: patience) }
+                    let holders = try await connection.query(Self.holders).map { try DescribedLockHolder($0) }
+                    guard !isTooLate else { throw AttachError.busy(holders: holders, waited: patience) }
                     logger.notice(
                         "waiting for another brocot attach or detach to end",
-                        metadata: ["holder": "\(owners.text)"])
+                        metadata: ["holder": "\(holders.text)"])
                 }
                 isWaiting = true
                 try await Task.sleep(for: min(Self.pause, patience))

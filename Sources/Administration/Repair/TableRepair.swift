@@ -162,11 +162,11 @@ package struct TableRepair: Sendable {
         of error: AttachError, list: String, _ lock: AdvisoryLock
     ) async throws(AttachError) -> AttachError {
         guard case .database(let serverError) = error, serverError.sqlState == .lockNotAvailable else { return error }
-        let owners: [DescribedLockHolder] = try await databaseErrors {
-            try await connection.query(LockOwnerStatements.owners(where: lock.matches("holder")))
+        let holders: [DescribedLockHolder] = try await databaseErrors {
+            try await connection.query(LockHolderStatements.holders(where: lock.matches("holder")))
                 .map { try DescribedLockHolder($0) }
         }
-        return owners.isEmpty ? error : .listLocked(list, owners: owners)
+        return holders.isEmpty ? error : .listLocked(list, holders: holders)
     }
 
     /// A wait for a lock of a list, table or row is short, because other sessions wait behind it, also other commands of this kind.
