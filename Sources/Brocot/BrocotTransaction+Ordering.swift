@@ -134,7 +134,7 @@ extension BrocotTransaction {
         try MoveRules.check(move)
         try takeLocks(of: Set(move.lists))
         try connection.assumeIsolated { connection in
-            try translatingErrors {
+            try wrappingErrors {
                 try connection.savepoint("brocot_move") { connection in
                     try LibraryStatements.apply(move, on: connection)
                 }
@@ -151,6 +151,6 @@ extension BrocotTransaction {
 
     private func reading<Value: Sendable>(_ body: @Sendable (isolated Connection) throws -> Value) throws -> Value {
         try requireTransaction()
-        return try connection.assumeIsolated { connection in try translatingErrors { try body(connection) } }
+        return try connection.assumeIsolated { connection in try wrappingErrors { try body(connection) } }
     }
 }

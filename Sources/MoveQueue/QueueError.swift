@@ -48,7 +48,7 @@ package enum QueueError: Error, Sendable {
     }
 
     /// Runs `body`, and wraps an error of the database.
-    static func wrapping<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
+    static func wrappingErrors<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
         do throws(PostgresError) { return try body() } catch { throw .database(error) }
     }
 

@@ -18,7 +18,7 @@ struct QueueRepository {
 
     /// Waits for the lock of a list.
     func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(QueueError) {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
             try connection.execute(AdvisoryLock.ofList(list).lock)
             try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
@@ -44,7 +44,7 @@ struct QueueRepository {
             case .oldest(let lists):
                 QueueStatements.claimOldest(lists: lists, locks: locks, postponed: postponed, progress)
             }
-        return try QueueError.wrapping { () throws(PostgresError) in
+        return try QueueError.wrappingErrors { () throws(PostgresError) in
             try ListClaim(connection.query(statement, prepared: true))
         }
     }
@@ -62,7 +62,7 @@ struct QueueRepository {
             in: lists, limit: configuration.requestsPerList,
             total: Self.batchesReadAhead * configuration.requestsPerBatch, bytes: configuration.bytesPerBatch,
             preferred: preferred, progress)
-        let rows = try QueueError.wrapping { () throws(PostgresError) in
+        let rows = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(statement, prepared: true)
         }
         return try PendingRequests(rows)
@@ -72,7 +72,7 @@ struct QueueRepository {
     /// the floor may have become visible.
     func isProgressValid(on connection: isolated Connection) throws(QueueError) -> Bool {
         guard !progress.open.isEmpty else { return true }
-        return try QueueError.wrapping { () throws(PostgresError) in
+        return try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
         }
     }
@@ -80,7 +80,7 @@ struct QueueRepository {
     /// Sets the limit for statements of users' tables, if it did not apply to reading.
     func limitStatements(on connection: isolated Connection) throws(QueueError) {
         guard !configuration.limitsReading else { return }
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(script: "SET LOCAL statement_timeout = '\(configuration.statementTimeoutSetting)'")
         }
     }
@@ -95,7 +95,7 @@ struct QueueRepository {
         _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
     ) throws(QueueError) {
         let decided = decisions.decided.count
-        let (deleted, logged) = try QueueError.wrapping { () throws(PostgresError) in
+        let (deleted, logged) = try QueueError.wrappingErrors { () throws(PostgresError) in
             try write(decisions, at: time, replacing: replacing, on: connection)
         }
         guard deleted == decided, logged == decided else {

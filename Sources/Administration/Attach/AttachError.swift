@@ -77,7 +77,7 @@ extension AttachError: CustomStringConvertible {
 }
 
 /// Turns errors of the database into ``AttachError``.
-func databaseErrors<Value>(_ body: () async throws -> Value) async throws(AttachError) -> Value {
+func wrappingErrors<Value>(_ body: () async throws -> Value) async throws(AttachError) -> Value {
     do {
         return try await body()
     } catch let error as AttachError {

@@ -55,7 +55,7 @@ struct CommandLock: Sendable {
     }
 
     private func waitForLock() async throws(AttachError) {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await connection.execute(script: settings)
             let start = ContinuousClock.now
             var isWaiting = false
@@ -75,7 +75,7 @@ struct CommandLock: Sendable {
     }
 
     private func unlock() async throws(AttachError) {
-        let wasLocked: Bool = try await databaseErrors {
+        let wasLocked: Bool = try await wrappingErrors {
             try await connection.execute(script: resetSettings)
             return try await connection.query(Self.unlock).single().decode(0)
         }

@@ -48,7 +48,7 @@ struct EqualRanks: Sendable {
     func remove(
         on connection: Connection, timeToNotice: Duration = .seconds(5), logger: Logger
     ) async throws(AttachError) -> Int {
-        try await databaseErrors {
+        try await wrappingErrors {
             var wait = LockedRowsWait(names, timeToNotice: timeToNotice, logger: logger)
             var removed = 0
             while true {

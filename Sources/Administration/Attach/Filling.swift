@@ -55,7 +55,7 @@ package struct Filling: Sendable {
     /// - Throws: ``AttachError/refused(_:)``, with the server's reason.
     package func check(order: String) async throws(AttachError) {
         do {
-            try await databaseErrors {
+            try await wrappingErrors {
                 try await connection.run { [statements] connection throws(PostgresError) in
                     try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
                         connection throws(PostgresError) in
@@ -83,7 +83,7 @@ package struct Filling: Sendable {
     private func place(
         orderedBy order: String?, _ progress: @Sendable (Int, Int) -> Void
     ) async throws(AttachError) {
-        try await databaseErrors {
+        try await wrappingErrors {
             var remaining = try await count()
             if remaining == 0 {
                 try await connection.run { [statements] connection throws(PostgresError) in

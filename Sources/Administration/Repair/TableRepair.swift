@@ -19,7 +19,7 @@ package struct TableRepair: Sendable {
 
     /// The orders of all attached tables, or the order with this name.
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
                     try RegisteredOrder.attached(on: connection)
@@ -92,7 +92,7 @@ package struct TableRepair: Sendable {
     private func read<Result: Sendable>(
         _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws(AttachError) -> Result {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await connection.run { connection throws in
                 try connection.transaction(settings: TableReader.settings) { connection throws in
                     try Self.lock(names, on: connection)
@@ -162,7 +162,7 @@ package struct TableRepair: Sendable {
         of error: AttachError, list: String, _ lock: AdvisoryLock
     ) async throws(AttachError) -> AttachError {
         guard case .database(let serverError) = error, serverError.sqlState == .lockNotAvailable else { return error }
-        let holders: [DescribedLockHolder] = try await databaseErrors {
+        let holders: [DescribedLockHolder] = try await wrappingErrors {
             try await connection.query(LockHolderStatements.holders(where: lock.matches("holder")))
                 .map { try DescribedLockHolder($0) }
         }
@@ -176,7 +176,7 @@ package struct TableRepair: Sendable {
     private func write(
         _ statements: [SQL], in names: OrderNames, settings: [(String, String)], after lock: AdvisoryLock? = nil
     ) async throws(AttachError) {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await retryingConflicts(orLocks: true, attempts: attempts) { _ in
                 try await connection.run { connection throws in
                     try connection.transaction(settings: settings) { connection throws in

@@ -19,7 +19,7 @@ extension PendingRequest {
     /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``.
     init(_ row: Row) throws(QueueError) {
         typealias Column = QueueStatements.PendingColumn
-        let (id, location, move): (Int64, String, Move?) = try QueueError.wrapping { () throws(PostgresError) in
+        let (id, location, move): (Int64, String, Move?) = try QueueError.wrappingErrors { () throws(PostgresError) in
             (try row.decode(Column.id), try row.decode(Column.location), try Move(row))
         }
         guard let move else { throw .unreadableRequest(id: id) }

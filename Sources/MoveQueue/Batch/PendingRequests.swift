@@ -12,14 +12,14 @@ struct PendingRequests {
     /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
     init?(_ rows: Rows) throws(QueueError) {
         guard let first = rows.first else { return nil }
-        time = try QueueError.wrapping { () throws(PostgresError) in
+        time = try QueueError.wrappingErrors { () throws(PostgresError) in
             try first.decode(QueueStatements.PendingColumn.time)
         }
         // A change of list is read twice if both of its lists are locked.
         var known: [Int64: PendingRequest] = [:]
         known.reserveCapacity(rows.count)
         for row in rows {
-            if let unread = try QueueError.wrapping({ () throws(PostgresError) in try Self.unread(row) }) {
+            if let unread = try QueueError.wrappingErrors({ () throws(PostgresError) in try Self.unread(row) }) {
                 firstUnread[unread.list] = min(unread.id, firstUnread[unread.list] ?? .max)
             } else {
                 let request = try PendingRequest(row)

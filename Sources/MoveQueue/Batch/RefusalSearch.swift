@@ -166,20 +166,20 @@ struct RefusalSearch {
     private static func setConstraints(
         _ check: ConstraintCheck, on connection: isolated Connection
     ) throws(QueueError) {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(script: "SET CONSTRAINTS ALL \(check.rawValue)")
         }
     }
 
     private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.transactionSettings).single().decode(0)
         }
     }
 
     /// Whether all requests of the batch are still in the queue.
     private func areQueued(on connection: isolated Connection) throws(QueueError) -> Bool {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             let count = try connection.query(QueueStatements.queuedCount(of: allRequests.map(\.id))).single()
             return try count.decode(0) == allRequests.count
         }
@@ -203,7 +203,7 @@ struct RefusalSearch {
 
     private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
         if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
-        let chosen = try QueueError.wrapping { () throws(PostgresError) in
+        let chosen = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.poisonPolicy(of: table)).first?.decode(0, as: String?.self)
         }
         return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy

@@ -48,7 +48,7 @@ extension OrderedTableRepository {
         let firstRowColumn = OrderingStatements.SideColumn.allCases.count
         for row in try connection.rows(statements.rows(wanted)) {
             let index = try indexOfArgument(of: row)
-            let side = try decodingRows { () throws(PostgresError) in
+            let side = try wrappingErrors { () throws(PostgresError) in
                 try row.decode(OrderingStatements.SideColumn.side, as: Int32.self)
             }
             guard let stored = try storedRow(row, from: firstRowColumn, list: needs[index].list) else {
@@ -132,14 +132,14 @@ extension OrderedTableRepository {
 
     private func count(of list: ListIdentifier, on connection: isolated Connection) throws(OrderingError) -> Int {
         let rows = try connection.rows(statements.count(of: list.list))
-        return try decodingRows { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
+        return try wrappingErrors { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 
     private static let columnsBeforeRow = OrderingStatements.NumberColumn.allCases.count
 
     /// The index of the argument for which a statement with an array of arguments found a row.
     func indexOfArgument(of row: Row) throws(OrderingError) -> Int {
-        try decodingRows { () throws(PostgresError) in
+        try wrappingErrors { () throws(PostgresError) in
             try row.decode(OrderingStatements.NumberColumn.number, as: Int.self) - 1
         }
     }
@@ -148,7 +148,7 @@ extension OrderedTableRepository {
 
     /// Reads key, rank and visibility. `first` is the number of the key's column. Returns nil if the row has no rank.
     private func storedRow(_ row: Row, from first: Int, list: ListIdentifier) throws(OrderingError) -> StoredRow? {
-        let (key, numerator, denominator) = try decodingRows { () throws(PostgresError) in
+        let (key, numerator, denominator) = try wrappingErrors { () throws(PostgresError) in
             (
                 try row.decode(Column.key, from: first, as: String.self),
                 try row.decode(Column.numerator, from: first, as: Int64?.self),
@@ -165,6 +165,6 @@ extension OrderedTableRepository {
 
     private func isVisible(_ row: Row, from first: Int) throws(OrderingError) -> Bool {
         guard table.visible != nil else { return true }
-        return try decodingRows { () throws(PostgresError) in try row.decode(Column.isVisible, from: first) }
+        return try wrappingErrors { () throws(PostgresError) in try row.decode(Column.isVisible, from: first) }
     }
 }

@@ -79,7 +79,7 @@ extension OrderedTableRepository {
 
     /// The number of rows that a write has written as requested.
     func written(_ rows: Rows) throws(OrderingError) -> Int {
-        try decodingRows { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
+        try wrappingErrors { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
     }
 
     /// The rows whose stored rank another of the rows gets. Their ranks are removed first, because the unique index of a user's table
