@@ -56,7 +56,7 @@ struct QueueRepository {
     /// - Returns: The requests; nil if the lists have none.
     func readPending(
         in lists: [ListIdentifier], preferring preferred: ListIdentifier?, on connection: isolated Connection
-    ) throws(QueueError) -> PendingRequests? {
+    ) throws(QueueError) -> RequestReading? {
         guard !lists.isEmpty else { return nil }
         let statement = QueueStatements.pending(
             in: lists, limit: configuration.requestsPerList,
@@ -65,7 +65,7 @@ struct QueueRepository {
         let rows = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(statement, prepared: true)
         }
-        return try PendingRequests(rows)
+        return try RequestReading(rows)
     }
 
     /// Whether the transactions that the polls of the queue have passed over are still open. If one of them has ended, requests below

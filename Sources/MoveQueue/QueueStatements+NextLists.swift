@@ -24,21 +24,21 @@ extension QueueStatements {
         from position: RoundPosition, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
         _ progress: ReadProgress
     ) -> SQL {
-        let postponement = Postponement(postponed)
+        let condition = PostponedListsCondition(postponed)
         let lists = limits.lists
         let ready: SQL =
             progress.remembered.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
-            : numbered(from: position, lists: lists, postponement, progress)
+            : numbered(from: position, lists: lists, condition, progress)
         return tryLocks(
-            of: [remembered(progress), waitingTable] + postponement.expressions
+            of: [remembered(progress), waitingTable] + condition.expressions
                 + (position.isBeginning ? oldestRequests(lists, progress) : [])
                 + [
-                    scanned(from: position, readingAhead: readingAhead, postponement, progress),
-                    visited(from: position, lists: lists, postponement, progress),
+                    scanned(from: position, readingAhead: readingAhead, condition, progress),
+                    visited(from: position, lists: lists, condition, progress),
                     CommonTableExpression("ready", as: .materialized, ready),
                 ],
-            partners: limits.partners, locks: limits.locks, postponement, progress)
+            partners: limits.partners, locks: limits.locks, condition, progress)
     }
 
     /// The tables whose lists all wait.
@@ -72,7 +72,7 @@ extension QueueStatements {
     ///
     /// `number` counts all lists, and `wanted` the lists that are not postponed.
     private static func scanned(
-        from position: RoundPosition, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, readingAhead: Int, _ condition: PostponedListsCondition, _ progress: ReadProgress
     ) -> CommonTableExpression {
         let listsOfShortQueue: SQL = """
             SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT is_whole_queue FROM short_queue)
@@ -82,7 +82,7 @@ extension QueueStatements {
             "scanned", as: .materialized,
             """
             SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
-                count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
+                count(*) FILTER (WHERE NOT \(condition.includes("last"))) OVER in_order AS wanted
             FROM (
                 \(position.isBeginning ? listsOfShortQueue : "")
                 (SELECT request.ordered_table, request.list
@@ -105,7 +105,7 @@ extension QueueStatements {
     /// later probe starts from the row that the probe before found. The probes end when `lists` lists are not
     /// postponed.
     private static func visited(
-        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ condition: PostponedListsCondition, _ progress: ReadProgress
     ) -> CommonTableExpression {
         CommonTableExpression(
             "visited (ordered_table, list, number, wanted)", as: .recursive,
@@ -113,7 +113,7 @@ extension QueueStatements {
             SELECT scanned.ordered_table, scanned.list, scanned.number, scanned.wanted FROM scanned
             UNION ALL
             SELECT next.ordered_table, next.list, visited.number + 1,
-                visited.wanted + (NOT \(postponement.includes("next")))::integer
+                visited.wanted + (NOT \(condition.includes("next")))::integer
             FROM visited
             CROSS JOIN LATERAL (
                 SELECT request.ordered_table, request.list
@@ -132,7 +132,7 @@ extension QueueStatements {
 
     /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.
     private static func numbered(
-        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ condition: PostponedListsCondition, _ progress: ReadProgress
     ) -> SQL {
         let oldLists: SQL = """
             UNION
@@ -146,7 +146,7 @@ extension QueueStatements {
                 SELECT visited.ordered_table, visited.list FROM visited
                 \(progress.remembered.isEmpty ? "" : oldLists)
             ) AS with_requests
-            WHERE NOT \(postponement.includes("with_requests"))
+            WHERE NOT \(condition.includes("with_requests"))
             WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
             ORDER BY number LIMIT \(lists)::bigint
             """

@@ -3,7 +3,7 @@ import Ordering
 
 /// The statement that reads the requests of locked lists.
 extension QueueStatements {
-    /// The columns of ``pending(in:limit:total:bytes:preferred:_:)``. ``PendingRequests`` and ``PendingRequest`` read them.
+    /// The columns of ``pending(in:limit:total:bytes:preferred:_:)``. ``RequestReading`` and ``PendingRequest`` read them.
     enum PendingColumn: Int {
         case id, orderedTable, list, items, placement, anchor, position, source, time, location, missing
     }

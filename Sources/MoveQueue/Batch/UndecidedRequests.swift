@@ -16,7 +16,7 @@ struct UndecidedRequests: Sendable {
     init() {}
 
     /// What remains of the requests that were read in these lists, if `batch` is decided.
-    init(of pending: PendingRequests, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
+    init(of pending: RequestReading, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
         (count, includeWaiting) = (batch.requestsLeft, batch.leavesWaitingRequests)
         obstructed = batch.obstructed
         hasChangesOfList = pending.requests.contains { $0.move.source != nil }

@@ -1,8 +1,8 @@
 import LibPQ
 import Ordering
 
-/// The earliest requests of locked lists.
-struct PendingRequests {
+/// What one statement read of the requests of locked lists.
+struct RequestReading {
     private(set) var requests: [PendingRequest] = []
     /// For each list that was not read to its end because of the limits of the batch: the first id that was not read.
     private(set) var firstUnread: [ListIdentifier: Int64] = [:]
