@@ -58,7 +58,7 @@ struct WorkerSession {
     }
 
     private mutating func runTurn(_ failures: inout WorkerFailures) async throws -> Worker.End? {
-        queue.take(failures.share)
+        queue.setBatchSize(failures.share)
         let start = ContinuousClock.now
         let result = try await queue.runTurn(on: connection)
         let duration = start.duration(to: .now)

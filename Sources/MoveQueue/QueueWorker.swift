@@ -21,7 +21,7 @@ package struct QueueWorker: Sendable {
     package var postponed: PostponedLists { round.postponed }
 
     /// Sets the size of the next batches.
-    package mutating func take(_ share: BatchShare) { round.take(share) }
+    package mutating func setBatchSize(_ share: BatchShare) { round.setBatchSize(share) }
 
     /// Continues at the list of a random request.
     package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {

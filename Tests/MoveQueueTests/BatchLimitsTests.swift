@@ -63,7 +63,7 @@ struct BatchLimitsTests {
         var share = BatchShare.atStart
         var batches = 0
         while try await pendingLists(fixture).contains("099"), batches < 100 {
-            worker.take(share)
+            worker.setBatchSize(share)
             _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
             share.noteSuccess()
             batches += 1

@@ -204,7 +204,7 @@ struct MisbehavingTriggerTests {
         var (worker, share) = (QueueWorker(), BatchShare(halvings: 12))
         while try await fixture.outcomes()[healthy[0]] == nil {
             try #require(.now < deadline, "the request of the other list is pending after a minute")
-            worker.take(share)
+            worker.setBatchSize(share)
             do {
                 _ = try await worker.runTurn(on: session)
                 share.noteSuccess()

@@ -45,7 +45,7 @@ import Testing
         #expect(try limit(&round) == "3000ms")
         round.readPatiently()
         #expect(try limit(&round) == "120000ms")
-        round.take(BatchShare(halvings: 1))
+        round.setBatchSize(BatchShare(halvings: 1))
         let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(!task.configuration.limitsReading && task.configuration.statementTimeoutSetting == "3000ms")
     }

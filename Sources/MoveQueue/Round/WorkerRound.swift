@@ -70,7 +70,7 @@ package struct WorkerRound: Sendable {
     // MARK: Events
 
     /// Sets the size of the next batches.
-    mutating func take(_ share: BatchShare) {
+    mutating func setBatchSize(_ share: BatchShare) {
         configuration = fullConfiguration.reduced(to: share)
     }
 
