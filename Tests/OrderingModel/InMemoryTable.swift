@@ -68,7 +68,7 @@ package struct InMemoryTable: Sendable {
     package func find(_ need: ListNeed) -> ReadResult {
         let rows = lists[need.list.list] ?? Rows()
         let placed = rows.placed
-        switch need.need {
+        switch need.wanted {
         case .row(let key, let below, let above):
             let isVisible = !rows.hidden.contains(key.text)
             guard let rank = rows.ranks[key.text] else {

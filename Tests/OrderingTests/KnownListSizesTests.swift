@@ -56,7 +56,7 @@ struct KnownListSizesTests {
             var batch = MoveBatch(
                 moves, tables: [ExactText("items"): Self.items], policy: RebalancingPolicy(),
                 leastSizes: sizes.leastSizes(of: ["long"]))
-            guard let rows = batch.advance().compactMap(\.need.rowsFromBeginning).first else { continue }
+            guard let rows = batch.advance().compactMap(\.wanted.rowsFromBeginning).first else { continue }
             readings += 1
             sizes.remember([.init(list: "long", rows: rows, isWholeList: false)])
         }
@@ -81,7 +81,7 @@ struct KnownListSizesTests {
         try await lay(3_000, in: "long", on: connection)
         let sizes = KnownListSizes()
         for name in ["short", "long"] {
-            let needs = [ListNeed(list: ListIdentifier(name), need: .run(from: nil, .up, count: 480))]
+            let needs = [ListNeed(list: ListIdentifier(name), wanted: .run(from: nil, .up, count: 480))]
             try await read(needs, sizes, on: connection)
         }
         // Ten moves look up 20 rows, in the time in which 480 rows are read in order.
@@ -93,7 +93,7 @@ struct KnownListSizesTests {
             moves, tables: [ExactText("items"): Self.items], policy: RebalancingPolicy(),
             leastSizes: sizes.leastSizes(of: lists))
         let needs = batch.advance()
-        #expect(needs.filter { $0.need.rowsFromBeginning != nil }.map(\.list) == ["short"])
+        #expect(needs.filter { $0.wanted.rowsFromBeginning != nil }.map(\.list) == ["short"])
         #expect(needs.count == 21, "one run, and 20 rows")
     }
 }

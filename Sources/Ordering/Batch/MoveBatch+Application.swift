@@ -101,7 +101,7 @@ extension MoveBatch {
                 found.append(item)
             } else {
                 let need = Need.row(key: ExactText(key), below: neighbours, above: neighbours)
-                needs.append(ListNeed(list: lists[list].identifier, need: need))
+                needs.append(ListNeed(list: lists[list].identifier, wanted: need))
             }
         }
         return (found, needs)
@@ -167,7 +167,7 @@ extension MoveBatch {
         for count: Int, from before: [Presence], _ placement: Placement, in list: BatchList
     ) -> Plan {
         func missing(_ needs: [Need]) -> Plan {
-            .nothing(.needs(needs.map { ListNeed(list: list.identifier, need: $0) }))
+            .nothing(.needs(needs.map { ListNeed(list: list.identifier, wanted: $0) }))
         }
         let neighbourhood = list.neighbourhood
         switch neighbourhood.gap(placement) {

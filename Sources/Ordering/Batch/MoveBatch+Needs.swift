@@ -22,7 +22,7 @@ extension MoveBatch {
             let affordable = reading.bytesOfOneFirstRun * lookups / max(1, bytes[list.offset])
             let count = min(reading.rowsPerLookup * lookups, reading.rowsOfOneFirstRun, affordable)
             if let least = leastSizes[lists[list].identifier], least >= count { return nil }
-            return ListNeed(list: lists[list].identifier, need: .run(from: nil, .up, count: count))
+            return ListNeed(list: lists[list].identifier, wanted: .run(from: nil, .up, count: count))
         }
     }
 
@@ -77,6 +77,6 @@ private struct CollectedNeeds {
     }
 
     private mutating func add(_ missing: [Need], of list: BatchList) {
-        needs += missing.map { ListNeed(list: list.identifier, need: $0) }
+        needs += missing.map { ListNeed(list: list.identifier, wanted: $0) }
     }
 }

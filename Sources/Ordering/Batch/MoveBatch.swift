@@ -117,7 +117,7 @@ package struct MoveBatch: Sendable {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
         firstRuns.note(result)
         do throws(StoredRowsFault) {
-            try lists[list].neighbourhood.learn(result, for: need.need)
+            try lists[list].neighbourhood.learn(result, for: need.wanted)
         } catch {
             throw OrderingError(error, in: need.list)
         }

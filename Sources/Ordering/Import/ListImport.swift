@@ -117,7 +117,7 @@ package struct ListImport: Sendable {
     }
 
     private func lastRank(on connection: isolated Connection) throws -> Rank? {
-        let need = ListNeed(list: list, need: .run(from: nil, .down, count: 1))
+        let need = ListNeed(list: list, wanted: .run(from: nil, .down, count: 1))
         guard case .run(let rows)? = try OrderedTableRepository(table).read([need], on: connection).first?.result
         else {
             return nil

@@ -17,7 +17,7 @@ extension OrderedTableRepository {
         var positions: [ListIdentifier: [Int]] = [:]
         var found: [Reading] = []
         for need in needs {
-            switch need.need {
+            switch need.wanted {
             case .row: rows.append(need)
             case .run(_, .up, _): up.append(need)
             case .run(_, .down, _): down.append(need)
@@ -37,7 +37,7 @@ extension OrderedTableRepository {
     ) throws(OrderingError) -> [Reading] {
         guard !needs.isEmpty else { return [] }
         var wanted = RowsWanted()
-        for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.need) }) {
+        for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
             wanted.lists.append(list.list)
             wanted.keys.append(key.text)
             wanted.below.append(below)
@@ -83,7 +83,7 @@ extension OrderedTableRepository {
         let found = try readRuns(needs, .up, on: connection)
         sizes?.remember(
             found.compactMap { need, result in
-                guard case .run(let rows) = result, let limit = need.need.rowsFromBeginning else { return nil }
+                guard case .run(let rows) = result, let limit = need.wanted.rowsFromBeginning else { return nil }
                 return .init(list: need.list, rows: rows.count, isWholeList: rows.count < limit)
             })
         return found
@@ -94,7 +94,7 @@ extension OrderedTableRepository {
     ) throws(OrderingError) -> [Reading] {
         guard !needs.isEmpty else { return [] }
         var wanted = RunsWanted()
-        for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.need) }) {
+        for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
             wanted.lists.append(list.list)
             wanted.numerators.append(start?.numerator ?? (direction == .up ? -1 : 1))
             wanted.denominators.append(start?.denominator ?? 0)
@@ -126,7 +126,7 @@ extension OrderedTableRepository {
         }
         return positions.map { position in
             let offset = max(0, position - margin)
-            return (ListNeed(list: list, need: .position(position)), .position(offset: offset, rows[offset] ?? []))
+            return (ListNeed(list: list, wanted: .position(position)), .position(offset: offset, rows[offset] ?? []))
         }
     }
 
