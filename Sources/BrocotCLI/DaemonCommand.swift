@@ -107,7 +107,7 @@ struct DaemonCommand: AsyncParsableCommand {
         let settings = try settings()
         if dumpConfig {
             let lines = settings.table(try settings.connection.parameters()).lines
-            return Stream.output.print(lines.joined(separator: "\n"))
+            return Stream.output.printUnchanged(lines.joined(separator: "\n"))
         }
         let logger = settings.log.makeLogger()
         do {

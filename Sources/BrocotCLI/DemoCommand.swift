@@ -12,7 +12,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Logger(label: "brocot") { _ in LineLogHandler(format: .text, logLevel: .warning) }
-        Stream.error.tell("Starting a throwaway PostgreSQL …")
+        Stream.error.printText("Starting a throwaway PostgreSQL …")
         let database = try await PrivateDatabase.start(
             .init(settings: LocalCluster.unsafeFastSettings), logger: logger)
         do {
@@ -29,10 +29,10 @@ struct DemoCommand: AsyncParsableCommand {
         try await connection.execute(
             "SELECT brocot.move_items(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
         try await drain(database, logger: logger)
-        Stream.output.tell("A team's backlog. Every item has a rank, an exact fraction:\n")
+        Stream.output.printText("A team's backlog. Every item has a rank, an exact fraction:\n")
         try await printItems(on: connection)
 
-        Stream.output.tell("Things happen, and the application says what goes where.\n")
+        Stream.output.printText("Things happen, and the application says what goes where.\n")
         var writes = 0
         for event in DemoBacklog.week {
             let before = try await versions(on: connection)
@@ -41,10 +41,10 @@ struct DemoCommand: AsyncParsableCommand {
             let after = try await versions(on: connection)
             let written = Set(after.keys.filter { after[$0] != before[$0] })
             writes += written.count
-            Stream.output.tell("-- \(event.reason)\nSELECT \(event.call);\n")
+            Stream.output.printText("-- \(event.reason)\nSELECT \(event.call);\n")
             try await printItems(written: written, on: connection)
         }
-        Stream.output.tell(
+        Stream.output.printText(
             """
             \(DemoBacklog.week.count) moves wrote \(writes) rows of the ordered table: those that moved. All others were not touched.
             Read the order with: SELECT item FROM brocot.items WHERE list = 'backlog' ORDER BY rank;
@@ -73,6 +73,6 @@ struct DemoCommand: AsyncParsableCommand {
     private func printItems(written: Set<String> = [], on connection: Connection) async throws {
         let items = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
         let lines = RankedItem.columns(items, noted: written, note: "written").lines.map { "  " + $0 }
-        Stream.output.tell("\(lines.joined(separator: "\n"))\n")
+        Stream.output.printText("\(lines.joined(separator: "\n"))\n")
     }
 }

@@ -61,7 +61,7 @@ struct GrantCommand: AsyncParsableCommand {
                 try AccessGrants.statements(kind, to: roles, on: connection)
             }
         }
-        Stream.output.print((["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))
+        Stream.output.printUnchanged((["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))
     }
 
     private func grant(on database: Connection) async throws {
@@ -75,7 +75,7 @@ struct GrantCommand: AsyncParsableCommand {
         } catch {
             throw error
         }
-        Stream.error.tell("Granted the rights of a \(kind.rawValue) to \(roles.joined(separator: ", ")).")
+        Stream.error.printText("Granted the rights of a \(kind.rawValue) to \(roles.joined(separator: ", ")).")
     }
 
     private func failure(_ reason: String, _ missing: [String]) -> CommandFailure {

@@ -27,7 +27,7 @@ struct PauseCommand: AsyncParsableCommand {
         // A single argument is the name of a table. If it is unknown, the person may have meant a list.
         let advice = scope.list == nil ? scope.table.map(Self.advice) : nil
         let paused = try await scope.run(connection, advice: advice, Pauses.pause)
-        Stream.error.tell(paused == 0 ? "\(scope.name(atStart: true)) is paused already." : "Paused \(scope.name()).")
+        Stream.error.printText(paused == 0 ? "\(scope.name(atStart: true)) is paused already." : "Paused \(scope.name()).")
     }
 
     private static func advice(_ name: String) -> String {
@@ -58,7 +58,7 @@ struct ResumeCommand: AsyncParsableCommand {
     func run() async throws {
         let resumed = try await scope.run(connection, Pauses.resume)
         let nothing = scope.table == nil ? "Nothing was paused." : "\(scope.name(atStart: true)) was not paused."
-        Stream.error.tell(resumed == 0 ? nothing : "Resumed \(scope.name()).")
+        Stream.error.printText(resumed == 0 ? nothing : "Resumed \(scope.name()).")
     }
 }
 

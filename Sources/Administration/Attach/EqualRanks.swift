@@ -52,7 +52,7 @@ struct EqualRanks: Sendable {
             var wait = LockedRowsWait(names, timeToNotice: timeToNotice, logger: logger)
             var removed = 0
             while true {
-                let number = try await writeDown(on: connection)
+                let number = try await storeRowsToClear(on: connection)
                 if number == 0 { return removed }
                 let before = removed
                 for start in stride(from: 0, to: number, by: batchSize) {
@@ -86,7 +86,7 @@ struct EqualRanks: Sendable {
     }
 
     /// Stores which rows are to lose their rank, and returns their number.
-    private func writeDown(on connection: Connection) async throws -> Int {
+    private func storeRowsToClear(on connection: Connection) async throws -> Int {
         try await connection.run { connection throws(PostgresError) in
             // Without this setting, the server notes that there is no temporary table yet.
             let settings = TableReader.settings + [("client_min_messages", "warning")]

@@ -89,7 +89,7 @@ package struct Filling: Sendable {
                 try await connection.run { [statements] connection throws(PostgresError) in
                     try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
                         connection throws(PostgresError) in
-                        _ = try connection.execute(statements.writeDown(orderedBy: order))
+                        _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
                     }
                     _ = try connection.execute("ANALYZE brocot.rows_to_place")
                 }

@@ -21,7 +21,7 @@ extension MoveBatch {
             // Moves without items need the ends of their lists only, which have no keys.
             let affordable = reading.bytesOfOneFirstRun * lookups / max(1, bytes[list.offset])
             let count = min(reading.rowsPerLookup * lookups, reading.rowsOfOneFirstRun, affordable)
-            if let least = leastSizes[lists[list].identifier], least >= count { return nil }
+            if let assumed = assumedSizes[lists[list].identifier], assumed >= count { return nil }
             return ListNeed(list: lists[list].identifier, wanted: .run(from: nil, .up, count: count))
         }
     }

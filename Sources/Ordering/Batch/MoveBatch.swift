@@ -10,8 +10,8 @@ package struct MoveBatch: Sendable {
     let policy: RebalancingPolicy
     let reading: ReadingPolicy
     private let listIndices: [ListIdentifier: BatchList.Index]
-    /// How many rows lists have at least, as far as is known.
-    let leastSizes: [ListIdentifier: Int]
+    /// How many rows each list is assumed to have: see ``KnownListSizes``. Unknown lists are left out.
+    let assumedSizes: [ListIdentifier: Int]
     /// The moves without an outcome, in their order.
     private(set) var pending: [BatchMove.Index]
     private var isStarted = false
@@ -23,14 +23,14 @@ package struct MoveBatch: Sendable {
     ///   - tables: The ordered tables by name. Moves in other tables are rejected.
     ///   - policy: How ranks are rebalanced.
     ///   - reading: How much one statement reads.
-    ///   - leastSizes: How many rows lists have at least, as far as is known. Such a list is read from its beginning only if
+    ///   - assumedSizes: How many rows lists have at least, as far as is known. Such a list is read from its beginning only if
     ///     that may reach its end.
     package init(
         _ moves: [Move], tables: [ExactText: OrderedTable], policy: RebalancingPolicy,
-        reading: ReadingPolicy = ReadingPolicy(), leastSizes: [ListIdentifier: Int] = [:]
+        reading: ReadingPolicy = ReadingPolicy(), assumedSizes: [ListIdentifier: Int] = [:]
     ) {
         self.policy = policy
-        self.leastSizes = leastSizes
+        self.assumedSizes = assumedSizes
         self.reading = reading
         firstRuns = FirstRuns(reading: reading)
         var lists: [BatchList] = []

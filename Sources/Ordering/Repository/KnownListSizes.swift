@@ -18,8 +18,8 @@ package final class KnownListSizes: Sendable {
 
     package init() {}
 
-    /// The number of rows that each of the lists is expected to have at least; unknown lists are left out.
-    func leastSizes(of lists: some Sequence<ListIdentifier>) -> [ListIdentifier: Int] {
+    /// The number of rows that each of the lists is assumed to have; unknown lists are left out.
+    func assumedSizes(of lists: some Sequence<ListIdentifier>) -> [ListIdentifier: Int] {
         sizes.withLock { sizes in
             var known: [ListIdentifier: Int] = [:]
             for list in lists { known[list] = sizes[list.hashValue].map(Int.init) }
