@@ -23,12 +23,12 @@ extension Doctor {
             return .warning(
                 "grants",
                 Self.shortened(
-                    incomplete.map { "\($0.role.rawValue) \($0.name) lacks \(Self.shortened($0.missing))" },
+                    incomplete.map { "\($0.kind.rawValue) \($0.role) lacks \(Self.shortened($0.missing))" },
                     separator: "; "),
-                details: incomplete.flatMap { role in role.missing.map { "\(role.role.rawValue) \(role.name): \($0)" }
+                details: incomplete.flatMap { found in found.missing.map { "\(found.kind.rawValue) \(found.role): \($0)" }
                 },
                 advice: "As the tables' owner: "
-                    + incomplete.map { $0.role.grantCommand(to: $0.name) }.joined(separator: "; "))
+                    + incomplete.map { $0.kind.grantCommand(to: $0.role) }.joined(separator: "; "))
         }
     }
 

@@ -23,8 +23,8 @@ package struct MoveBatch: Sendable {
     ///   - tables: The ordered tables by name. Moves in other tables are rejected.
     ///   - policy: How ranks are rebalanced.
     ///   - reading: How much one statement reads.
-    ///   - assumedSizes: How many rows lists have at least, as far as is known. Such a list is read from its beginning only if
-    ///     that may reach its end.
+    ///   - assumedSizes: How many rows each list is assumed to have: see ``KnownListSizes``. A list is read from its beginning only if more
+    ///     rows than this would be read.
     package init(
         _ moves: [Move], tables: [ExactText: OrderedTable], policy: RebalancingPolicy,
         reading: ReadingPolicy = ReadingPolicy(), assumedSizes: [ListIdentifier: Int] = [:]
