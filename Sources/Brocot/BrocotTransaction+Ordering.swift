@@ -61,7 +61,7 @@ extension BrocotTransaction {
             return try ListReader.open(list, on: connection).get().items(atOffsets: wanted, on: connection)
         }
         if let missing = offsets.first(where: { items[$0] == nil }) {
-            throw Rejection(.itemNotFound, "there is no item at offset \(missing) of list '\(list.list)'")
+            throw Rejection(.itemNotFound, "there is no item at offset \(missing) of list '\(list.key)'")
         }
         let placement: Placement = staying < 0 ? .first : items[staying].map { .after($0) } ?? .last
         try place(offsets.compactMap { items[$0] }, placement, in: list)

@@ -31,8 +31,8 @@ enum MoveRules {
         guard tableLengths.contains(list.orderedTable.utf8.count) else {
             throw broken("an ordered table's name has \(described(tableLengths)), not \(list.orderedTable.utf8.count)")
         }
-        guard list.list.utf8.count <= Move.longestKey else {
-            throw broken("a list's key has at most \(Move.longestKey) bytes, not \(list.list.utf8.count)")
+        guard list.key.utf8.count <= Move.longestKey else {
+            throw broken("a list's key has at most \(Move.longestKey) bytes, not \(list.key.utf8.count)")
         }
     }
 

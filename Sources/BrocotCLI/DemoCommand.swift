@@ -27,7 +27,7 @@ struct DemoCommand: AsyncParsableCommand {
     private func play(on database: PrivateDatabase, logger: Logger) async throws {
         let connection = try await Connection.connect(database.parameters, logger: logger)
         try await connection.execute(
-            "SELECT brocot.move_items(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
+            "SELECT brocot.move_items(\(DemoBacklog.list.key), \(DemoBacklog.items), last => true)")
         try await drain(database, logger: logger)
         Stream.output.printText("A team's backlog. Every item has a rank, an exact fraction:\n")
         try await printItems(on: connection)
@@ -56,7 +56,7 @@ struct DemoCommand: AsyncParsableCommand {
     private func versions(on connection: Connection) async throws -> [String: String] {
         var versions: [String: String] = [:]
         for row in try await connection.query(
-            "SELECT item, xmin::text FROM brocot.items WHERE list = \(DemoBacklog.list.list)")
+            "SELECT item, xmin::text FROM brocot.items WHERE list = \(DemoBacklog.list.key)")
         {
             versions[try row.decode(0)] = try row.decode(1, as: String.self)
         }

@@ -10,7 +10,7 @@ extension LockHoldingTransaction {
     ) async throws(PostgresError) -> [ListIdentifier: LockHoldingTransaction] {
         var transactions: [ListIdentifier: LockHoldingTransaction] = [:]
         for row in try await connection.queryInTransaction(statement(lists)) {
-            let list = ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1))
+            let list = ListIdentifier(orderedTable: try row.decode(0), key: try row.decode(1))
             transactions[list] = try LockHoldingTransaction(row, from: 2)
         }
         return transactions
@@ -20,7 +20,7 @@ extension LockHoldingTransaction {
         let lock = AdvisoryLock.ofList("wanted.list", of: "wanted.ordered_table")
         return """
             SELECT wanted.ordered_table, wanted.list, \(columns)
-            FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
+            FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) AS wanted (ordered_table, list)
             JOIN pg_catalog.pg_locks AS holder ON \(lock.matches("holder"))
             """
     }

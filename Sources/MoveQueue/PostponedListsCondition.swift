@@ -14,7 +14,7 @@ struct PostponedListsCondition {
             CommonTableExpression(
                 "postponed", as: .materialized,
                 """
-                SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
+                SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) AS postponed (ordered_table, list)
                 """)
         ]
     }

@@ -116,7 +116,7 @@ package struct QueueObserver: Sendable {
         var firstPending: [ListIdentifier: Int64] = [:]
         for row in rows {
             guard let table = try row.decode(Column.orderedTable, as: String?.self) else { continue }
-            let list = ListIdentifier(orderedTable: table, list: try row.decode(Column.list))
+            let list = ListIdentifier(orderedTable: table, key: try row.decode(Column.list))
             firstPending[list] = try row.decode(Column.firstPending, as: Int64.self)
         }
         progress.raise(to: try rows[0].decode(Column.readTo), passingOver: raise.open, firstPending: firstPending)

@@ -73,7 +73,7 @@ extension QueueStatements {
             preferred.map { list -> SQL in
                 """
                 (estimated.ordered_table = \(list.orderedTable) AND (
-                    estimated.list = \(list.list) OR coalesce(estimated.from_list = \(list.list), false)))
+                    estimated.list = \(list.key) OR coalesce(estimated.from_list = \(list.key), false)))
                 """
             } ?? "false"
         return CommonTableExpression(

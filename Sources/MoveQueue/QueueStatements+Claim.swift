@@ -65,7 +65,7 @@ extension QueueStatements {
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         let ready = CommonTableExpression(
             "ready (ordered_table, list, number)",
-            "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY")
+            "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) WITH ORDINALITY")
         return tryLocks(
             of: [remembered(progress), ready], partners: partners, locks: locks, PostponedListsCondition([]), progress)
     }

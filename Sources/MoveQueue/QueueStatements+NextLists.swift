@@ -156,8 +156,8 @@ extension QueueStatements {
     private static func isLater(_ row: SQL, from position: RoundPosition) -> SQL {
         switch position {
         case .beginning: "true"
-        case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
-        case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"
+        case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.key)::text)"
+        case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.key)::text)"
         }
     }
 }

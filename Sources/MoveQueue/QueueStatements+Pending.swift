@@ -23,7 +23,7 @@ extension QueueStatements {
             "wanted", as: .materialized,
             """
             SELECT * FROM unnest(
-                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
+                \(lists.map(\.orderedTable)), \(lists.map(\.key)), \(lists.map(progress.floor(of:)))
             ) AS wanted (ordered_table, list, floor)
             """)
         let candidate = CommonTableExpression(

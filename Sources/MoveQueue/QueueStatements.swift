@@ -43,7 +43,7 @@ enum QueueStatements {
             "remembered",
             """
             SELECT * FROM unnest(
-                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remembered.values))
+                \(lists.map(\.orderedTable)), \(lists.map(\.key)), \(Array(progress.remembered.values))
             ) AS remembered (ordered_table, list, floor)
             """)
     }

@@ -29,7 +29,7 @@ package struct QueueWorker: Sendable {
             let statement = QueueStatements.randomList(Double.random(in: 0...1), observer.progress)
             let rows = try await connection.queryInTransaction(statement, settings: configuration.settings)
             guard let row = rows.first else { return }
-            round.go(to: ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1)))
+            round.go(to: ListIdentifier(orderedTable: try row.decode(0), key: try row.decode(1)))
         } catch {
             throw BatchFailure(.database(error))
         }

@@ -35,7 +35,7 @@ package struct Move: Hashable, Sendable {
     /// The list that the items leave, if they change lists.
     package var source: ListIdentifier? {
         guard case .place(_, let from?) = action else { return nil }
-        return ListIdentifier(orderedTable: list.orderedTable, list: from)
+        return ListIdentifier(orderedTable: list.orderedTable, key: from)
     }
 
     /// Every list that the move reads or writes.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Reports of lists that one transaction keeps locked", .timeLimit(.minutes(30)))
 struct ListLockWatchTests {
-    private let list = ListIdentifier(orderedTable: "items", list: "a")
+    private let list = ListIdentifier(orderedTable: "items", key: "a")
     private let start = ContinuousClock.now
 
     /// Fails to lock the list once a second, and returns the seconds at which a report comes.

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Query plans on the queue", .database, .timeLimit(.minutes(30)))
 struct QueuePlanTests {
-    private let lists = [ListIdentifier(orderedTable: "items", list: "l1")]
+    private let lists = [ListIdentifier(orderedTable: "items", key: "l1")]
 
     /// With requests below the floor.
     private let progress: ReadProgress = {
         var progress = ReadProgress()
-        progress.raise(to: 5_000, firstPending: [ListIdentifier(orderedTable: "items", list: "l1"): 1])
+        progress.raise(to: 5_000, firstPending: [ListIdentifier(orderedTable: "items", key: "l1"): 1])
         return progress
     }()
 
@@ -138,7 +138,7 @@ struct QueuePlanTests {
         try await connection.execute("DELETE FROM brocot.move_requests")
         try await insert(1)
         let statement = QueueStatements.claimNext(
-            from: .at(ListIdentifier(orderedTable: "items", list: "l99")), readingAhead: 1,
+            from: .at(ListIdentifier(orderedTable: "items", key: "l99")), readingAhead: 1,
             .init(lists: 100, partners: 0, locks: 256), ReadProgress())
         let plan = try await connection.run { connection throws(PostgresError) in
             try connection.transaction(settings: QueueConfiguration().settings) { connection throws(PostgresError) in

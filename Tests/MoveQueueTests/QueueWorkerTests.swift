@@ -12,7 +12,7 @@ struct QueueWorkerTests {
         let fixture = try await QueueFixture()
         let moves = ["z", "a"].map { name in
             Move(
-                list: ListIdentifier(orderedTable: "items", list: name), items: ["x"], action: .place(.last, from: nil))
+                list: ListIdentifier(orderedTable: "items", key: name), items: ["x"], action: .place(.last, from: nil))
         }
         var configuration = QueueConfiguration()
         configuration.listsPerBatch = 1
@@ -30,7 +30,7 @@ struct QueueWorkerTests {
     func restartedIDs() async throws {
         let fixture = try await QueueFixture()
         let move = Move(
-            list: ListIdentifier(orderedTable: "items", list: "a"), items: ["x"], action: .place(.last, from: nil))
+            list: ListIdentifier(orderedTable: "items", key: "a"), items: ["x"], action: .place(.last, from: nil))
         var configuration = QueueConfiguration()
         configuration.pollInterval = .zero
         var worker = QueueWorker(configuration)
@@ -56,7 +56,7 @@ struct QueueWorkerTests {
         async throws
     {
         let fixture = try await QueueFixture()
-        func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
+        func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", key: name) }
         try await fixture.enqueue([
             Move(list: list("c"), items: ["x"], action: .place(.last, from: nil))
         ])

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Read progress of a worker", .timeLimit(.minutes(30)))
 struct ReadProgressTests {
-    private let list = ListIdentifier(orderedTable: "items", list: "a")
+    private let list = ListIdentifier(orderedTable: "items", key: "a")
 
     private func writer(_ transaction: Int64?) -> ReadProgress.Writer { ReadProgress.Writer(transaction: transaction) }
 
@@ -41,7 +41,7 @@ struct ReadProgressTests {
         var progress = ReadProgress()
         progress.raise(to: 100, firstPending: [list: 40])
         #expect(progress.floor(of: list) == 39)
-        #expect(progress.floor(of: ListIdentifier(orderedTable: "items", list: "b")) == 100)
+        #expect(progress.floor(of: ListIdentifier(orderedTable: "items", key: "b")) == 100)
         progress.raise(to: 200, firstPending: [list: 150])
         #expect(progress.floor(of: list) == 149)
         progress.raise(to: 300, firstPending: [list: 301])
@@ -51,7 +51,7 @@ struct ReadProgressTests {
     @Test("The floor does not rise if too many lists have older requests")
     func tooManyLists() {
         var progress = ReadProgress()
-        let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", list: "\($0)") }
+        let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", key: "\($0)") }
         progress.raise(to: 100, firstPending: Dictionary(uniqueKeysWithValues: lists.map { ($0, 5) }))
         #expect(progress.floor == ReadProgress.beginning)
     }
@@ -142,7 +142,7 @@ struct QueueObserverTests {
 
     private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
         Move(
-            list: ListIdentifier(orderedTable: "items", list: list), items: [item],
+            list: ListIdentifier(orderedTable: "items", key: list), items: [item],
             action: .place(.last, from: source))
     }
 

@@ -66,7 +66,7 @@ package struct InMemoryTable: Sendable {
 
     /// What a query would find.
     package func find(_ need: ListNeed) -> ReadResult {
-        let rows = lists[need.list.list] ?? Rows()
+        let rows = lists[need.list.key] ?? Rows()
         let placed = rows.placed
         switch need.wanted {
         case .row(let key, let below, let above):

@@ -57,7 +57,7 @@ package struct CapacityReader: Sendable {
             let statements = CapacityStatements(table, list: list)
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
-            let identifier = ListIdentifier(orderedTable: table.name, list: list)
+            let identifier = ListIdentifier(orderedTable: table.name, key: list)
             var rebalances: [LoggedRebalance] = []
             for row in try connection.query(
                 CapacityStatements.rebalances(of: identifier, count: Self.rebalanceCount))

@@ -52,7 +52,7 @@ extension Move {
         if case .arrive = action { items.removeAll { $0.utf8.count > Move.longestKey } }
         self.init(
             list: ListIdentifier(
-                orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list)),
+                orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list)),
             items: items, action: action, missing: missing)
     }
 }

@@ -33,7 +33,7 @@ struct RequestReading {
     private static func unread(_ row: Row) throws(PostgresError) -> (list: ListIdentifier, id: Int64)? {
         typealias Column = QueueStatements.PendingColumn
         guard try row.decode(Column.placement, as: String?.self) == nil else { return nil }
-        let list = ListIdentifier(orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list))
+        let list = ListIdentifier(orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list))
         return (list, try row.decode(Column.id))
     }
 

@@ -130,13 +130,13 @@ extension MoveBatch {
         let items = target.neighbourhood.items
         if let anchor, items[anchor].current.rank == nil {
             return Rejection(
-                .anchorNotFound, "the anchor '\(items[anchor].key)' is not in list '\(target.identifier.list)'")
+                .anchorNotFound, "the anchor '\(items[anchor].key)' is not in list '\(target.identifier.key)'")
         }
         if let source = move.source {
             if let missing = firstAbsent(of: sources, in: lists[source]) { return missing }
             if let existing = targets.first(where: { items[$0].current != .absent }) {
                 return Rejection(
-                    .itemExists, "item '\(items[existing].key)' is in list '\(target.identifier.list)' already")
+                    .itemExists, "item '\(items[existing].key)' is in list '\(target.identifier.key)' already")
             }
         } else if !target.ownsRows || move.move.missing == .reject {
             return firstAbsent(of: targets, in: target)
@@ -148,7 +148,7 @@ extension MoveBatch {
     private func firstAbsent(of items: [KnownItem.Index], in list: BatchList) -> Rejection? {
         let known = list.neighbourhood.items
         return items.first { known[$0].current == .absent }.map {
-            Rejection(.itemNotFound, "item '\(known[$0].key)' is not in list '\(list.identifier.list)'")
+            Rejection(.itemNotFound, "item '\(known[$0].key)' is not in list '\(list.identifier.key)'")
         }
     }
 

@@ -38,7 +38,7 @@ extension OrderedTableRepository {
         guard !needs.isEmpty else { return [] }
         var wanted = RowsWanted()
         for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
-            wanted.lists.append(list.list)
+            wanted.lists.append(list.key)
             wanted.keys.append(key.text)
             wanted.below.append(below)
             wanted.above.append(above)
@@ -95,7 +95,7 @@ extension OrderedTableRepository {
         guard !needs.isEmpty else { return [] }
         var wanted = RunsWanted()
         for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
-            wanted.lists.append(list.list)
+            wanted.lists.append(list.key)
             wanted.numerators.append(start?.numerator ?? (direction == .up ? -1 : 1))
             wanted.denominators.append(start?.denominator ?? 0)
             wanted.counts.append(count)
@@ -117,7 +117,7 @@ extension OrderedTableRepository {
         let offsets = AscendingOffsets(positions.map { max(0, $0 - margin) })
         var rows: [Int: [StoredRow]] = [:]
         for row in try connection.rows(
-            statements.rows(of: list.list, at: offsets, count: Self.rowsAroundPosition))
+            statements.rows(of: list.key, at: offsets, count: Self.rowsAroundPosition))
         {
             let offset = offsets.offsets[try indexOfArgument(of: row)]
             if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: list) {
@@ -131,7 +131,7 @@ extension OrderedTableRepository {
     }
 
     private func count(of list: ListIdentifier, on connection: isolated Connection) throws(OrderingError) -> Int {
-        let rows = try connection.rows(statements.count(of: list.list))
+        let rows = try connection.rows(statements.count(of: list.key))
         return try wrappingErrors { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 
@@ -158,7 +158,7 @@ extension OrderedTableRepository {
         guard let numerator, let denominator else { return nil }
         guard let rank = Rank(numerator: numerator, denominator: denominator) else {
             throw .invalidStoredRank(
-                table: table.name, list: list.list, key: key, rank: "\(numerator)/\(denominator)")
+                table: table.name, list: list.key, key: key, rank: "\(numerator)/\(denominator)")
         }
         return StoredRow(key: key, rank: rank, isVisible: try isVisible(row, from: first))
     }
