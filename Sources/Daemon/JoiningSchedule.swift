@@ -12,8 +12,8 @@ struct JoiningSchedule {
     static let usualSilence = Duration.milliseconds(100)
     /// The time doubles up to this while nothing is decided, because the queue may be empty.
     static let longestSilence = Duration.milliseconds(500)
-    /// While some workers work and others rest, one of those is woken this often, whatever the others decide. Each worker must try now and
-    /// then, because only one is patient with slow lists.
+    /// While some workers work and others rest, one resting worker is woken this often, even if the others decide requests. Each worker must
+    /// work now and then, because only one of them is patient with slow lists: see ``QueueConfiguration/isPatient``.
     static let longestRest = Duration.seconds(1)
 
     private enum State {

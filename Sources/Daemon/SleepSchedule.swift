@@ -33,7 +33,7 @@ struct SleepSchedule {
         case busy(since: ContinuousClock.Instant)
     }
 
-    /// If workers are busy for less than this, the flag stays set and INSERTs notify, which costs little while there is little
+    /// A daemon that is busy for less than this does not clear the flag, so INSERTs keep notifying it. That costs little while there is little
     /// to do.
     static let busyTimeUntilFlagIsCleared = Duration.milliseconds(100)
     /// How often a busy daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
@@ -129,7 +129,8 @@ struct SleepSchedule {
         }
     }
 
-    /// How long to wait until a busy daemon clears the flag; a longer time if it need not clear the flag.
+    /// How long a busy daemon waits before it clears the flag. If it need not clear the flag, this is the usual interval, after which it asks
+    /// again.
     ///
     /// A daemon that relies on notifications must not clear the flag: if it were killed while it works, another daemon that waits for a
     /// notification would not be notified.

@@ -108,7 +108,7 @@ struct WorkerSession {
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             if !result.failures.isEmpty { idleWorkers.wakeOne() }
-            // At least the batch was not too large.
+            // The batch decided nothing, but it did not fail, so it was not too large.
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
             try await Task.sleep(for: Self.shortestPause)

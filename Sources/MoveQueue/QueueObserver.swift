@@ -16,7 +16,7 @@ package struct QueueObserver: Sendable {
     /// When the queue is next read from its beginning. After a slow reading the pause is longer: at least 100 times the
     /// duration of that reading.
     private var nextFullRead: ContinuousClock.Instant
-    /// Whether the last poll raised the floor, or has to begin again. Then the next poll follows soon.
+    /// Whether the floor rose or fell at the last poll. Then the next poll follows soon.
     private var isAdvancing = false
     /// How far the floor may rise if the next poll finds no request either; nil if the last poll found a request.
     private var raiseOfEmptyQueue: ReadProgress.FloorRaise?

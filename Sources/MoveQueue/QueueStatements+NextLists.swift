@@ -67,8 +67,8 @@ extension QueueStatements {
         position.isBeginning ? "NOT (SELECT is_whole_queue FROM short_queue)" : "true"
     }
 
-    /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. It finds lists with one request
-    /// each. At the beginning of a round the scan is skipped if only few requests are pending.
+    /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. One scan is cheaper than a
+    /// look-up for each list, if most lists have one request. At the beginning of a round the scan is skipped if only few requests are pending.
     ///
     /// `number` counts all lists, and `wanted` the lists that are not postponed.
     private static func scanned(
@@ -97,7 +97,7 @@ extension QueueStatements {
 
     /// The lists with requests beyond the floor, in descending order: those of ``scanned(from:readingAhead:_:_:)``, and further ones.
     ///
-    /// The statement skips through the index in descending order, with one probe for each list. So it enters each list at its
+    /// The statement is a loose index scan (skip scan) in descending order: one probe for each list. So it enters each list at its
     /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
     /// table whose lists all wait, only the first list is found.
     ///

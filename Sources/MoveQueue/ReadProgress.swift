@@ -109,8 +109,8 @@ struct ReadProgress: Sendable {
 
     /// Lowers the floor, because a transaction that was passed over has ended and its requests may be below the floor.
     ///
-    /// The earlier floor is still valid: it did not depend on an open transaction, and an id that is finished stays so. The poll before
-    /// the first passing is valid too: every transaction that could still insert an id up to its last one is among its writers.
+    /// The earlier floor (`base`) is still valid: it depends on no open transaction, and a finished id stays finished. The poll in
+    /// ``firstPassing`` is valid too: its `writers` include every transaction that can still insert an id up to its `lastID`.
     mutating func fallBack() {
         (floor, remembered) = base
         open = []

@@ -76,7 +76,7 @@ struct EqualRanks: Sendable {
         return removed
     }
 
-    /// With these settings, rows are found by their physical places with any statistics.
+    /// With these settings, rows are found by their physical places, whatever the planner's statistics are.
     private var settings: [(String, String)] {
         [
             ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),

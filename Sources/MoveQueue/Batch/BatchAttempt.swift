@@ -72,7 +72,8 @@ struct BatchAttempt {
         lockedLists = claim.locked
         report.claim = claim
         let pending = try queue.readPending(in: claim.locked, preferring: scopeOfBatch.onlyList, on: connection)
-        // A transaction that is open now was also open when the requests were read.
+        // This check comes after the reading: a passed-over transaction that is still open now was open during the reading too, so the floor
+        // was valid.
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
         guard !report.hasLostProgress, let pending else { return report }
         let batch = ClosedBatch(

@@ -73,8 +73,8 @@ extension MoveBatch {
         return put(targets, of: move, placement, sources: sources)
     }
 
-    /// Puts items of the move's list into the gap of a placement, if there is room. With `sources`, they are the same items in the
-    /// list that they leave.
+    /// Puts items of the move's list into the gap of a placement, if there is room. `sources` are the same items in the list that they leave;
+    /// empty if the items don't change lists.
     private mutating func put(
         _ targets: [KnownItem.Index], of move: BatchMove, _ placement: Placement, sources: [KnownItem.Index]
     ) -> ApplicationResult {
