@@ -69,11 +69,14 @@ package struct QueueConfiguration: Sendable {
         ] + MoveApplication.plannerSettings
     }
 
+    private static let longestLockWaitOfPruning = Duration.seconds(5)
+    private static let longestPruningStatement = Duration.seconds(60)
+
     /// The settings of a transaction that deletes old rows of the log. It may wait longer for locks, because it has no list's lock.
     var settingsOfPruning: [(String, String)] {
-        let (lock, statement) = (min(.seconds(5), statementTimeout), min(.seconds(60), statementTimeout))
-        return [
-            ("lock_timeout", milliseconds(lock)), ("statement_timeout", milliseconds(statement)),
+        [
+            ("lock_timeout", milliseconds(min(Self.longestLockWaitOfPruning, statementTimeout))),
+            ("statement_timeout", milliseconds(min(Self.longestPruningStatement, statementTimeout))),
             ("transaction_timeout", "0"), ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }
