@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Why a move was rejected.
 public struct Rejection: Error, Equatable, Sendable {
     /// The rule that was broken. The raw value is the value of `brocot.move_log.error_code`.
