@@ -45,7 +45,9 @@ struct SimulatedList {
             fatalError("every neighbour is known, and the limit holds the list")
         }
         for offset in 0..<assignment.below { ranks[index - assignment.below + offset] = assignment.ranks[offset] }
-        for offset in 0..<assignment.above { ranks[index + offset] = assignment.ranks[assignment.below + block + offset] }
+        for offset in 0..<assignment.above {
+            ranks[index + offset] = assignment.ranks[assignment.below + block + offset]
+        }
         for offset in 0..<block { ranks.insert(assignment.ranks[assignment.below + offset], at: index + offset) }
         let rows = assignment.below + assignment.above
         guard rows > 0 else { return }

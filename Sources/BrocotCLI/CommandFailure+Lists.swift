@@ -10,7 +10,9 @@ extension CommandFailure {
 
     /// The error to report if reading ordered tables threw `error`: that the schema is missing, if this is the reason.
     static func reason(for error: any Error, on connection: Connection) -> any Error {
-        guard case OrderingError.database(let serverError) = error, SQLState.missingSchema.contains(serverError.sqlState) else {
+        guard case OrderingError.database(let serverError) = error,
+            SQLState.missingSchema.contains(serverError.sqlState)
+        else {
             return error
         }
         return schemaMissing(connection)

@@ -61,7 +61,8 @@ struct GrantCommand: AsyncParsableCommand {
                 try AccessGrants.statements(kind, to: roles, on: connection)
             }
         }
-        Stream.output.printUnchanged((["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))
+        Stream.output.printUnchanged(
+            (["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))
     }
 
     private func grant(on database: Connection) async throws {
@@ -69,7 +70,9 @@ struct GrantCommand: AsyncParsableCommand {
             let missing = try await database.run { [kind, roles] connection throws in
                 try AccessGrants.grant(kind, to: roles, on: connection)
             }
-            guard missing.isEmpty else { throw failure("This role can't grant the following rights (\(database.summary))", missing) }
+            guard missing.isEmpty else {
+                throw failure("This role can't grant the following rights (\(database.summary))", missing)
+            }
         } catch SQLState.insufficientPrivilege {
             throw failure("This role can't grant all of these rights (\(database.summary))", [])
         } catch {

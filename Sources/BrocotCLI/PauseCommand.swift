@@ -26,7 +26,8 @@ struct PauseCommand: AsyncParsableCommand {
         // A single argument is the name of a table. If it is unknown, the person may have meant a list.
         let advice = scope.list == nil ? scope.table.map(Self.advice) : nil
         let paused = try await scope.run(connection, advice: advice, Pauses.pause)
-        Stream.error.printText(paused == 0 ? "\(scope.name(atStart: true)) is paused already." : "Paused \(scope.name()).")
+        Stream.error.printText(
+            paused == 0 ? "\(scope.name(atStart: true)) is paused already." : "Paused \(scope.name()).")
     }
 
     private static func advice(_ name: String) -> String {

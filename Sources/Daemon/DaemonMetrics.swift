@@ -73,9 +73,9 @@ extension Daemon {
         "brocot_batches_total": "Transactions that decided requests.",
         "brocot_batch_duration_seconds":
             """
-            Duration of the turns that decided requests: with their poll of the queue, the search for lists, and all their transactions up to \
-            the end of COMMIT.
-            """,
+        Duration of the turns that decided requests: with their poll of the queue, the search for lists, and all their transactions up to \
+        the end of COMMIT.
+        """,
         "brocot_rebalances_total": "Moves for which other items had to get new ranks to make room.",
         "brocot_rebalanced_rows_total": "Other items that got new ranks.",
         "brocot_lock_misses_total":

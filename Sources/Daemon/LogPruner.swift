@@ -101,7 +101,9 @@ struct LogPruner: Sendable {
     func checkLock(_ progress: inout Progress, on connection: Connection) async throws {
         let previous = progress.transactionWithLock
         progress.transactionWithLock = try await LogPruningLock.find(on: connection)
-        if let transaction = progress.transactionWithLock, transaction == previous { throw LogPruningLockHeld(transaction) }
+        if let transaction = progress.transactionWithLock, transaction == previous {
+            throw LogPruningLockHeld(transaction)
+        }
     }
 
     /// Deletes old rows among the next rows; nil if the daemon has to stop, or another daemon is pruning.

@@ -76,7 +76,8 @@ struct WorkerSession {
     /// - Throws: The failure, if a new connection may help.
     private func pause(after failure: BatchFailure, _ failures: inout WorkerFailures) async throws -> Duration? {
         let isCausedByLists = !failure.lists.isEmpty && !failure.error.isCausedByServerOrConnection
-        guard await !connection.isLost, isCausedByLists || failure.error.databaseError?.isFromReadOnlyServer != true else {
+        guard await !connection.isLost, isCausedByLists || failure.error.databaseError?.isFromReadOnlyServer != true
+        else {
             failures.share.noteFailure()
             throw failure
         }

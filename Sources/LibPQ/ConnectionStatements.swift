@@ -97,5 +97,7 @@ extension Connection {
 }
 
 func refuseNul(_ statement: String) throws(PostgresError) {
-    guard !statement.utf8.contains(0) else { throw PostgresError(.invalidValue, "the statement's \(reasonNulIsInvalid)") }
+    guard !statement.utf8.contains(0) else {
+        throw PostgresError(.invalidValue, "the statement's \(reasonNulIsInvalid)")
+    }
 }

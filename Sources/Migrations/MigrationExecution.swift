@@ -18,7 +18,8 @@ extension Migration {
 
     private func migrationError(of statement: Statement, by serverError: PostgresError) -> MigrationError {
         let position = ErrorPosition(
-            position: serverError.position, internalPosition: serverError.internalPosition, internalQuery: serverError.internalQuery,
+            position: serverError.position, internalPosition: serverError.internalPosition,
+            internalQuery: serverError.internalQuery,
             context: serverError.context)
         return .refused(at: location(offset: position.offset(of: statement, in: sql)), by: serverError)
     }

@@ -59,7 +59,8 @@ struct RebalancingModel {
     private mutating func write(_ assignment: RankAssignment, placing count: Int, at index: Int) throws {
         let first = index - assignment.below
         let end = index + assignment.above
-        try #require(first >= 0 && end <= ranks.count && assignment.ranks.count == assignment.below + count + assignment.above)
+        try #require(
+            first >= 0 && end <= ranks.count && assignment.ranks.count == assignment.below + count + assignment.above)
         let lower = first > 0 ? ranks[first - 1..<first] : []
         let upper = end < ranks.count ? ranks[end...end] : []
         let around = Array(lower) + assignment.ranks + Array(upper)

@@ -25,7 +25,8 @@ extension Doctor {
                 Self.shortened(
                     incomplete.map { "\($0.kind.rawValue) \($0.role) lacks \(Self.shortened($0.missing))" },
                     separator: "; "),
-                details: incomplete.flatMap { found in found.missing.map { "\(found.kind.rawValue) \(found.role): \($0)" }
+                details: incomplete.flatMap { found in
+                    found.missing.map { "\(found.kind.rawValue) \(found.role): \($0)" }
                 },
                 advice: "As the tables' owner: "
                     + incomplete.map { $0.kind.grantCommand(to: $0.role) }.joined(separator: "; "))
@@ -78,7 +79,8 @@ extension Doctor {
             guard full.isEmpty else {
                 return .warning(
                     "autovacuum", full.joined(separator: ", "),
-                    advice: "See the check dead rows below. If it is ok, autovacuum is too slow: raise autovacuum_max_workers."
+                    advice:
+                        "See the check dead rows below. If it is ok, autovacuum is too slow: raise autovacuum_max_workers."
                 )
             }
             return .ok("autovacuum", "on for every table of the queue")
@@ -121,9 +123,9 @@ extension Doctor {
                 "queue", "\(pending) requests pending, the oldest for \(age) s",
                 advice: try LiveDaemon.all(on: connection).isEmpty
                     ? """
-                        If no daemon runs, start one: brocot daemon. Otherwise its log says what is missing; brocot status shows which lists \
-                        wait.
-                        """
+                    If no daemon runs, start one: brocot daemon. Otherwise its log says what is missing; brocot status shows which lists \
+                    wait.
+                    """
                     : "A daemon is connected. See its log, and brocot status for the lists that wait.")
         }
     }

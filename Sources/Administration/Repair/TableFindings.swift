@@ -28,7 +28,8 @@ package struct TableFindings: Hashable, Sendable {
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, reasonNotRepairable: String? = nil, areRowsHidden: Bool = false, missing: [AttachStep] = [],
+        _ names: OrderNames, reasonNotRepairable: String? = nil, areRowsHidden: Bool = false,
+        missing: [AttachStep] = [],
         missingColumns: Int = 0,
         damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
         isBeingFilled: Bool = false

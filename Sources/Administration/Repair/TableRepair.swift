@@ -42,7 +42,9 @@ package struct TableRepair: Sendable {
             let missing = plan.steps.filter { $0.execution != .inBatches }
             guard !table.hidesRows else {
                 return TableFindings(
-                    names, reasonNotRepairable: "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
+                    names,
+                    reasonNotRepairable:
+                        "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
                     areRowsHidden: true)
             }
             guard plan.missingColumns == 0 else {

@@ -91,7 +91,8 @@ struct RefusalSearch {
             guard !error.isCausedByServerOrConnection else { throw error }
             return nil
         }
-        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection {
+        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection
+        {
             throw error
         }
         return TriedRequests(application.decisions.admissible(requests), trial)

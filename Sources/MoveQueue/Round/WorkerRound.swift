@@ -173,7 +173,9 @@ package struct WorkerRound: Sendable {
         crowdedOut = report.undecided.crowdedOut ?? crowdedOut
         postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
         let continuation = search.note(report, of: target)
-        if continuation != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
+        if continuation != .sameLists {
+            postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now)
+        }
         hasMetAnotherWorker = report.claim.lockedByOthers.count > report.claim.locked.count
         // Several batches of one turn may end rounds; the last one counts.
         hasEndedRound = false

@@ -170,7 +170,9 @@ struct Neighbourhood: Sendable {
             setPresence(of: order.items[start + offset], to: .placed(rank))
             rebalanced += 1
         }
-        let (below, placed) = (assignment.ranks[..<assignment.below], assignment.ranks[assignment.below...].prefix(taken.count))
+        let (below, placed) = (
+            assignment.ranks[..<assignment.below], assignment.ranks[assignment.below...].prefix(taken.count)
+        )
         order.replaceRanks(above: gap, with: assignment.ranks.suffix(assignment.above))
         order.replaceRanks(below: gap, with: below)
         order.insert(taken, ranks: placed, in: gap)

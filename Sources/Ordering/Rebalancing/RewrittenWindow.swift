@@ -12,7 +12,8 @@ package struct RewrittenWindow: Hashable, Sendable {
 
     /// nil if no neighbour is rewritten.
     init?(_ assignment: RankAssignment) {
-        guard assignment.below + assignment.above > 0, let first = assignment.ranks.first, let last = assignment.ranks.last
+        guard assignment.below + assignment.above > 0, let first = assignment.ranks.first,
+            let last = assignment.ranks.last
         else {
             return nil
         }

@@ -25,7 +25,9 @@ struct PreparedTransactionLockTests {
         let list = ListIdentifier("l")
         let transactions = try await LockHoldingTransaction.find([list, ListIdentifier("other")], on: connection)
         #expect(transactions.mapValues(\.holder) == [list: .prepared("a 'forgotten' one")])
-        #expect(try await LockHoldingTransaction.find([list], on: connection) == transactions, "it is the same at each look")
+        #expect(
+            try await LockHoldingTransaction.find([list], on: connection) == transactions, "it is the same at each look"
+        )
     }
 
     @Test("A prepared transaction with the lock for log pruning is found, also by brocot doctor")
