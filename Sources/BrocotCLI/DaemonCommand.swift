@@ -71,8 +71,8 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             What to do with a request that the database refuses. skip: reject it, and apply the next requests of its list. \
-            hold: keep it pending; its list waits until brocot release. Repeat the option for single tables: --on-poison hold --on-poison public.cards=skip. The option for a table takes precedence over \
-            the table's row in brocot.ordered_tables. (default: skip)
+            hold: keep it pending; its list waits until brocot release. Repeat the option for single tables: --on-poison hold \
+            --on-poison public.cards=skip. The option for a table takes precedence over the table's row in brocot.ordered_tables. (default: skip)
             """, valueName: "[table=]skip|hold"))
     var onPoison: [String] = []
 

@@ -1,7 +1,8 @@
 import LibPQ
 import Ordering
 
-/// A part of a statement that leaves postponed lists out of a search, by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
+/// A part of a statement that leaves postponed lists out of a search, by a look-up in a hashed subplan. The cost of the look-up
+/// does not depend on the number of lists.
 struct PostponedListsCondition {
     private let lists: [ListIdentifier]
 

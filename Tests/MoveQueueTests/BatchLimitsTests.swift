@@ -104,7 +104,7 @@ struct BatchLimitsTests {
         let changes = (0..<60).map { number in
             Move(
                 list: lists[(number + 1) % 6], items: (1...(61 - number)).map(String.init),
-                action: .place(.last, from: lists[number % 6].list))
+                action: .place(.last, from: lists[number % 6].key))
         }
         try await fixture.enqueue(changes)
         var configuration = QueueConfiguration()

@@ -228,7 +228,7 @@ struct QueueObserverTests {
         let ids = try await fixture.enqueue([place("1"), place("2", in: "b", from: "c"), place("3")])
         for _ in 0..<3 { #expect(try await observer.poll(on: fixture.connection).isPending) }
         #expect(observer.progress.floor == ids[2])
-        let floors = observer.progress.remembered.map { ("\($0.key.list)", $0.value) }.sorted { $0.0 < $1.0 }
+        let floors = observer.progress.remembered.map { ("\($0.key.key)", $0.value) }.sorted { $0.0 < $1.0 }
         #expect(floors.map(\.0) == ["a", "b", "c"])
         #expect(floors.map(\.1) == [ids[0] - 1, ids[1] - 1, ids[1] - 1])
         #expect(try await observer.poll(on: fixture.connection).isPending, "old requests are pending")

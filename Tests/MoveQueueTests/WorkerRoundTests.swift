@@ -641,7 +641,7 @@ extension QueueTransaction.Scope {
         switch self {
         case .lists, .suspects, .oldest, .waitingFor: false
         case .next(.beginning, _, _, _): list == nil
-        case .next(.at(let next), _, _, _), .next(.behind(let next), _, _, _): next.list == list
+        case .next(.at(let next), _, _, _), .next(.behind(let next), _, _, _): next.key == list
         }
     }
 }

@@ -5,8 +5,8 @@ import Ordering
 ///
 /// A list is postponed if another session has its lock or has locked its rows, or if a batch with it failed. Postponed lists are
 /// tried in separate batches. If several lists fail together, one of them may be the cause: half as many are tried together
-/// next, until it is known which ones fail. Lists that are known to fail are tried again in groups too, because a batch that is applied in parts finds out
-/// which of its lists fail.
+/// next, until it is known which ones fail. Lists that are known to fail are tried again in groups too, because a batch
+/// that is applied in parts finds out which of its lists fail.
 package struct PostponedLists: Sendable {
     private enum Reason: Equatable {
         /// Another session has the list's lock, has locked some of its rows, or has a list that it needs.
