@@ -50,7 +50,7 @@ package enum QueueError: Error, Sendable {
     }
 
     /// Runs `body`, and wraps an error of the database.
-    static func wrapping<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
+    static func wrappingErrors<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
         do throws(PostgresError) { return try body() } catch { throw .database(error) }
     }
 
@@ -76,9 +76,13 @@ extension QueueError: CustomStringConvertible {
         case .unreadableRequest(let id):
             "request \(id) can't be read: the constraints of brocot.move_requests were changed; restore them"
         case .settingsChanged:
-            "a trigger changes the role or client_encoding, or makes the transaction read-only"
+            """
+            a trigger changes the role or client_encoding, or makes the transaction read-only. Change the trigger so that it sets them back
+            """
         case .requestsChanged:
-            "a trigger, or another session, has deleted or changed requests of the batch. A trigger must not write brocot.move_requests"
+            """
+            a trigger, or another session, has deleted or changed requests of the batch. A trigger must not write brocot.move_requests
+            """
         }
     }
 }

@@ -30,7 +30,7 @@ extension QueueStatements {
     static func claimOldest(
         lists: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
     ) -> SQL {
-        let postponement = Postponement(postponed)
+        let condition = PostponedListsCondition(postponed)
         let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
         let ofRemembered: SQL = """
             UNION ALL
@@ -53,7 +53,7 @@ extension QueueStatements {
             ) AS early
             WHERE \(hasNoWaitingList("early"))
             ORDER BY early.id LIMIT \(oldestRequestsPerList * lists)::bigint)
-            \(progress.remaining.isEmpty ? "" : ofRemembered)
+            \(progress.remembered.isEmpty ? "" : ofRemembered)
             """)
         let ready = CommonTableExpression(
             "ready", as: .materialized,
@@ -64,13 +64,13 @@ extension QueueStatements {
                 UNION ALL
                 SELECT oldest.ordered_table, oldest.from_list, oldest.id FROM oldest WHERE oldest.from_list IS NOT NULL
             ) AS side (ordered_table, list, id)
-            WHERE NOT \(postponement.includes("side"))
+            WHERE NOT \(condition.includes("side"))
             GROUP BY side.ordered_table, side.list
             ORDER BY min(side.id) LIMIT \(lists)::bigint
             """)
         return tryLocks(
-            of: [remembered(progress), waitingTable] + postponement.expressions + [oldest, ready], partners: 0,
-            locks: locks, postponement, progress)
+            of: [remembered(progress), waitingTable] + condition.expressions + [oldest, ready], partners: 0,
+            locks: locks, condition, progress)
     }
 
     /// The condition that neither list of a request waits. It does not cover requests that come after a request of a waiting list.
@@ -88,9 +88,9 @@ extension QueueStatements {
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         let ready = CommonTableExpression(
             "ready (ordered_table, list, number)",
-            "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY")
+            "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) WITH ORDINALITY")
         return tryLocks(
-            of: [remembered(progress), ready], partners: partners, locks: locks, Postponement([]), progress)
+            of: [remembered(progress), ready], partners: partners, locks: locks, PostponedListsCondition([]), progress)
     }
 
     /// Tries to take the locks of the lists in `ready`, and of the other lists of their changes of list.
@@ -99,15 +99,15 @@ extension QueueStatements {
     /// lock function might be called for rows that LIMIT removes.
     ///
     /// - Parameters:
-    ///   - expressions: `remembered`, those of `postponement`, and `ready`, with all that it reads.
+    ///   - expressions: `remembered`, those of `condition`, and `ready`, with all that it reads.
     ///   - partners: See ``ClaimLimits/partners``.
     ///   - locks: See ``ClaimLimits/locks``.
-    ///   - postponement: The lists that are left out.
+    ///   - condition: The lists that are left out.
     ///   - progress: How far the queue was read.
     /// - Returns: The statement. Its result has a row for each chosen list: its number, or 0 if it was added because of a change of
     ///   list; whether it waits; whether its lock was taken; and the number of all lists in `ready`.
     static func tryLocks(
-        of expressions: [CommonTableExpression], partners: Int, locks: Int, _ postponement: Postponement,
+        of expressions: [CommonTableExpression], partners: Int, locks: Int, _ condition: PostponedListsCondition,
         _ progress: ReadProgress
     ) -> SQL {
         let chosen = CommonTableExpression(
@@ -115,7 +115,7 @@ extension QueueStatements {
             """
             SELECT candidate.ordered_table, candidate.list, candidate.ready_number
             FROM candidate
-            WHERE NOT \(postponement.includes("candidate"))
+            WHERE NOT \(condition.includes("candidate"))
             ORDER BY candidate.number
             LIMIT \(locks)::bigint
             """)

@@ -41,13 +41,13 @@ enum QueueStatements {
 
     /// The lists with requests below the floor. They compare as the queue's columns do, whatever the database's collation is.
     static func remembered(_ progress: ReadProgress) -> CommonTableExpression {
-        let lists = progress.remaining.keys
+        let lists = progress.remembered.keys
         return CommonTableExpression(
             "remembered",
             """
             SELECT known.ordered_table COLLATE pg_catalog."C" AS ordered_table, known.list COLLATE pg_catalog."C" AS list, known.floor
             FROM unnest(
-                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
+                \(lists.map(\.orderedTable)), \(lists.map(\.key)), \(Array(progress.remembered.values))
             ) AS known (ordered_table, list, floor)
             """)
     }

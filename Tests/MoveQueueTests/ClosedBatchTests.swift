@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Closed batches", .timeLimit(.minutes(30)))
 struct ClosedBatchTests {
-    private func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
+    private func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", key: name) }
 
     private func request(_ id: Int64, _ target: String, from source: String? = nil) -> PendingRequest {
         PendingRequest(

@@ -9,7 +9,7 @@ import Testing
 struct HeldListTests {
     private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
         Move(
-            list: ListIdentifier(orderedTable: "items", list: list), items: [item],
+            list: ListIdentifier(orderedTable: "items", key: list), items: [item],
             action: .place(.last, from: source))
     }
 

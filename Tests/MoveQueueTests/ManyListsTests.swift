@@ -52,7 +52,7 @@ struct ManyListsTests {
         let held = (0..<heldLists).map { ListIdentifier("held \($0)") }
         try await fixture.enqueue(
             (0..<4).flatMap { item in held.map { Move(list: $0, items: ["\(item)"], action: .place(.last, from: nil)) } })
-        for list in held { try await fixture.connection.execute("SELECT brocot.pause('items', \(list.list))") }
+        for list in held { try await fixture.connection.execute("SELECT brocot.pause('items', \(list.key))") }
         try await fixture.enqueue(
             zip(names, ["a"] + names).map { target, source in
                 Move(list: ListIdentifier(target), items: ["x"], action: .place(.last, from: source))

@@ -169,7 +169,7 @@ struct MisbehavingTriggerTests {
         let session = try await TestDatabase.current.connect()
         let batch = Task {
             var worker = QueueWorker()
-            return try await worker.runBatch(on: session)
+            return try await worker.runTurn(on: session)
         }
         try await TestDatabase.current.waitUntilBlocked(session, by: other)
         try await other.execute("DELETE FROM brocot.move_requests WHERE id = \(ids[2])")
@@ -195,7 +195,7 @@ struct MisbehavingTriggerTests {
             let deadline = ContinuousClock.now + .seconds(60)
             while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {
                 try #require(.now < deadline, "requests are pending after a minute")
-                _ = try? await worker.runBatch(on: session)
+                _ = try? await worker.runTurn(on: session)
             }
         }
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
@@ -228,9 +228,9 @@ struct MisbehavingTriggerTests {
         var (worker, share) = (QueueWorker(), BatchShare(halvings: 12))
         while try await fixture.outcomes()[healthy[0]] == nil {
             try #require(.now < deadline, "the request of the other list is pending after a minute")
-            worker.take(share)
+            worker.setBatchSize(share)
             do {
-                _ = try await worker.runBatch(on: session)
+                _ = try await worker.runTurn(on: session)
                 share.noteSuccess()
             } catch {
                 if error.lists.isEmpty { share.noteFailure() }

@@ -12,7 +12,7 @@ struct QueueWorkerTests {
         let fixture = try await QueueFixture()
         let moves = ["z", "a"].map { name in
             Move(
-                list: ListIdentifier(orderedTable: "items", list: name), items: ["x"], action: .place(.last, from: nil))
+                list: ListIdentifier(orderedTable: "items", key: name), items: ["x"], action: .place(.last, from: nil))
         }
         var configuration = QueueConfiguration()
         configuration.listsPerBatch = 1
@@ -30,9 +30,9 @@ struct QueueWorkerTests {
     func restartedIDs() async throws {
         let fixture = try await QueueFixture()
         let move = Move(
-            list: ListIdentifier(orderedTable: "items", list: "a"), items: ["x"], action: .place(.last, from: nil))
+            list: ListIdentifier(orderedTable: "items", key: "a"), items: ["x"], action: .place(.last, from: nil))
         var configuration = QueueConfiguration()
-        configuration.lookInterval = .zero
+        configuration.pollInterval = .zero
         var worker = QueueWorker(configuration)
         for _ in 0..<10 {
             _ = try await fixture.enqueue([move])
@@ -56,7 +56,7 @@ struct QueueWorkerTests {
         async throws
     {
         let fixture = try await QueueFixture()
-        func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
+        func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", key: name) }
         try await fixture.enqueue([
             Move(list: list("c"), items: ["x"], action: .place(.last, from: nil))
         ])
@@ -89,7 +89,7 @@ struct QueueWorkerTests {
         try await fixture.enqueue([Move(list: "a", items: ["x"], action: .place(.last, from: nil))])
         await #expect(throws: BatchFailure.self) {
             var worker = QueueWorker()
-            _ = try await worker.runBatch(on: fixture.connection)
+            _ = try await worker.runTurn(on: fixture.connection)
         }
         try await fixture.drain()
         #expect(try await fixture.lists() == ["a": ["x"]])

@@ -9,7 +9,7 @@ struct ClosedBatch: Equatable, Sendable {
     private(set) var requests: [PendingRequest] = []
     /// The number of requests that are left for a later transaction.
     private(set) var requestsLeft = 0
-    /// Whether further requests wait for a person, because they belong to a list that waits, or come after such a request.
+    /// Whether further requests belong to waiting lists, or come after such a request.
     private(set) var leavesWaitingRequests = false
     /// The lists that wait for a person, and those of which a request waits for one of these lists.
     private(set) var waitingLists: Set<ListIdentifier> = []
@@ -19,7 +19,7 @@ struct ClosedBatch: Equatable, Sendable {
     /// - Parameters:
     ///   - pending: The requests of the locked lists: at least the `limit` earliest of each list as target, and as source.
     ///   - locked: The lists whose locks this transaction has.
-    ///   - waiting: Lists that wait for a person: see ``ListClaim/waiting``.
+    ///   - waiting: The waiting lists: see ``ListClaim/waiting``.
     ///   - leftOut: Lists whose locks another session has, and postponed lists. None of them is in `locked`.
     ///   - firstUnread: For lists that were not read to the end, the first id that was not read.
     ///   - limit: The most requests that were read for each list as target, and as source.

@@ -26,7 +26,7 @@ package struct ListClaim: Sendable {
         var readyLists = 0
         for row in rows {
             let list = ListIdentifier(
-                orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list))
+                orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list))
             let number = try row.decode(Column.number, as: Int.self)
             if number > 0 { numbered[number] = list }
             readyLists = try row.decode(Column.readyLists)

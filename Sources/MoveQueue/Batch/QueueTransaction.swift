@@ -16,7 +16,7 @@ struct QueueTransaction: Sendable {
         case suspects([ListIdentifier])
         /// The lists of the oldest requests. Together these requests can always be decided, however many changes of list are among them.
         case oldest(lists: Int)
-        /// A list that other sessions have again and again. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
+        /// A starving list. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
         case waitingFor(ListIdentifier)
 
         /// The only list that this scope names; nil if it names several lists, or only their number.

@@ -91,7 +91,8 @@ struct RefusalSearch {
             guard !error.isCausedByServerOrConnection else { throw error }
             return nil
         }
-        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection {
+        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection
+        {
             throw error
         }
         return TriedRequests(application.decisions.admissible(requests), trial)
@@ -159,27 +160,27 @@ struct RefusalSearch {
     /// When constraints that are deferrable are checked.
     private enum ConstraintCheck: String {
         case deferred = "DEFERRED"
-        /// At once, also for the rows that were already written.
+        /// Immediately, also for the rows that were already written.
         case immediate = "IMMEDIATE"
     }
 
     private static func setConstraints(
         _ check: ConstraintCheck, on connection: isolated Connection
     ) throws(QueueError) {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(script: "SET CONSTRAINTS ALL \(check.rawValue)")
         }
     }
 
     private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.transactionSettings).single().decode(0)
         }
     }
 
     /// Whether all requests of the batch are still in the queue, as they were read.
     private func areUnchanged(on connection: isolated Connection) throws(QueueError) -> Bool {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             let count = try connection.query(QueueStatements.unchangedCount(of: allRequests)).single()
             return try count.decode(0) == allRequests.count
         }
@@ -203,7 +204,7 @@ struct RefusalSearch {
 
     private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
         if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
-        let chosen = try QueueError.wrapping { () throws(PostgresError) in
+        let chosen = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.poisonPolicy(of: table)).first?.decode(0, as: String?.self)
         }
         return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy

@@ -308,11 +308,11 @@ struct AttachRefusalTests {
         let error = await #expect(throws: AttachError.self) {
             try await attacher.exclusively { () async throws(AttachError) in Issue.record("it ran") }
         }
-        guard case .busy(let owners, _) = error else {
+        guard case .busy(let holders, _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(owners.map(\.description) == ["process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
+        #expect(holders.map(\.description) == ["process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
         let settings = try await fixture.connection.query(
             """
             SELECT FROM pg_settings
