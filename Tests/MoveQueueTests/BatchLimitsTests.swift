@@ -28,7 +28,7 @@ struct BatchLimitsTests {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([move("large 1", items: 60), move("large 2", items: 60), move("small")])
         var worker = QueueWorker(Self.limitedToFifty)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await pendingLists(fixture) == ["large 1", "large 2"])
     }
 
@@ -38,7 +38,7 @@ struct BatchLimitsTests {
         try await fixture.enqueue((1...4).map { move("large \($0)", items: 60) })
         var worker = QueueWorker(Self.limitedToFifty)
         for left in [3, 2, 1, 0] {
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             #expect(try await pendingLists(fixture).count == left)
         }
     }
@@ -50,7 +50,7 @@ struct BatchLimitsTests {
         var worker = QueueWorker(Self.limitedToFifty)
         for _ in 1...6 {
             try await fixture.enqueue([move("small 1"), move("small 2")])
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         #expect(try await pendingLists(fixture).allSatisfy { $0.hasPrefix("small") })
     }
@@ -64,7 +64,7 @@ struct BatchLimitsTests {
         var batches = 0
         while try await pendingLists(fixture).contains("099"), batches < 100 {
             worker.setBatchSize(share)
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             share.noteSuccess()
             batches += 1
         }
@@ -95,7 +95,7 @@ struct BatchLimitsTests {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...100).map { _ in move("deep", items: 5) } + [move("shallow")])
         var worker = QueueWorker(Self.limitedToFifty)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         let pending = try await pendingLists(fixture)
         #expect(!pending.contains("shallow") && (1..<100).contains(pending.count), "\(pending.count)")
     }
@@ -108,7 +108,7 @@ struct BatchLimitsTests {
             list: ListIdentifier(long), items: ["x"], action: .place(.before(long), from: long + "2"))
         try await fixture.enqueue((1...10).map { _ in anchored })
         var worker = QueueWorker(Self.limitedToFifty)
-        guard case .decided(let report) = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
+        guard case .decided(let report) = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
             Issue.record("nothing was decided")
             return
         }
@@ -131,7 +131,7 @@ struct BatchLimitsTests {
         var worker = QueueWorker(configuration)
         var turns = 0
         while turns < 1_000, try await !pendingLists(fixture).isEmpty {
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             turns += 1
         }
         #expect(turns <= 3 * changes.count)

@@ -70,7 +70,7 @@ struct HeldListTests {
         try await fixture.enqueue([place("poison"), place("1", in: "b", from: "a")])
         try await fixture.drain()
         var worker = QueueWorker()
-        guard case .waiting = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
+        guard case .waiting = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
             Issue.record("the worker sees something else than held requests")
             return
         }

@@ -20,7 +20,7 @@ struct ManyListsTests {
         configuration.bytesPerBatch = 10_000
         var worker = QueueWorker(configuration)
         func runBatches() async throws {
-            for _ in 1...40 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+            for _ in 1...40 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         }
         // After these batches, the worker expects few requests of each list.
         try await fixture.enqueue(small)
@@ -62,12 +62,12 @@ struct ManyListsTests {
         while try await fixture.connection.query("SELECT FROM brocot.items WHERE list = 'healthy'").isEmpty {
             batches += 1
             try #require(batches <= 40, "the healthy list is not decided after 40 batches")
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         while try await !fixture.connection.query("SELECT FROM brocot.move_requests WHERE from_list IS NOT NULL").isEmpty {
             batches += 1
             try #require(batches <= 200, "the chain is not decided after 200 batches")
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         #expect(try await fixture.lists() == ["healthy": ["y"], try #require(names.last): ["x"]])
     }

@@ -272,7 +272,7 @@ struct MisbehavingTriggerTests {
         let deadline = ContinuousClock.now + .seconds(60)
         while try await fixture.connection.query("SELECT FROM brocot.move_requests").count > 2 {
             try #require(.now < deadline, "the other lists are not done within a minute")
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         let pending = try await fixture.connection.query("SELECT id FROM brocot.move_requests ORDER BY id")
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == [ids[6], ids[26]])
@@ -304,10 +304,10 @@ struct MisbehavingTriggerTests {
         while failed.count < 400 {
             batches += 1
             try #require(batches <= 120, "\(failed.count) of 400 lists are known to fail after 120 batches")
-            failed.formUnion(try await worker.runBatchDespiteTimeout(on: fixture.connection).failures.map(\.list))
+            failed.formUnion(try await worker.runTurnDespiteTimeout(on: fixture.connection).failures.map(\.list))
         }
         // Those that are postponed, and all others, take turns.
-        for _ in 1...2 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+        for _ in 1...2 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         #expect(try await fixture.outcomes().count == 1)
         try await holder.execute(script: "COMMIT")
         try await fixture.drain()
@@ -322,7 +322,7 @@ struct MisbehavingTriggerTests {
         while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {
             batches += 1
             try #require(batches <= 120, "requests are pending after 120 batches")
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         #expect(try await fixture.outcomes().values.filter { $0 == "failed" }.count == 400)
     }

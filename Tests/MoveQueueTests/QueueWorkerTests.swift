@@ -22,7 +22,7 @@ struct QueueWorkerTests {
         try await fixture.enqueue([moves[1]])
         var worker = QueueWorker(configuration)
         try await worker.goToRandomList(on: fixture.connection)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await fixture.lists() == ["a": ["x"]])
     }
 
@@ -36,18 +36,18 @@ struct QueueWorkerTests {
         var worker = QueueWorker(configuration)
         for _ in 0..<10 {
             _ = try await fixture.enqueue([move])
-            for _ in 0..<3 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+            for _ in 0..<3 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         }
         let isNecessary = worker.beginFinalRound()
         #expect(isNecessary, "the floor did not rise")
         for _ in 0..<10 {
             _ = try await fixture.enqueue([move])
-            for _ in 0..<3 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+            for _ in 0..<3 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         }
         try await fixture.connection.execute(
             script: "DELETE FROM brocot.move_log; ALTER TABLE brocot.move_requests ALTER COLUMN id RESTART WITH 1")
         _ = try await fixture.enqueue([move])
-        for _ in 0..<3 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+        for _ in 0..<3 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
@@ -68,9 +68,9 @@ struct QueueWorkerTests {
         var configuration = QueueConfiguration()
         configuration.listsPerBatch = 1
         var worker = QueueWorker(configuration)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await fixture.lists() == ["z": ["y"], "c": ["x"]])
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await fixture.lists() == ["z": ["y"], "b": ["x"]])
     }
 

@@ -149,9 +149,9 @@ struct QueueObserverTests {
     /// Runs the worker until nothing is left, and some polls more.
     private func work(_ worker: inout QueueWorker, _ connection: Connection) async throws {
         for _ in 0..<4 {
-            while case .decided = try await worker.runBatchDespiteTimeout(on: connection) {}
+            while case .decided = try await worker.runTurnDespiteTimeout(on: connection) {}
             // An idle worker polls the queue only after its next batch.
-            _ = try await worker.runBatchDespiteTimeout(on: connection)
+            _ = try await worker.runTurnDespiteTimeout(on: connection)
         }
     }
 
@@ -311,7 +311,7 @@ struct QueueObserverTests {
         }
         #expect(worker.observer.progress.open.count == 1)
         try await late.execute(script: "COMMIT")
-        guard case .decided = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
+        guard case .decided = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
             Issue.record("the worker found nothing")
             return
         }

@@ -63,7 +63,7 @@ struct RejectionTests {
         var worker = QueueWorker()
         var errors: Set<String> = []
         for _ in 1...6 {
-            let result = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            let result = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             errors.formUnion(result.failures.map { "\($0.error)" })
         }
         #expect(try await fixture.outcomes() == [ids[1]: nil])
