@@ -1,5 +1,6 @@
 -- brocot.apply_pending recognizes errors of functions in SQL in all languages of the server's messages. The functions that move rows of an attached
--- table keep their names when they are made again, because calls that wait for a list's lock know the names already.
+-- table keep their names when they are made again, because calls that wait for a list's lock know the names already. A rejection names the right item of
+-- an array whose first index is not 1.
 
 -- Returns the rejection code for an error. NULL means that the request stays pending, because neither the request nor a function of the user's is the cause.
 CREATE OR REPLACE FUNCTION brocot.error_code(state text, context text, caller_path text) RETURNS text
@@ -101,7 +102,9 @@ BEGIN
         PERFORM brocot.drop_place_functions(ordered_table);
     END IF;
 $x$,
-                '')
+                ''),
+            ('brocot.check_presence(brocot.order_shape, text, text[], boolean[], text, text)',
+                'items[place]', 'items[pg_catalog.array_lower(items, 1) OPERATOR(pg_catalog.+) place OPERATOR(pg_catalog.-) 1]')
         ) AS listed (function, old, new)
     LOOP
         patched := pg_get_functiondef(change.function);

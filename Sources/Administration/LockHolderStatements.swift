@@ -21,11 +21,16 @@ enum LockHolderStatements {
     /// The other sessions that may have locked rows of a table. The server shows no locks of rows. But a transaction that locks or
     /// writes a row also locks the row's table in one of these modes, until it ends. The statement runs with only `pg_catalog` in the
     /// `search_path`.
-    static func ofRows(of table: OrderNames) -> SQL {
+    static func ofRows(of table: OrderNames) -> SQL { holders(of: table, modes: ["RowShareLock", "RowExclusiveLock"]) }
+
+    /// The other sessions that keep a table from being read. The statement runs with only `pg_catalog` in the `search_path`.
+    static func keepingFromReading(_ table: OrderNames) -> SQL { holders(of: table, modes: ["AccessExclusiveLock"]) }
+
+    private static func holders(of table: OrderNames, modes: [String]) -> SQL {
         let oid = SQL.relation(schema: "\(table.schema)", name: "\(table.table)")
         return holders(
             where: """
-                holder.locktype = 'relation' AND holder.granted AND holder.mode IN ('RowShareLock', 'RowExclusiveLock')
+                holder.locktype = 'relation' AND holder.granted AND holder.mode = ANY (\(modes))
                     AND holder.pid IS DISTINCT FROM pg_backend_pid()
                     AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
                     AND (holder.relation = \(oid)

@@ -65,6 +65,7 @@ struct CheckCommand: AsyncParsableCommand {
         let table: String = try await connection.orderedTable(named: name)
         let finding = try await connection.advisingGrant(.requester) {
             try await connection.requireTrusted(.order(table))
+            try await connection.requireSafeKeys(of: table)
             let reader = CapacityReader(try await orderedTable(table, with: list, on: connection))
             return try await connection.run { connection throws in try reader.read(list, on: connection) }
         }

@@ -11,6 +11,20 @@ extension Connection {
         try await Migrator(connection: self).refuseForeignTablesAsSuperuser(tables)
     }
 
+    /// Makes sure that reading the keys of an ordered table runs no cast of its owner, which would have the rights of the current role.
+    nonisolated func requireSafeKeys(of table: String) async throws {
+        let faults: [String]
+        do throws(PostgresError) {
+            faults = try await run { connection throws(PostgresError) in
+                try KeyFaults.ofTypes(inOrder: table, on: connection)
+            }
+        } catch {
+            throw CommandFailure.reason(for: OrderingError.database(error), on: self)
+        }
+        guard let fault = faults.first else { return }
+        throw CommandFailure(.needsRepair, "\(table.printable) was not read: \(fault.printable)")
+    }
+
     /// The name of an ordered table in the registry. As for `brocot attach`, a name without a schema is that of the first such table in the
     /// `search_path`. Only the built-in table has no schema in its name.
     nonisolated func orderedTable(named table: String) async throws -> String {

@@ -29,7 +29,7 @@ struct DaemonProbes {
                         : ProbeAnswer(status: 503, body: stalled.joined(separator: "\n") + "\n")
                 },
                 "/readyz": {
-                    health.askForReasonNotReady().map { ProbeAnswer(status: 503, body: "not ready: \($0)\n") }
+                    health.askForReasonNotReady().map { ProbeAnswer(status: 503, body: "not ready: \($0.printable)\n") }
                         ?? ProbeAnswer(body: "ready\n")
                 },
             ])
@@ -45,7 +45,7 @@ struct DaemonProbes {
             probe: .init(
                 isReady: { [health] in health.reasonNotReady == nil },
                 isAlive: { [health, stallAfter] in health.stalled(longerThan: stallAfter).isEmpty },
-                status: { [health] in health.reasonNotReady.map { "Not ready: \($0)" } ?? "Applying requests" }))
+                status: { [health] in health.reasonNotReady.map { "Not ready: \($0.printable)" } ?? "Applying requests" }))
         let services: [(any Service)?] = [server, daemon, notifier]
         return services.compactMap(\.self)
     }

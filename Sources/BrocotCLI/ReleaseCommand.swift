@@ -60,7 +60,7 @@ struct ReleaseCommand: AsyncParsableCommand {
         guard missed.isEmpty else {
             throw CommandFailure(
                 .failed,
-                "Not held in \(table ?? "items"): \(missed.map(StatusText.quoted).joined(separator: ", ")). See brocot status."
+                "Not held in \((table ?? "items").printable): \(missed.map(StatusText.quoted).joined(separator: ", ")). See brocot status."
             )
         }
     }

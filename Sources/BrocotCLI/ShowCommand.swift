@@ -43,6 +43,7 @@ struct ShowCommand: AsyncParsableCommand {
         let table: String = try await database.orderedTable(named: table)
         let items = try await database.advisingGrant(.reader) {
             try await database.requireTrusted(.order(table))
+            try await database.requireSafeKeys(of: table)
             return try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
         }
         if json {

@@ -136,7 +136,9 @@ extension Connection {
             switch readiness {
             case .socket: return
             case .woken: break
-            case .timedOut where cancelledAt == nil: throw noAnswer()
+            case .timedOut where cancelledAt == nil:
+                interruption.stopBeforeClosing()
+                throw noAnswer()
             case .timedOut: interruption.repeatCancellation()
             }
         }

@@ -101,6 +101,13 @@ final class Interruption: Sendable {
         if let target = state.withLock({ $0.beginRequest() }) { send(to: target) }
     }
 
+    /// Asks the server once to stop the statement, of any kind, of a connection that is closed next. Otherwise the server would go on with it, and
+    /// keep its locks.
+    func stopBeforeClosing() {
+        guard let target = state.withLock({ $0.target }) else { return }
+        queue.async { target.send() }
+    }
+
     private func send(to target: CancelHandle) {
         queue.async { [self] in
             target.send()

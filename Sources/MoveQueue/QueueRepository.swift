@@ -107,7 +107,7 @@ struct QueueRepository {
         _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
     ) throws(PostgresError) -> (deleted: Int, logged: Int) {
         try connection.execute(
-            script: QueueStatements.finishSettings(statementTimeout: configuration.statementTimeoutSetting))
+            script: QueueStatements.prepareToFinish(statementTimeout: configuration.statementTimeoutSetting))
         let newlyHeld = decisions.summary.newlyHeld
         if !newlyHeld.isEmpty { try connection.execute(QueueStatements.hold(newlyHeld, at: time)) }
         guard !decisions.decided.isEmpty else { return (0, 0) }

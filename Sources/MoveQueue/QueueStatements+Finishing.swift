@@ -14,7 +14,7 @@ extension QueueStatements {
     /// the older one. Each row then takes twice as long, so this is done only after a batch failed without it.
     ///
     /// The rows are deleted by the locations at which they were read, and only then joined with the decisions.
-    /// ``finishSettings(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and then the planner would
+    /// ``prepareToFinish(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and then the planner would
     /// prefer to read all of it. A row that another session has changed has another location, so the counts show that it is
     /// missing.
     static func finish(_ decided: DecisionArrays, at time: Timestamp, replacing: Bool) -> SQL {
@@ -53,10 +53,14 @@ extension QueueStatements {
                 excluded.applied_at, excluded.rebalanced_rows, excluded.direct, excluded.xid)
         """
 
-    /// The settings for ``finish(_:at:replacing:)``. They also replace the values that a user's trigger may have set until the
-    /// end of the transaction.
-    static func finishSettings(statementTimeout: String) -> String {
+    /// Prepares the transaction for ``finish(_:at:replacing:)`` and for COMMIT.
+    ///
+    /// - The limit for statements does not apply to COMMIT. So constraint triggers of users that are deferred fire here, and
+    ///   cursors WITH HOLD, whose queries would run during COMMIT, are closed.
+    /// - The settings also replace the values that a user's trigger may have set until the end of the transaction.
+    static func prepareToFinish(statementTimeout: String) -> String {
         """
+        SET LOCAL statement_timeout = '\(statementTimeout)'; SET CONSTRAINTS ALL IMMEDIATE; CLOSE ALL;
         SET LOCAL statement_timeout = '\(statementTimeout)'; SET LOCAL row_security = off;
         SET LOCAL enable_indexscan = off; SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_nestloop = off;
         SET LOCAL enable_hashjoin = on

@@ -1,9 +1,25 @@
 import FaultHarness
 import LibPQ
+import Logging
 import TestPostgres
 import Testing
 
 @Suite(.commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
+    @Test("A statement that has no answer in time is stopped on the server, so that it keeps no locks") func stoppedStatement()
+        async throws
+    {
+        var parameters = try ConnectionParameters(url: TestDatabase.current.url)
+        parameters.answerTimeout = .seconds(1)
+        let connection = try await Connection.connect(parameters, logger: Logger(label: "LostConnectionTests"))
+        let error = try await postgresError { _ = try await connection.query("SELECT pg_sleep(3600)") }
+        #expect(error.isConnectionLost)
+        let observer = try await TestDatabase.current.connect()
+        let process = connection.backendProcessIdentifier
+        try await eventually("the server has stopped the statement") {
+            try await observer.query("SELECT FROM pg_stat_activity WHERE pid = \(process) AND state = 'active'").isEmpty
+        }
+    }
+
     @Test func `A session that was ended is reported as lost, and stays lost`() async throws {
         let connection = try await connect()
         let administrator = try await connect()

@@ -204,7 +204,42 @@ struct MisbehavingTriggerTests {
         #expect(try items.map { try $0.decode(0, as: String.self) } == ["65cc81", "c3a4"])
     }
 
-    @Test("A trigger that fails only at COMMIT delays no other list") func failsAtCommit() async throws {
+    @Test("A deferred trigger that stands still is stopped by the limit for statements, and delays no other list")
+    func standsStillAtCommit() async throws {
+        let fixture = try await fixture("RETURN NEW")
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION stand_still() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3600); RETURN NULL; END $$;
+                CREATE CONSTRAINT TRIGGER stand_still AFTER UPDATE ON cards DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW WHEN (NEW.card = '7') EXECUTE FUNCTION stand_still();
+                """)
+        let healthy = try await fixture.enqueue([place("7", in: "l7"), place("1", in: "l1")])[1]
+        let session = try await TestDatabase.current.connect()
+        var worker = QueueWorker()
+        try await eventually("the request of the other list is decided") {
+            _ = try? await worker.runTurn(on: session)
+            return try await fixture.outcomes()[healthy] != nil
+        }
+        #expect(try await fixture.outcomes() == [healthy: nil])
+    }
+
+    @Test("The query of a cursor WITH HOLD that a trigger leaves open does not run at COMMIT", arguments: ["together", "in parts"])
+    func heldCursor(method: String) async throws {
+        let fixture = try await fixture(
+            "EXECUTE format('DECLARE %I CURSOR WITH HOLD FOR SELECT 1 / (n - n) FROM generate_series(1, 1) AS n', 'kept_' || random())")
+        if method == "in parts" {
+            try await fixture.connection.execute("ALTER TABLE brocot.items ADD CONSTRAINT refuse CHECK (item <> 'bad')")
+        }
+        let ids = try await fixture.enqueue([
+            place("7", in: "l7"), place("1", in: "l1"), Move(list: "a list", items: ["bad"], action: .place(.last, from: nil)),
+        ])
+        try await fixture.drain()
+        let outcomes = try await fixture.outcomes()
+        #expect(outcomes == [ids[0]: nil, ids[1]: nil, ids[2]: method == "in parts" ? "failed" : nil])
+    }
+
+    @Test("A trigger that fails only at COMMIT delays no other list, in small and in large batches", arguments: [12, 0])
+    func failsAtCommit(halvings: Int) async throws {
         let fixture = try await fixture("RETURN NEW")
         // SET CONSTRAINTS ALL IMMEDIATE does not reach an event that a trigger makes deferred meanwhile.
         try await fixture.connection.execute(
@@ -224,8 +259,8 @@ struct MisbehavingTriggerTests {
         ])
         let session = try await TestDatabase.current.connect()
         let deadline = ContinuousClock.now + .seconds(60)
-        // As after many failures: a batch is for one list.
-        var (worker, share) = (QueueWorker(), BatchShare(halvings: 12))
+        // With 12, as after many failures, a batch is for one list.
+        var (worker, share) = (QueueWorker(), BatchShare(halvings: halvings))
         while try await fixture.outcomes()[healthy[0]] == nil {
             try #require(.now < deadline, "the request of the other list is pending after a minute")
             worker.setBatchSize(share)

@@ -128,7 +128,7 @@ struct QueuePlanTests {
             try await plans.expect(
                 [], replacing ? "finishing requests, replacing what is logged" : "finishing requests",
                 in: QueueStatements.finish(decided, at: Timestamp(microsecondsSinceEpoch: 0), replacing: replacing),
-                settings: QueueStatements.finishSettings(statementTimeout: "60s"))
+                settings: QueueStatements.prepareToFinish(statementTimeout: "60s"))
         }
     }
 

@@ -98,6 +98,15 @@ struct MoveNowTests {
         ("move_now('a', '{1,2}', last => true)", "looks like an array"),
     ]
 
+    @Test("A rejection names the missing item of an array whose first index is not 1") func indexOfArray() async throws {
+        let caller = try await prepared()
+        let error = await #expect(throws: PostgresError.self) {
+            try await caller.connection.execute(
+                "SELECT brocot.move_items_now('a', '[5:6]={1,x}'::text[], first => true, missing => 'reject')")
+        }
+        #expect(error?.message == "item 'x' is not in list 'a'")
+    }
+
     @Test("A malformed move at once is refused with the same rule name as in the queue")
     func malformed() async throws {
         let caller = try await prepared()

@@ -135,7 +135,7 @@ struct AttachRules {
         }
         return column.cast.map { cast in
             """
-            \(begin)for which there is a cast by a function. It would run with the daemon's rights, and could change keys. Drop it: \
+            \(begin)for which there is a cast by a function. It would run with the rights of the daemon and of all readers, and could change keys. Drop it: \
             DROP CAST \(cast)
             """
         }

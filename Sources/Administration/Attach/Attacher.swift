@@ -129,10 +129,13 @@ package struct Attacher: Sendable {
     }
 
     /// The table as the catalog describes it; nil if there is no such table.
-    package func find(_ names: OrderNames, listColumns: [String]) async throws(AttachError) -> TableDescription? {
-        try await wrappingErrors {
+    package func find(
+        _ names: OrderNames, listColumns: [String], waitingAtMost limit: Duration? = nil
+    ) async throws(AttachError) -> TableDescription? {
+        let settings = TableReader.settings + (limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? [])
+        return try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                try connection.transaction(settings: settings) { connection throws(PostgresError) in
                     try TableReader.describe(names, listColumns: listColumns, on: connection)
                 }
             }

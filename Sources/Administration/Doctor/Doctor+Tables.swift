@@ -24,35 +24,49 @@ extension Doctor {
     /// Keys are compared as text, so equal values of a type must have the same text.
     func keys(_ connection: Connection) async -> CheckResult {
         await attempt("keys", connection) { connection throws(PostgresError) in
-            var faults: [String] = []
-            for order in try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection) {
-                do throws(OrderingError) {
-                    _ = try OrderedTable.named(order.name, on: connection)
+            var (faults, errors): ([String], [String]) = ([], [])
+            let orders = try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection).map(\.name)
+            let attached = try RegisteredOrder.attached(on: connection)
+            for name in orders {
+                do throws(PostgresError) {
+                    // An error, such as a missing right, concerns this order only.
+                    faults += try connection.savepoint("keys") { connection throws(PostgresError) in
+                        try Self.faultsOfKeys(name, attached.first { $0.name == name }?.definition, on: connection)
+                    }
                 } catch {
-                    if case .database(let error) = error { throw error }
-                    faults.append("\(error)")
-                }
-            }
-            for definition in try RegisteredOrder.attached(on: connection).map(\.definition) {
-                guard
-                    let table = try TableReader.describe(
-                        definition.names, listColumns: definition.listColumns, on: connection), table.isTable
-                else { continue }
-                for column in definition.keyColumns.compactMap(table.column) {
-                    guard let fault = AttachRules.faultOfType(of: column, owner: table.owner) else { continue }
-                    faults.append("\(definition.names.orderedTable): \(fault)")
+                    guard !error.isConnectionLost else { throw error }
+                    errors.append("\(name) could not be checked: \(error.message)")
                 }
             }
             guard faults.isEmpty else {
                 return .failure(
-                    "keys", faults.joined(separator: "; "),
+                    "keys", (faults + errors).joined(separator: "; "),
                     advice: """
                         Give the column another type (ALTER TABLE … ALTER COLUMN … TYPE text, for instance), or mend the type.
                         """
                 )
             }
+            guard errors.isEmpty else {
+                return .warning("keys", errors.joined(separator: "; "), advice: Self.advice(after: nil))
+            }
             return .ok("keys", "every key column has a type that can be a key")
         }
+    }
+
+    /// - Parameter definition: The order's definition if the table is attached; nil if it was registered by hand.
+    private static func faultsOfKeys(
+        _ name: String, _ definition: OrderDefinition?, on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        var faults: [String] = []
+        do throws(OrderingError) {
+            _ = try OrderedTable.named(name, on: connection)
+        } catch {
+            if case .database(let error) = error { throw error }
+            faults.append("\(error)")
+        }
+        return faults + (try definition.map { definition throws(PostgresError) in
+            try KeyFaults.ofTypes(of: definition, on: connection).map { "\(name): \($0)" }
+        } ?? [])
     }
 
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.

@@ -32,10 +32,12 @@ package struct TableRepair: Sendable {
 
     package func findings(of definition: OrderDefinition) async throws(AttachError) -> TableFindings {
         let names = definition.names
-        guard let table = try await attacher.find(names, listColumns: definition.listColumns) else {
-            return TableFindings(names, reasonNotRepairable: try await reasonForNoTable(names))
-        }
         do throws(AttachError) {
+            let table = try await attacher.find(
+                names, listColumns: definition.listColumns, waitingAtMost: Self.longestWaitForTable)
+            guard let table else {
+                return TableFindings(names, reasonNotRepairable: try await reasonForNoTable(names))
+            }
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
             let plan = try AttachPlan(definition, on: table)
             // Equal ranks are damage, which is repaired before the steps.
@@ -59,8 +61,29 @@ package struct TableRepair: Sendable {
                 names, missing: missing, damagedRows: damaged[0], examples: examples, unplacedRows: unplaced[0],
                 unplaceableRows: unplaced[1], isBeingFilled: plan.fills)
         } catch {
-            guard case .refused(let reason) = error else { throw error }
+            guard let reason = try await reasonNotRead(names, error) else { throw error }
             return TableFindings(names, reasonNotRepairable: reason)
+        }
+    }
+
+    /// Why a table could not be read; nil if the error concerns other tables too.
+    private func reasonNotRead(_ names: OrderNames, _ error: AttachError) async throws(AttachError) -> String? {
+        switch error {
+        case .refused(let reason): return reason
+        case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
+            let holders = try await wrappingErrors {
+                try await connection.run { connection throws(PostgresError) in
+                    try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                        try connection.query(LockHolderStatements.keepingFromReading(names))
+                            .map { row throws(PostgresError) in try DescribedLockHolder(row) }
+                    }
+                }
+            }
+            return """
+                it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
+                \(holders.first?.holder.advice ?? "")
+                """
+        default: return nil
         }
     }
 
@@ -90,13 +113,17 @@ package struct TableRepair: Sendable {
         }
     }
 
+    /// The longest wait for a table that another session has locked. Then the next table is checked.
+    private static let longestWaitForTable = Duration.seconds(5)
+
     /// Reads the table in a transaction that keeps it from being dropped or renamed.
     private func read<Result: Sendable>(
         _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws(AttachError) -> Result {
         try await wrappingErrors {
             try await connection.run { connection throws in
-                try connection.transaction(settings: TableReader.settings) { connection throws in
+                let settings = TableReader.settings + [("lock_timeout", "\(Self.longestWaitForTable.milliseconds)")]
+                return try connection.transaction(settings: settings) { connection throws in
                     try Self.lock(names, on: connection)
                     return try body(connection)
                 }

@@ -139,10 +139,9 @@ struct BatchAttempt {
         let mayBeOfLists =
             switch stage {
             case .lockingOnlyList, .claiming: false
-            case .applying: hasOneList || !error.isCausedByServerOrConnection || error.isConnectionLost
+            case .applying, .committing: hasOneList || !error.isCausedByServerOrConnection || error.isConnectionLost
             // The queue's own tables concern all lists. A constraint trigger of the user may fire too, or a trigger may have changed requests.
-            case .finishing: hasOneList && (error.databaseError?.isFromFunction == true || error.isAboutCounts)
-            case .committing: hasOneList
+            case .finishing: error.databaseError?.isFromFunction == true || hasOneList && error.isAboutCounts
             }
         return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], happenedWhileReading: stage == .claiming)
     }

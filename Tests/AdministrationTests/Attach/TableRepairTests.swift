@@ -81,6 +81,21 @@ import Testing
         #expect(disabled == [])
     }
 
+    @Test("brocot check names who has locked a table, and does not wait for it without a limit")
+    func lockedTable() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = AttachFixture.definition()
+        let reason = try await repair.findings(of: definition).reasonNotRepairable ?? ""
+        let process = holder.backendProcessIdentifier
+        #expect(reason.contains("locked by process \(process)") && reason.contains("pg_terminate_backend(\(process))"))
+        try await holder.execute(script: "COMMIT")
+        #expect(try await repair.findings(of: definition).isEmpty)
+    }
+
     @Test("brocot check --repair waits a limited time for the lock of a list, and names who has it")
     func lockedList() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)

@@ -72,6 +72,28 @@ import Testing
         #expect(schema?.advice?.contains("RESET statement_timeout") == true, "\(String(describing: schema))")
     }
 
+    @Test("brocot doctor checks the keys of the other tables if the role has no right to read one", .database)
+    func keysOfOtherTables() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let role = "half_blind_of_\(TestDatabase.current.name)"
+        try await owner.execute(script: "CREATE ROLE \(role) LOGIN")
+        try await grant(.daemon, to: role)
+        try await owner.execute(
+            script: """
+                CREATE SCHEMA closed;
+                CREATE TABLE closed.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
+                CREATE TABLE public.cards (id bigint, board char(3), rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables VALUES
+                    ('closed.cards', 'closed', 'cards', '{board}', 'id', false), ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                """)
+        let keys = try await examination(url: TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@"))
+            .first { $0.check == "keys" }
+        try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect(keys?.level == .fail)
+        #expect(keys?.message.contains("public.cards") == true, "\(keys?.message ?? "")")
+        #expect(keys?.message.contains("closed.cards could not be checked") == true, "\(keys?.message ?? "")")
+    }
+
     @Test("brocot doctor names rights that roles lack on a table that was registered after their grant", .database)
     func grants() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -32,6 +32,10 @@ import Testing
         let repair = TableRepair(connection: owner, logger: Self.logger)
         let definition = try #require(try await repair.definitions(named: nil).first)
         #expect(try await repair.findings(of: definition).reasonNotRepairable?.contains(text) == true)
+        let faults = try await owner.run { connection throws(PostgresError) in
+            try KeyFaults.ofTypes(inOrder: "public.moods", on: connection)
+        }
+        #expect(faults.first?.contains(text) == true)
         let results = await Doctor(
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
             oldTransaction: .seconds(900), logger: Self.logger

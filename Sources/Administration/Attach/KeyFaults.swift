@@ -1,0 +1,25 @@
+import LibPQ
+
+/// Finds types of key columns that could run code of others.
+package enum KeyFaults {
+    /// Why the types of an attached table's key columns are not safe, one sentence for each column. Whoever reads such a column
+    /// would run the code with their own rights.
+    package static func ofTypes(
+        of definition: OrderDefinition, on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        let table = try TableReader.describe(
+            definition.names, listColumns: definition.listColumns, on: connection)
+        guard let table, table.isTable else { return [] }
+        return definition.keyColumns.compactMap(table.column)
+            .compactMap { AttachRules.faultOfType(of: $0, owner: table.owner) }
+    }
+
+    /// The same for the order with this name; none if no table is attached with this name.
+    package static func ofTypes(inOrder name: String, on connection: isolated Connection) throws(PostgresError) -> [String] {
+        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) { connection throws(PostgresError) in
+            let order = try RegisteredOrder.attached(on: connection).first { $0.name == name }
+            guard let order else { return [] }
+            return try ofTypes(of: order.definition, on: connection)
+        }
+    }
+}
