@@ -131,14 +131,14 @@ class Watchdog(threading.Thread):
         while not self._ended.wait(0.5):
             if self._began and time.monotonic() - self._began > self._pause + self.longest + 3:
                 with self._peer.server.connect("postgres") as connection:
-                    backends = connection.execute(
+                    found = connection.execute(
                         """SELECT pid FROM pg_stat_activity WHERE datname = %s AND state = 'active'
                         AND backend_type = 'client backend' AND query_start < now() - make_interval(secs => %s)""",
-                        [self._peer.database, self.longest + 2]).fetchall()
-                if backends:
+                        [self._peer.database, self.longest + 2]).fetchone()
+                if found:
                     self.killed = True
-                    for (backend,) in backends:
-                        self._peer.server.kill(backend)
+                    # That ends all the others too.
+                    self._peer.server.kill(found[0])
                     return
 
 
