@@ -142,6 +142,9 @@ class Watchdog(threading.Thread):
                     return
 
 
+_OTHER_FAILED = "not all sessions began"
+
+
 def _processes(peer, workload, seconds):
     """For libraries of Python. A process each, since threads would wait for each other in the interpreter."""
     context = multiprocessing.get_context("fork")
@@ -155,6 +158,8 @@ def _processes(peer, workload, seconds):
             barrier.wait(60)
             start = time.time()
             latencies, broke = run_moves(session, workload.moves(number), seconds)
+        except threading.BrokenBarrierError:
+            broke = _OTHER_FAILED
         except Exception as error:
             barrier.abort()
             broke = _message(error)
@@ -163,13 +168,12 @@ def _processes(peer, workload, seconds):
     processes = [context.Process(target=work, args=[number], daemon=True) for number in range(workload.sessions)]
     for process in processes:
         process.start()
-    # In the order in which they ended: the first one that failed says why the others could not begin.
-    answers = list(_answers(results, len(processes), longest_run(seconds)))
+    answers = sorted(_answers(results, len(processes), longest_run(seconds)))
     for process in processes:
         process.join()
     start, finished = min(answer[3] for answer in answers), max(answer[4] for answer in answers)
-    broke = next((answer[2] for answer in answers if answer[2]), None)
-    return Outcome([answer[1] for answer in sorted(answers)], finished - start, finished, broke)
+    broke = min((answer[2] for answer in answers if answer[2]), key=lambda message: message == _OTHER_FAILED, default=None)
+    return Outcome([answer[1] for answer in answers], finished - start, finished, broke)
 
 
 def _answers(results, number, seconds):
@@ -178,7 +182,7 @@ def _answers(results, number, seconds):
         try:
             yield results.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
-            raise TimeoutError(f"not within {seconds} s: {number - arrived} of {number} sessions have ended") from None
+            raise TimeoutError(f"not within {seconds} s: the last {number - arrived} of {number} sessions have ended") from None
 
 
 def pgbench(peer, script, variables, sessions, seconds, *options):
