@@ -41,17 +41,19 @@ struct SimulatedList {
     /// Inserts items before the item with an index.
     mutating func insert(_ block: Int = 1, at index: Int) {
         inserts += block
-        guard case .window(let window) = policy.placement(of: block, in: Gap(ranks, index)) else {
+        guard case .write(let assignment) = policy.placement(of: block, in: Gap(ranks, index)) else {
             fatalError("every neighbour is known, and the limit holds the list")
         }
-        for offset in 0..<window.below { ranks[index - window.below + offset] = window.ranks[offset] }
-        for offset in 0..<window.above { ranks[index + offset] = window.ranks[window.below + block + offset] }
-        for offset in 0..<block { ranks.insert(window.ranks[window.below + offset], at: index + offset) }
-        let rows = window.below + window.above
+        for offset in 0..<assignment.below { ranks[index - assignment.below + offset] = assignment.ranks[offset] }
+        for offset in 0..<assignment.above {
+            ranks[index + offset] = assignment.ranks[assignment.below + block + offset]
+        }
+        for offset in 0..<block { ranks.insert(assignment.ranks[assignment.below + offset], at: index + offset) }
+        let rows = assignment.below + assignment.above
         guard rows > 0 else { return }
         rebalances += 1
         rewrittenRows += rows
         mostRewrittenRows = max(mostRewrittenRows, rows)
-        lastWindow = (index - window.below)..<(index + window.above + block)
+        lastWindow = (index - assignment.below)..<(index + assignment.above + block)
     }
 }

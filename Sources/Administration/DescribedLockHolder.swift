@@ -2,26 +2,26 @@ import LibPQ
 
 /// Who has a lock, with what the server tells about the session.
 package struct DescribedLockHolder: Hashable, Sendable {
-    package let owner: LockHolder
+    package let holder: LockHolder
     /// The session's role; nil if the current role may not see it, and for a prepared transaction.
     let user: String?
     /// The session's `application_name`; empty or nil if there is none.
     let application: String?
 
-    /// Reads the columns of ``LockOwnerStatements/owners(where:)``.
+    /// Reads the columns of ``LockHolderStatements/holders(where:)``.
     init(_ row: Row) throws(PostgresError) {
-        owner = LockHolder(process: try row.decode(0))
+        holder = LockHolder(process: try row.decode(0))
         user = try row.decode(1)
         application = try row.decode(2)
     }
 }
 
 extension DescribedLockHolder: CustomStringConvertible {
-    /// The owner in the middle of a sentence, such as `process 4711 (user app, psql)`.
+    /// The holder in the middle of a sentence, such as `process 4711 (user app, psql)`.
     package var description: String {
-        guard let user else { return "\(owner)" }
+        guard let user else { return "\(holder)" }
         let application = (application ?? "").isEmpty ? "" : ", \(application ?? "")"
-        return "\(owner) (user \(user)\(application))"
+        return "\(holder) (user \(user)\(application))"
     }
 }
 

@@ -42,7 +42,7 @@ public final class BrocotClient: Sendable {
         if let answerTimeout, answerTimeout <= .zero {
             throw BrocotError(.invalidArgument, "an answer timeout is longer than zero, not \(answerTimeout)")
         }
-        var parameters = try translatingErrors { try ConnectionParameters(url: url) }
+        var parameters = try wrappingErrors { try ConnectionParameters(url: url) }
         parameters.answerTimeout = answerTimeout
         if parameters["application_name"] == nil { parameters["fallback_application_name"] = "brocot library" }
         let pool = ConnectionPool(parameters, limit: maximumConnections, logger: logger)
@@ -193,7 +193,10 @@ public final class BrocotClient: Sendable {
             let rest = deadline - ContinuousClock.now
             guard rest > .zero else {
                 throw BrocotError(
-                    .stillPending, "request \(request) is not decided after \(limit); does a daemon run?")
+                    .stillPending,
+                    """
+                    request \(request) is not decided after \(limit); it stays in the queue. If no daemon runs, start one: brocot daemon
+                    """)
             }
             do {
                 try await Task.sleep(for: min(backoff.pause(), rest))
@@ -212,7 +215,7 @@ public final class BrocotClient: Sendable {
             throw BrocotError(
                 .unknownRequest, "there is no request \(request): it was never committed, or its log row was pruned")
         }
-        return try translatingErrors { try MoveOutcome(row) }
+        return try wrappingErrors { try MoveOutcome(row) }
     }
 }
 

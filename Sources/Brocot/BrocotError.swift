@@ -112,7 +112,7 @@ extension BrocotError {
 }
 
 /// Turns the errors of the modules below into ``BrocotError``. Errors of the caller's closure stay unchanged.
-func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
+func wrappingErrors<Value>(_ body: () throws -> Value) throws -> Value {
     do {
         return try body()
     } catch let error as PostgresError {

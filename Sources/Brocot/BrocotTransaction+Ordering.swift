@@ -61,7 +61,7 @@ extension BrocotTransaction {
             return try ListReader.open(list, on: connection).get().items(atOffsets: wanted, on: connection)
         }
         if let missing = offsets.first(where: { items[$0] == nil }) {
-            throw Rejection(.itemNotFound, "there is no item at offset \(missing) of list '\(list.list)'")
+            throw Rejection(.itemNotFound, "there is no item at offset \(missing) of list '\(list.key)'")
         }
         let placement: Placement = staying < 0 ? .first : items[staying].map { .after($0) } ?? .last
         try place(offsets.compactMap { items[$0] }, placement, in: list)
@@ -134,7 +134,7 @@ extension BrocotTransaction {
         try MoveRules.check(move)
         try takeLocks(of: Set(move.lists))
         try connection.assumeIsolated { connection in
-            try translatingErrors {
+            try wrappingErrors {
                 try connection.savepoint("brocot_move") { connection in
                     try LibraryStatements.apply(move, on: connection)
                 }
@@ -151,6 +151,6 @@ extension BrocotTransaction {
 
     private func reading<Value: Sendable>(_ body: @Sendable (isolated Connection) throws -> Value) throws -> Value {
         try requireTransaction()
-        return try connection.assumeIsolated { connection in try translatingErrors { try body(connection) } }
+        return try connection.assumeIsolated { connection in try wrappingErrors { try body(connection) } }
     }
 }

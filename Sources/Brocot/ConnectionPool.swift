@@ -42,7 +42,7 @@ final class ConnectionPool: Sendable {
     func perform<Value: Sendable>(_ body: @Sendable (isolated Connection) throws -> Value) async throws -> Value {
         let connection = try await borrow()
         do {
-            let value = try await connection.run { connection in try translatingErrors { try body(connection) } }
+            let value = try await connection.run { connection in try wrappingErrors { try body(connection) } }
             await giveBack(connection)
             return value
         } catch {

@@ -9,7 +9,7 @@ enum LibraryStatements {
         """
         WITH keyed AS MATERIALIZED (
             SELECT DISTINCT brocot.list_lock_key(wanted.ordered_table, wanted.list) AS key
-            FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS wanted (ordered_table, list)
+            FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) AS wanted (ordered_table, list)
             WHERE pg_catalog.current_setting('transaction_isolation')
                 OPERATOR(pg_catalog.=) ANY (ARRAY['read committed', 'read uncommitted'])
             ORDER BY key
@@ -43,7 +43,7 @@ enum LibraryStatements {
     }
 
     private static func call(_ move: Move) -> SQL {
-        let (list, table) = (move.list.list, move.list.orderedTable)
+        let (list, table) = (move.list.key, move.list.orderedTable)
         guard move.placement != nil else {
             return
                 "SELECT brocot.remove_items_now(\(list)::pg_catalog.text, \(move.items)::pg_catalog.text[], \(table)::pg_catalog.text)"
@@ -54,7 +54,7 @@ enum LibraryStatements {
         let placement: SQL = """
             before => \(before as String?)::pg_catalog.text, after => \(after as String?)::pg_catalog.text, at => \(columns.position as Int?)::pg_catalog.int8,
             first => \(columns.placement == "first"), last => \(columns.placement == "last"),
-            from_list => \(move.source?.list as String?)::pg_catalog.text, ordered_table => \(table)::pg_catalog.text,
+            from_list => \(move.source?.key as String?)::pg_catalog.text, ordered_table => \(table)::pg_catalog.text,
             missing => \(move.missing.rawValue)::pg_catalog.text
             """
         // The function for one item is faster. It refuses what looks like an array.
@@ -68,8 +68,8 @@ enum LibraryStatements {
         let columns = PlacementColumns(move)
         return """
             SELECT brocot.enqueue(
-                \(move.list.orderedTable), \(move.list.list), \(move.items), \(columns.placement), \(columns.anchor as String?),
-                \(columns.position as Int?), \(move.source?.list as String?), \(move.missing.rawValue),
+                \(move.list.orderedTable), \(move.list.key), \(move.items), \(columns.placement), \(columns.anchor as String?),
+                \(columns.position as Int?), \(move.source?.key as String?), \(move.missing.rawValue),
                 \(idempotencyKey as String?))
             """
     }

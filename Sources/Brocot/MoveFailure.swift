@@ -29,10 +29,12 @@ enum MoveFailure {
     /// Whether the innermost function that was running is not one of Brocot's. The server names that function in the error's context. If the server's
     /// messages are not in English, the answer is false.
     private static func isFromUsersFunction(_ error: PostgresError) -> Bool {
-        guard let frame = error.context?.firstMatch(of: /(?m)^(?:PL\/\w+|SQL) function "?([^\s("]+)/) else {
+        guard let frame = error.context?.firstMatch(of: /(?m)^(?:PL\/\w+|SQL) function ([^\s(]+)/) else {
             return false
         }
-        return !frame.1.hasPrefix("brocot.") && !namesWithoutSchema.contains(frame.1)
-            && !prefixesWithoutSchema.contains { frame.1.hasPrefix($0) }
+        // With quote_all_identifiers, the schema and the name are each in quotation marks.
+        let name = Substring(frame.1.filter { $0 != "\"" })
+        return !name.hasPrefix("brocot.") && !namesWithoutSchema.contains(name)
+            && !prefixesWithoutSchema.contains { name.hasPrefix($0) }
     }
 }

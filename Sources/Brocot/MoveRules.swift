@@ -17,8 +17,9 @@ enum MoveRules {
             throw broken("a move has 1 to \(Move.mostItems) items, not \(move.items.count)")
         }
         for item in move.items { try check(item, "an item's key") }
-        guard Set(move.items.map(ExactText.init)).count == move.items.count else {
-            throw broken("an item is given twice")
+        var seen: Set<ExactText> = []
+        if let repeated = move.items.first(where: { !seen.insert(ExactText($0)).inserted }) {
+            throw broken("item '\(repeated)' is given twice; leave one out")
         }
         if let anchor = move.placement?.anchor { try check(anchor, "the anchor's key") }
         if case .at(let position)? = move.placement, position < 0 {
@@ -30,8 +31,8 @@ enum MoveRules {
         guard tableLengths.contains(list.orderedTable.utf8.count) else {
             throw broken("an ordered table's name has \(described(tableLengths)), not \(list.orderedTable.utf8.count)")
         }
-        guard list.list.utf8.count <= Move.longestKey else {
-            throw broken("a list's key has at most \(Move.longestKey) bytes, not \(list.list.utf8.count)")
+        guard list.key.utf8.count <= Move.longestKey else {
+            throw broken("a list's key has at most \(Move.longestKey) bytes, not \(list.key.utf8.count)")
         }
     }
 

@@ -117,9 +117,9 @@ struct AttachCommand: AsyncParsableCommand {
         try await attacher.requireTable(names)
         let definition = try await definition(names, on: database)
         let plan = try await plan(definition, by: attacher, on: database, logger)
-        if transactional { return Stream.output.print(PlanText.scriptForEmptyTable(plan)) }
+        if transactional { return Stream.output.printUnchanged(PlanText.scriptForEmptyTable(plan)) }
         if dryRun || sql {
-            return Stream.output.print(sql ? PlanText.script(plan.steps) : PlanText.description(plan))
+            return Stream.output.printUnchanged(sql ? PlanText.script(plan.steps) : PlanText.description(plan))
         }
         try await attacher.exclusively { () async throws(AttachError) in
             try await attach(definition, by: attacher, on: database, logger)
@@ -160,20 +160,20 @@ struct AttachCommand: AsyncParsableCommand {
         let plan = try await attacher.plan(definition)
         for note in plan.notes { logger.warning("\(note)") }
         let unplaced = try await attacher.run(plan) { step in
-            Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")
+            Stream.error.printText("\(step.purpose.printable) (\(step.lock.rawValue))")
         }
         if unplaced > 0 {
-            Stream.error.tell(
+            Stream.error.printText(
                 """
                 \(unplaced == 1 ? "1 row" : "\(unplaced) rows") lost the rank, because another row of the list had it, or because no \
                 list contains the row. Rows in a list are now placed last.
                 """)
         }
         guard plan.fills else {
-            Stream.error.tell(
+            Stream.error.printText(
                 plan.steps.isEmpty ? "Nothing to do." : "Repaired \(definition.names.orderedTable.printable).")
             guard plan.addsColumns else { return }
-            return Stream.error.tell(
+            return Stream.error.printText(
                 "The rows of the table have no place. To place them: brocot check --repair --place-rows --table \(definition.names.orderedTable.quotedForShell.printable)"
             )
         }
@@ -183,7 +183,7 @@ struct AttachCommand: AsyncParsableCommand {
             bar.show($0, of: $1)
         }
         bar.end()
-        Stream.error.tell(
+        Stream.error.printText(
             "Attached \(definition.names.orderedTable.printable). Read it ORDER BY \(quoteIdentifier(definition.names.rank).printable)."
         )
     }

@@ -70,11 +70,11 @@ struct CheckCommand: AsyncParsableCommand {
         }
         let report = CapacityReport(list: list, table: table, finding)
         if json {
-            Stream.output.print(try encoded(report))
+            Stream.output.printUnchanged(try encoded(report))
         } else if report.isEmpty {
-            Stream.error.tell(try await connection.descriptionOfEmpty(list, of: table, command: "check"))
+            Stream.error.printText(try await connection.descriptionOfEmpty(list, of: table, command: "check"))
         } else {
-            Stream.output.tell(report.text)
+            Stream.output.printText(report.text)
         }
         if let complaint = report.complaint { throw CommandFailure(.needsRepair, complaint) }
     }
@@ -96,7 +96,7 @@ struct CheckCommand: AsyncParsableCommand {
             guard let findings = try await check(definition, tables, attacher, reporting: &report) else { continue }
             allFindings.append(findings)
         }
-        if json { Stream.output.print(try encoded(report)) }
+        if json { Stream.output.printUnchanged(try encoded(report)) }
         try refuseFaults(allFindings)
     }
 
@@ -120,7 +120,7 @@ struct CheckCommand: AsyncParsableCommand {
             current = findings
             tell(findings, of: definition, &report)
             try await tables.repair(definition, findings, placingRows: placeRows)
-            if !json, findings.isRepairable { Stream.output.tell("\(name.printable): repaired") }
+            if !json, findings.isRepairable { Stream.output.printText("\(name.printable): repaired") }
         }
         return current
     }
@@ -128,7 +128,7 @@ struct CheckCommand: AsyncParsableCommand {
     private func tell(_ findings: TableFindings, of definition: OrderDefinition, _ report: inout TablesReport) {
         let table = TablesReport.Table(definition, findings, placingRows: repair && placeRows)
         report.tables.append(table)
-        if !json { Stream.output.tell(table.text) }
+        if !json { Stream.output.printText(table.text) }
     }
 
     /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if a table could not be checked.

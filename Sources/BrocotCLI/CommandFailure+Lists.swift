@@ -5,12 +5,18 @@ import Ordering
 extension CommandFailure {
     static func schemaMissing(_ connection: Connection) -> CommandFailure {
         CommandFailure(
-            .migrationsPending, "\(connection.summary) has no schema brocot. Create it: brocot migrate up")
+            .migrationsPending,
+            """
+            \(connection.summary) has no schema brocot, or its history brocot.schema_migrations is empty. Run brocot migrate up: \
+            it creates the schema, or says what to do
+            """)
     }
 
     /// The error to report if reading ordered tables threw `error`: that the schema is missing, if this is the reason.
     static func reason(for error: any Error, on connection: Connection) -> any Error {
-        guard case OrderingError.database(let refusal) = error, SQLState.missingSchema.contains(refusal.sqlState) else {
+        guard case OrderingError.database(let serverError) = error,
+            SQLState.missingSchema.contains(serverError.sqlState)
+        else {
             return error
         }
         return schemaMissing(connection)
@@ -26,10 +32,10 @@ extension CommandFailure {
     /// The failure to report if the server refused a call of one of Brocot's functions: its message, without the functions'
     /// names. Nil for other errors.
     static func ofFunction(_ error: any Error) -> CommandFailure? {
-        guard let refusal = Connection.serverError(in: error), let state = refusal.sqlState else { return nil }
+        guard let serverError = Connection.serverError(in: error), let state = serverError.sqlState else { return nil }
         let isInvalidKey = Rejection.Code(sqlState: state) == .invalidKey
         guard isInvalidKey || state == .noDataFound else { return nil }
-        let sentences = [refusal.message, refusal.detail, refusal.hint].compactMap(\.self)
+        let sentences = [serverError.message, serverError.detail, serverError.hint].compactMap(\.self)
         return CommandFailure(
             isInvalidKey ? .usage : .failed, sentences.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))
     }

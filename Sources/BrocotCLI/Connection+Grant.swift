@@ -57,11 +57,11 @@ extension Connection {
         do {
             return try await body()
         } catch {
-            guard let refusal = Self.serverError(in: error), refusal.sqlState == .insufficientPrivilege,
+            guard let serverError = Self.serverError(in: error), serverError.sqlState == .insufficientPrivilege,
                 let advice = await advice()
             else { throw error }
             throw CommandFailure(
-                .failed, "\(refusal.message) (SQLSTATE \(SQLState.insufficientPrivilege)).\n→ \(advice)")
+                .failed, "\(serverError.message) (SQLSTATE \(SQLState.insufficientPrivilege)).\n→ \(advice)")
         }
     }
 

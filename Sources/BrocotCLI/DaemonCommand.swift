@@ -53,8 +53,8 @@ struct DaemonCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            The longest time between two readings of the queue by an idle daemon, if notifications arrive. With 0, it reads \
-            the queue only when it is notified, so that a serverless database can sleep. Decimals are allowed. (default: 1.5)
+            The longest time between two polls of the queue by an idle daemon, if notifications arrive. With 0, it polls only \
+            when it is notified, so that a serverless database can sleep. Decimals are allowed. (default: 1.5)
             """, valueName: "seconds"))
     var pollInterval: Double?
 
@@ -70,9 +70,9 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            What to do with a request that the database refuses: skip the request, or hold its list. Repeat the option for \
-            single tables: --on-poison hold --on-poison public.cards=skip. The option for a table takes precedence over \
-            the table's row in brocot.ordered_tables. (default: skip)
+            What to do with a request that the database refuses. skip: reject it, and apply the next requests of its list. \
+            hold: keep it pending; its list waits until brocot release. Repeat the option for single tables: --on-poison hold \
+            --on-poison public.cards=skip. The option for a table takes precedence over the table's row in brocot.ordered_tables. (default: skip)
             """, valueName: "[table=]skip|hold"))
     var onPoison: [String] = []
 
@@ -107,7 +107,7 @@ struct DaemonCommand: AsyncParsableCommand {
         let settings = try settings()
         if dumpConfig {
             let lines = settings.table(try settings.connection.parameters()).lines
-            return Stream.output.print(lines.joined(separator: "\n"))
+            return Stream.output.printUnchanged(lines.joined(separator: "\n"))
         }
         let logger = settings.log.makeLogger()
         do {
@@ -199,7 +199,7 @@ struct DaemonCommand: AsyncParsableCommand {
                 logger.info(
                     isNew ? "cannot connect yet; trying again" : "the server went away; trying again",
                     metadata: ["error": "\(error)"])
-                // The server may accept connections and end each of them at once.
+                // The server may accept connections and end each of them immediately.
                 try await Task.sleep(for: .milliseconds(500))
             }
         }

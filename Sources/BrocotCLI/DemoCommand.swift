@@ -12,7 +12,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Logger(label: "brocot") { _ in LineLogHandler(format: .text, logLevel: .warning) }
-        Stream.error.tell("Starting a throwaway PostgreSQL …")
+        Stream.error.printText("Starting a throwaway PostgreSQL …")
         let database = try await PrivateDatabase.start(
             .init(settings: LocalCluster.unsafeFastSettings), logger: logger)
         do {
@@ -27,12 +27,12 @@ struct DemoCommand: AsyncParsableCommand {
     private func play(on database: PrivateDatabase, logger: Logger) async throws {
         let connection = try await Connection.connect(database.parameters, logger: logger)
         try await connection.execute(
-            "SELECT brocot.move_items(\(DemoBacklog.list.list), \(DemoBacklog.items), last => true)")
+            "SELECT brocot.move_items(\(DemoBacklog.list.key), \(DemoBacklog.items), last => true)")
         try await drain(database, logger: logger)
-        Stream.output.tell("A team's backlog. Every item has a rank, an exact fraction:\n")
+        Stream.output.printText("A team's backlog. Every item has a rank, an exact fraction:\n")
         try await printItems(on: connection)
 
-        Stream.output.tell("Things happen, and the application says what goes where.\n")
+        Stream.output.printText("Things happen, and the application says what goes where.\n")
         var writes = 0
         for event in DemoBacklog.week {
             let before = try await versions(on: connection)
@@ -41,10 +41,10 @@ struct DemoCommand: AsyncParsableCommand {
             let after = try await versions(on: connection)
             let written = Set(after.keys.filter { after[$0] != before[$0] })
             writes += written.count
-            Stream.output.tell("-- \(event.reason)\nSELECT \(event.call);\n")
+            Stream.output.printText("-- \(event.reason)\nSELECT \(event.call);\n")
             try await printItems(written: written, on: connection)
         }
-        Stream.output.tell(
+        Stream.output.printText(
             """
             \(DemoBacklog.week.count) moves wrote \(writes) rows of the ordered table: those that moved. All others were not touched.
             Read the order with: SELECT item FROM brocot.items WHERE list = 'backlog' ORDER BY rank;
@@ -56,7 +56,7 @@ struct DemoCommand: AsyncParsableCommand {
     private func versions(on connection: Connection) async throws -> [String: String] {
         var versions: [String: String] = [:]
         for row in try await connection.query(
-            "SELECT item, xmin::text FROM brocot.items WHERE list = \(DemoBacklog.list.list)")
+            "SELECT item, xmin::text FROM brocot.items WHERE list = \(DemoBacklog.list.key)")
         {
             versions[try row.decode(0)] = try row.decode(1, as: String.self)
         }
@@ -73,6 +73,6 @@ struct DemoCommand: AsyncParsableCommand {
     private func printItems(written: Set<String> = [], on connection: Connection) async throws {
         let items = try await RankedItem.read(DemoBacklog.list, limit: 100, on: connection)
         let lines = RankedItem.columns(items, noted: written, note: "written").lines.map { "  " + $0 }
-        Stream.output.tell("\(lines.joined(separator: "\n"))\n")
+        Stream.output.printText("\(lines.joined(separator: "\n"))\n")
     }
 }

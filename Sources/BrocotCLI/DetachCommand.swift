@@ -41,10 +41,10 @@ struct DetachCommand: AsyncParsableCommand {
         guard let plan = try await plan(names, by: attacher) else {
             throw CommandFailure.notAnOrderedTable(names.orderedTable)
         }
-        guard !dryRun else { return Stream.output.print(PlanText.script(plan.steps)) }
+        guard !dryRun else { return Stream.output.printUnchanged(PlanText.script(plan.steps)) }
         try Self.requireOwners(for: plan, names, by: attacher)
         try await attacher.exclusively { () async throws(AttachError) in try await detach(names, by: attacher) }
-        Stream.error.tell("Detached \(names.orderedTable.printable).")
+        Stream.error.printText("Detached \(names.orderedTable.printable).")
     }
 
     private func detach(_ names: OrderNames, by attacher: Attacher) async throws(AttachError) {
@@ -52,7 +52,7 @@ struct DetachCommand: AsyncParsableCommand {
         guard let plan = try await plan(names, by: attacher) else { return }
         try Self.requireOwners(for: plan, names, by: attacher)
         for step in plan.steps {
-            Stream.error.tell("\(step.purpose.printable) (\(step.lock.rawValue))")
+            Stream.error.printText("\(step.purpose.printable) (\(step.lock.rawValue))")
             try await attacher.run(step)
         }
     }

@@ -44,7 +44,7 @@ struct DevCommand: AsyncParsableCommand {
         let logger = try settings.makeLogger()
         let preferred = URL(filePath: directory).absoluteURL.standardized.path
         let folder = try await LocalCluster.lastingDirectory(preferred: preferred)
-        Stream.error.tell("Starting PostgreSQL in \(folder) …")
+        Stream.error.printText("Starting PostgreSQL in \(folder) …")
         let database = try await PrivateDatabase.start(.init(directory: folder, port: port), logger: logger)
         var configuration = DaemonConfiguration(connection: database.parameters)
         configuration.version = BrocotCommand.version
@@ -63,7 +63,7 @@ struct DevCommand: AsyncParsableCommand {
         let text: String
 
         func run() async throws {
-            Stream.output.print(text)
+            Stream.output.printUnchanged(text)
             try? await gracefulShutdown()
         }
     }

@@ -43,7 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let doctor = Doctor(
             parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logger: logger)
         let findings = await doctor.examine()
-        try json ? Stream.output.print(encoded(findings)) : Stream.output.tell(text(of: findings))
+        try json ? Stream.output.printUnchanged(encoded(findings)) : Stream.output.printText(text(of: findings))
         let failures = findings.compactMap(\.failureKind)
         guard let first = failures.first else { return }
         throw CommandFailure(

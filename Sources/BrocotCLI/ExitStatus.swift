@@ -99,17 +99,6 @@ struct LoggedFailure: Error {
     let status: ExitStatus
 }
 
-/// The failure of a command, with a message for people.
-struct CommandFailure: Error, CustomStringConvertible {
-    let status: ExitStatus
-    let description: String
-
-    init(_ status: ExitStatus, _ description: String) {
-        self.status = status
-        self.description = description
-    }
-}
-
 extension PostgresError {
     /// Whether the server is a standby, where nothing can be written, and not only read-only by a setting of the role or the session. The
     /// functions are those of the server that report it.

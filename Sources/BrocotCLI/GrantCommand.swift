@@ -61,7 +61,8 @@ struct GrantCommand: AsyncParsableCommand {
                 try AccessGrants.statements(kind, to: roles, on: connection)
             }
         }
-        Stream.output.print((["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))
+        Stream.output.printUnchanged(
+            (["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))
     }
 
     private func grant(on database: Connection) async throws {
@@ -69,16 +70,18 @@ struct GrantCommand: AsyncParsableCommand {
             let missing = try await database.run { [kind, roles] connection throws in
                 try AccessGrants.grant(kind, to: roles, on: connection)
             }
-            guard missing.isEmpty else { throw refusal("\(database.summary) may not grant", missing) }
+            guard missing.isEmpty else {
+                throw failure("This role can't grant the following rights (\(database.summary))", missing)
+            }
         } catch SQLState.insufficientPrivilege {
-            throw refusal("\(database.summary) may not grant all of this", [])
+            throw failure("This role can't grant all of these rights (\(database.summary))", [])
         } catch {
             throw error
         }
-        Stream.error.tell("Granted the rights of a \(kind.rawValue) to \(roles.joined(separator: ", ")).")
+        Stream.error.printText("Granted the rights of a \(kind.rawValue) to \(roles.joined(separator: ", ")).")
     }
 
-    private func refusal(_ reason: String, _ missing: [String]) -> CommandFailure {
+    private func failure(_ reason: String, _ missing: [String]) -> CommandFailure {
         CommandFailure(
             .failed,
             """

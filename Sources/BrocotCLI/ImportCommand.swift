@@ -65,7 +65,8 @@ struct ImportCommand: AsyncParsableCommand {
         input.end()
         switch result {
         case .success(let count):
-            Stream.error.tell("Imported \(count == 1 ? "1 item" : "\(count) items") into list \"\(list.printable)\".")
+            Stream.error.printText(
+                "Imported \(count == 1 ? "1 item" : "\(count) items") into list \"\(list.printable)\".")
         case .failure(.unknownTable):
             throw CommandFailure.notAnOrderedTable(table)
         case .failure(.impossible(let reason)):

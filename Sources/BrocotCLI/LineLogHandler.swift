@@ -28,8 +28,8 @@ struct LineLogHandler: LogHandler {
         if let error = event.error { details["error"] = "\(error)" }
         let now = Date.now.ISO8601Format(.init(includingFractionalSeconds: true))
         switch format {
-        case .text: Stream.error.print(text(event, at: now, details))
-        case .json: Stream.error.print(json(event, at: now, details))
+        case .text: Stream.error.printUnchanged(text(event, at: now, details))
+        case .json: Stream.error.printUnchanged(json(event, at: now, details))
         }
     }
 

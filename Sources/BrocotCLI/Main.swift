@@ -55,22 +55,22 @@ enum Main {
     private static func report(_ error: any Error) -> ExitStatus {
         if let logged = error as? LoggedFailure { return logged.status }
         if let status = ExitStatus(of: error) {
-            Stream.error.tell("brocot: \(error)")
+            Stream.error.printText("brocot: \(error)")
             if Connection.serverError(in: error)?.sqlState == .queryCanceled {
-                Stream.error.tell(adviceAfterCancellation)
+                Stream.error.printText(adviceAfterCancellation)
             }
             return status
         }
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }
         switch BrocotCommand.exitCode(for: error) {
         case .success:  // Requested help, or the version.
-            Stream.output.tell(BrocotCommand.fullMessage(for: error))
+            Stream.output.printText(BrocotCommand.fullMessage(for: error))
             return .done
         case .validationFailure:
-            Stream.error.tell(Secrets.masked(BrocotCommand.fullMessage(for: error)))
+            Stream.error.printText(Secrets.masked(BrocotCommand.fullMessage(for: error)))
             return .usage
         default:
-            Stream.error.tell("brocot: \(Secrets.masked("\(error)"))")
+            Stream.error.printText("brocot: \(Secrets.masked("\(error)"))")
             return .failed
         }
     }

@@ -13,7 +13,7 @@ struct MigrateCommand: AsyncParsableCommand {
               brocot migrate status --json
               brocot migrate plan --sql > brocot.sql      for your own migration tool
 
-            Each migration runs in one transaction. Any number of these commands may run at once, also through a pooler: an \
+            Each migration runs in one transaction. Any number of these commands may run at the same time, also through a pooler: an \
             advisory lock makes them run one after the other.
             """,
         subcommands: [
@@ -76,9 +76,9 @@ struct MigrateUpCommand: AsyncParsableCommand {
         let applied = try await migrator.connection.advisingCreation(
             orElse: "Or create the schema for this role: CREATE SCHEMA brocot AUTHORIZATION …"
         ) {
-            try await migrator.up { migration in Stream.error.tell("Applying \(migration.path)") }
+            try await migrator.up { migration in Stream.error.printText("Applying \(migration.path)") }
         }
-        Stream.error.tell(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
+        Stream.error.printText(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
     }
 }
 
@@ -98,8 +98,8 @@ struct MigrateStatusCommand: AsyncParsableCommand {
         let status = try await migrations.status()
         let report = MigrationReport(status)
         try json
-            ? Stream.output.print(encoded(report))
-            : Stream.output.tell(report.columns.lines.joined(separator: "\n"))
+            ? Stream.output.printUnchanged(encoded(report))
+            : Stream.output.printText(report.columns.lines.joined(separator: "\n"))
         try status.refuseUnlessCurrent()
     }
 }
@@ -128,13 +128,13 @@ struct MigratePlanCommand: AsyncParsableCommand {
         let status = try await migrations.status()
         let isBehind = try status.isBehind()
         if json {
-            Stream.output.print(try encoded(MigrationReport(status)))
+            Stream.output.printUnchanged(try encoded(MigrationReport(status)))
         } else if !isBehind {
-            Stream.error.tell("Nothing to apply.")
+            Stream.error.printText("Nothing to apply.")
         } else if sql {
-            Stream.output.print(status.script(lockTimeout: .seconds(migrations.lockTimeout)))
+            Stream.output.printUnchanged(status.script(lockTimeout: .seconds(migrations.lockTimeout)))
         } else {
-            Stream.output.print(status.pending.map(\.path).joined(separator: "\n"))
+            Stream.output.printUnchanged(status.pending.map(\.path).joined(separator: "\n"))
         }
     }
 }
@@ -167,10 +167,10 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
             return try await migrator.status().refuseUnlessCurrent()
         }
         let report = VerificationReport(comparison)
-        if json { Stream.output.print(try encoded(report)) }
-        if let additions = report.additions { Stream.error.tell(additions) }
+        if json { Stream.output.printUnchanged(try encoded(report)) }
+        if let additions = report.additions { Stream.error.printText(additions) }
         guard comparison.isEmpty else { throw CommandFailure(.drift, report.description) }
-        Stream.error.tell("The schema is the one that the migrations create.")
+        Stream.error.printText("The schema is the one that the migrations create.")
     }
 }
 

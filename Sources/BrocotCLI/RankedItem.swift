@@ -49,7 +49,7 @@ struct RankedItem: Encodable {
         } catch let rejection as Rejection {
             throw rejection.code == .unknownOrderedTable
                 ? CommandFailure.notAnOrderedTable(list.orderedTable)
-                : .impossibleList(list.list, in: list.orderedTable, because: rejection.message)
+                : .impossibleList(list.key, in: list.orderedTable, because: rejection.message)
         } catch {
             throw CommandFailure.reason(for: error, on: connection)
         }

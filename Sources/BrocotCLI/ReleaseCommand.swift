@@ -54,7 +54,7 @@ struct ReleaseCommand: AsyncParsableCommand {
             }
         }
         let missed = lists.filter { !released.contains($0) }
-        Stream.error.tell(
+        Stream.error.printText(
             "Released \(released.count == 1 ? "1 list" : "\(released.count) lists")"
                 + (reject ? ", and rejected what held \(released.count == 1 ? "it" : "them")." : "."))
         guard missed.isEmpty else {

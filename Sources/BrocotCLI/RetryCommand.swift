@@ -49,6 +49,6 @@ struct RetryCommand: AsyncParsableCommand {
                 throw CommandFailure.ofFunction(error) ?? error
             }
         }
-        Stream.output.print(ids.map(String.init).joined(separator: "\n"))
+        Stream.output.printUnchanged(ids.map(String.init).joined(separator: "\n"))
     }
 }

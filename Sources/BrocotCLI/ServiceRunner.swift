@@ -7,14 +7,14 @@ enum ServiceRunner {
     /// This long after the signal, unfinished work is cancelled, which rolls back its transactions.
     private static let longestShutdown = Duration.seconds(7)
     /// This long after the signal, the process ends in any case, so that it ends within 10 s.
-    private static let end = Duration.seconds(9)
+    private static let hardShutdownLimit = Duration.seconds(9)
 
     /// Runs the services. They are shut down in the opposite order, one after the other.
     static func run(
         _ services: [any Service], alsoOn signals: [UnixSignal] = [], logger: Logger
     ) async throws {
         var configuration = ServiceGroupConfiguration(
-            services: (services + [ShutdownLimit(duration: end, logger: logger)]).map { service in
+            services: (services + [ShutdownLimit(duration: hardShutdownLimit, logger: logger)]).map { service in
                 .init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint] + signals, logger: logger)

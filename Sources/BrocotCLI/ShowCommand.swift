@@ -46,12 +46,12 @@ struct ShowCommand: AsyncParsableCommand {
             return try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)
         }
         if json {
-            Stream.output.print(try encoded(items))
+            Stream.output.printUnchanged(try encoded(items))
         } else if items.isEmpty {
-            Stream.error.tell(try await database.descriptionOfEmpty(list, of: table, command: "show"))
+            Stream.error.printText(try await database.descriptionOfEmpty(list, of: table, command: "show"))
         } else {
-            Stream.output.tell(RankedItem.columns(items).lines.joined(separator: "\n"))
-            if items.count == limit { Stream.error.tell("There may be more: see --limit.") }
+            Stream.output.printText(RankedItem.columns(items).lines.joined(separator: "\n"))
+            if items.count == limit { Stream.error.printText("There may be more: see --limit.") }
         }
     }
 }

@@ -40,6 +40,8 @@ struct StatusCommand: AsyncParsableCommand {
                 try QueueStatus.read(on: connection)
             }
         }
-        try json ? Stream.output.print(encoded(status)) : Stream.output.tell(StatusText(status, limit: limit).text)
+        try json
+            ? Stream.output.printUnchanged(encoded(status))
+            : Stream.output.printText(StatusText(status, limit: limit).text)
     }
 }

@@ -18,7 +18,7 @@ enum Stream: Int32 {
     /// each line at once. The text must be for programs, or already be printable.
     ///
     /// If a text can't be written to standard output, the command fails at its end: see ``checkOutput()``.
-    func print(_ text: String) {
+    func printUnchanged(_ text: String) {
         write(text + "\n")
     }
 
@@ -45,7 +45,7 @@ enum Stream: Int32 {
     }
 
     /// Writes text for people, of one or several lines. Names and keys in it may contain any character.
-    func tell(_ text: String) { print(text.printableLines) }
+    func printText(_ text: String) { printUnchanged(text.printableLines) }
 
     /// Records a failed write. A reader that stops reading, such as `head`, does not count as a failure.
     private func noteFailure(_ number: Int32) {

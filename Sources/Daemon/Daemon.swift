@@ -18,7 +18,7 @@ package struct Daemon: Service {
     }
 
     /// Runs until one of three events: a graceful shutdown, after which the running transactions are finished; a cancellation,
-    /// which rolls them back; or, with `drains`, that nothing is pending, or only requests that wait for a person.
+    /// which rolls them back; or, with `drains`, that nothing is pending, or only what ``OnlyWaitingWorkIsLeft`` names.
     ///
     /// - Throws: ``OnlyWaitingWorkIsLeft`` or ``QueueRefused``, both with `drains` only.
     package func run() async throws {
@@ -95,8 +95,8 @@ package struct Daemon: Service {
     }
 }
 
-/// All pending requests wait for a person. They belong to held or paused lists, to tables whose rows `brocot attach` still places, or
-/// to tables that are missing or that the daemon may not use.
+/// All pending requests belong to waiting lists (they are held or paused, or `brocot attach` still fills their table), or to tables that
+/// are missing or that the daemon can't use.
 package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
         """
@@ -115,7 +115,7 @@ package struct QueueRefused: Error, CustomStringConvertible {
 
     package var description: String {
         """
-        the server refuses this role the queue: \(reason). Run brocot doctor as the same role. If a right is missing, run as \
+        the server refuses the statements that read or write the queue: \(reason). Run brocot doctor as the same role. If a right is missing, run as \
         the owner of schema brocot: brocot grant daemon ROLE
         """
     }

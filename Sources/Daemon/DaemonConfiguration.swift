@@ -24,19 +24,19 @@ package struct DaemonConfiguration: Sendable {
     package var logRetention: Duration? = .seconds(defaultLogRetentionDays * 86_400)
     package static let defaultLogRetentionDays = 7
 
-    /// The longest time between two looks of an idle daemon at the queue, if notifications are proven to arrive; nil means until
-    /// it is notified. Without that proof, it is at most ``LookSchedule/usualInterval``.
-    package var longestLookInterval: Duration? = LookSchedule.usualInterval
+    /// The longest time between two polls of the queue by an idle daemon, if notifications are proven to arrive; nil means until
+    /// it is notified. Without that proof, it is at most ``PollSchedule/usualInterval``.
+    package var longestPollInterval: Duration? = PollSchedule.usualInterval
 
-    /// The longest time between two looks, with what is known of the delivery of notifications. If they may not arrive, only the usual
+    /// The longest time between two polls, with what is known of the delivery of notifications. If they may not arrive, only the usual
     /// interval is safe.
-    func longestLookInterval(with delivery: NotificationListener.Delivery) -> Duration? {
-        let usual = LookSchedule.usualInterval
-        return delivery == .proven ? longestLookInterval : min(longestLookInterval ?? usual, usual)
+    func longestPollInterval(with delivery: NotificationListener.Delivery) -> Duration? {
+        let usual = PollSchedule.usualInterval
+        return delivery == .proven ? longestPollInterval : min(longestPollInterval ?? usual, usual)
     }
 
     /// Whether an idle daemon shall leave the server without queries for longer than usual, if notifications are proven to arrive.
-    var reliesOnNotifications: Bool { LookSchedule.isLong(longestLookInterval) }
+    var reliesOnNotifications: Bool { PollSchedule.isLong(longestPollInterval) }
 
     /// Returns the reason why a connected database can't be worked on, for example because it is a standby; nil if it can.
     package typealias ReadinessCheck = @Sendable (Connection) async throws -> String?

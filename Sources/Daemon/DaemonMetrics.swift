@@ -72,10 +72,14 @@ extension Daemon {
         "brocot_requests_total": "Move requests decided by this process, by outcome.",
         "brocot_batches_total": "Transactions that decided requests.",
         "brocot_batch_duration_seconds":
-            "Duration of these transactions, from the search for lists to the end of COMMIT.",
+            """
+        Duration of the turns that decided requests: with their poll of the queue, the search for lists, and all their transactions up to \
+        the end of COMMIT.
+        """,
         "brocot_rebalances_total": "Moves for which other items had to get new ranks to make room.",
         "brocot_rebalanced_rows_total": "Other items that got new ranks.",
-        "brocot_lock_misses_total": "How often a worker found requests only in lists that another session had locked.",
+        "brocot_lock_misses_total":
+            "Batches that decided nothing, and in which another session had locked a list or rows of it.",
         "brocot_failed_batches_total":
             "Transactions that could not decide requests, of one list or of all, for example because of a full disk.",
         "brocot_holds_total": "How often a list was held for a person, because the database refused a request.",

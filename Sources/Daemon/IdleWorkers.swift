@@ -2,7 +2,7 @@ import Synchronization
 
 /// The workers that found nothing to do and wait to be woken.
 ///
-/// ``wakeOne()`` wakes the one that has waited longest. If no worker waits, the next call of ``wait(until:)`` returns at once.
+/// ``wakeOne()`` wakes the one that has waited longest. If no worker waits, the next call of ``wait(until:)`` returns immediately.
 ///
 /// While requests arrive slowly enough for one worker, the others wait too: see ``noteDecision(by:wakesAnother:)`` and
 /// ``mayRest(_:)``. Several workers would share the requests in smaller batches, and each batch has a cost of its own.
@@ -77,7 +77,7 @@ final class IdleWorkers: Sendable {
         }
     }
 
-    /// Waits as ``wait(until:)`` does, if another worker works. Otherwise it returns at once.
+    /// Waits as ``wait(until:)`` does, if another worker works. Otherwise it returns immediately.
     func rest(until deadline: ContinuousClock.Instant) async {
         await wait(until: deadline, ifAnotherWorks: true)
     }

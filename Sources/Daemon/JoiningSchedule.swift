@@ -2,7 +2,7 @@
 ///
 /// A worker joins if the others decide nothing for a while, and now and then in any case.
 struct JoiningSchedule {
-    enum Step: Equatable {
+    enum Action: Equatable {
         case wakeWorker
         case wait(Duration)
     }
@@ -12,8 +12,8 @@ struct JoiningSchedule {
     static let usualSilence = Duration.milliseconds(100)
     /// The time doubles up to this while nothing is decided, because the queue may be empty.
     static let longestSilence = Duration.milliseconds(500)
-    /// While some workers work and others rest, one of those is woken this often, whatever the others decide. Each worker must try now and
-    /// then, because only one is patient with slow lists.
+    /// While some workers work and others rest, one resting worker is woken this often, even if the others decide requests. Each worker must
+    /// work now and then, because only one of them is patient with slow lists: see ``QueueConfiguration/isPatient``.
     static let longestRest = Duration.seconds(1)
 
     private enum State {
@@ -44,8 +44,8 @@ struct JoiningSchedule {
         if case .busy(_, let joined) = state { state = .busy(silentSince: now, joined: joined) }
     }
 
-    /// The next step while some workers work. `canJoin` says whether a worker waits.
-    mutating func next(canJoin: Bool, at now: ContinuousClock.Instant) -> Step {
+    /// The next action while some workers work. `canJoin` says whether a worker waits.
+    mutating func next(canJoin: Bool, at now: ContinuousClock.Instant) -> Action {
         guard case .busy(let silentSince, let joined) = state else {
             state = .busy(silentSince: now, joined: now)
             return .wait(min(silence, Self.longestRest))

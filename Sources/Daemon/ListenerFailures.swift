@@ -5,14 +5,14 @@ import Logging
 struct ListenerFailures {
     var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
     var lostConnections: FailureLog
-    var refusals: FailureLog
+    var failedQueries: FailureLog
     var samples: FailureLog
     var deliveryTests: FailureLog
     /// Whether the log already says that notifications don't arrive.
     var isRefutationLogged = false
 
     init(_ logger: Logger) {
-        (lostConnections, refusals) = (FailureLog(logger), FailureLog(logger))
+        (lostConnections, failedQueries) = (FailureLog(logger), FailureLog(logger))
         (samples, deliveryTests) = (FailureLog(logger), FailureLog(logger))
     }
 }

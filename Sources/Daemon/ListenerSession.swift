@@ -8,11 +8,11 @@ struct ListenerSession {
     private var delivery: NotificationListener.Delivery
     private var reasonNotReady: String?
     private var schedule: SleepSchedule
-    private var refusals = RefusalBackoff()
+    private var queryFailures = QueryFailureBackoff()
     private var observer: QueueObserver
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
-    /// While the server refuses looks: when to look again, even if workers are busy.
+    /// While the server refuses polls: when to poll again, even if workers are busy.
     private var nextAttempt = ContinuousClock.now
     private var nextTestOfDelivery = ContinuousClock.now + testInterval
 
@@ -35,7 +35,7 @@ struct ListenerSession {
         self.delivery = delivery
         let configuration = listener.configuration
         schedule = SleepSchedule(
-            longestLookInterval: configuration.longestLookInterval(with: delivery),
+            longestPollInterval: configuration.longestPollInterval(with: delivery),
             longestPause: configuration.queue.longestPause, reliesOnNotifications: configuration.reliesOnNotifications)
         observer = QueueObserver(configuration.queue)
         sampling = QueueSampler(configuration.queue, metrics: listener.metrics)
@@ -51,25 +51,25 @@ struct ListenerSession {
         while !stopFlag.isSet, !Task.isCancelled {
             health.noteProgress()
             do {
-                let hasLooked = try await step(&failures)
+                let hasPolled = try await step(&failures)
                 failures.lostConnections.noteSuccess("the listener is connected again")
-                guard hasLooked else { continue }
+                guard hasPolled else { continue }
                 failures.backoff.reset()
-                if refusals.noteSuccess(at: .now) {
+                if queryFailures.noteSuccess(at: .now) {
                     health.note(reasonNotReady: reasonNotReady)
-                    failures.refusals.noteSuccess("the query for new requests works again")
+                    failures.failedQueries.noteSuccess("the query for new requests works again")
                 }
-            } catch let error as PostgresError where error.isRefusal {
+            } catch let error as PostgresError where error.isQueryFailure {
                 // A reason such as "there is no schema" says more than the server's error.
                 health.note(reasonNotReady: reasonNotReady ?? "\(error)")
-                failures.refusals.note(
+                failures.failedQueries.note(
                     """
                     the server refuses the query for new requests; the workers search for requests every \
-                    \(LookSchedule.usualInterval) instead. See brocot doctor
+                    \(PollSchedule.usualInterval) instead. See brocot doctor
                     """, error)
                 schedule.noteUnknownFlag()
                 listener.idleWorkers.wakeOne()
-                let pause = refusals.note(at: .now)
+                let pause = queryFailures.note(at: .now)
                 try await wait(pause)
             } catch let error as PostgresError where error.code == .cancelled {
                 break
@@ -79,32 +79,32 @@ struct ListenerSession {
         await connection.close()
     }
 
-    /// - Returns: Whether it looked at the queue.
+    /// - Returns: Whether it polled the queue.
     private mutating func step(_ failures: inout ListenerFailures) async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
         try await testDeliveryIfDue(&failures)
-        if refusals.areGoingOn, .now >= nextAttempt {
-            // Busy workers need no look, but only a look shows that the server no longer refuses the query.
-            nextAttempt = .now + LookSchedule.usualInterval
-            _ = try await look()
+        if queryFailures.areGoingOn, .now >= nextAttempt {
+            // Busy workers need no poll, but only a poll shows that the server no longer refuses the query.
+            nextAttempt = .now + PollSchedule.usualInterval
+            _ = try await poll()
             return true
         }
         if listener.idleWorkers.hasDecidedSinceLastCall() { schedule.noteDecision(at: .now) }
         let waiting = listener.idleWorkers.waiting
         listener.metrics.note(isAsleep: waiting == .all)
         switch schedule.next(waiting, at: .now) {
-        case .fallAsleep:
+        case .setFlag:
             if receivesNotifications { try await SleepFlag.set(true, on: connection) }
-            _ = try await look()
+            _ = try await poll()
             return true
-        case .look:
-            let look = try await look()
-            if receivesNotifications, !look.enqueuersNotify { schedule.noteUnknownFlag() }
+        case .poll:
+            let poll = try await poll()
+            if receivesNotifications, !poll.enqueuersNotify { schedule.noteUnknownFlag() }
             return true
         case .wakeWorker:
             listener.idleWorkers.wakeOne()
-        case .wakeUp:
+        case .clearFlag:
             try await SleepFlag.set(false, on: connection)
         case .wait(let duration):
             if try await wait(duration) { schedule.noteNotification(at: .now) }
@@ -121,7 +121,7 @@ struct ListenerSession {
             listener.health.wasAskedSinceLastCall()
         else { return }
         reasonNotReady = try await recheck(connection)
-        if reasonNotReady != nil || !refusals.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
+        if reasonNotReady != nil || !queryFailures.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
         nextExamination = .now + Self.examinationInterval
     }
 
@@ -130,18 +130,18 @@ struct ListenerSession {
         let configuration = listener.configuration
         guard configuration.reliesOnNotifications, delivery == .unknown, .now >= nextTestOfDelivery else { return }
         delivery = try await listener.testDelivery(on: connection, &failures)
-        schedule.longestLookInterval = configuration.longestLookInterval(with: delivery)
+        schedule.longestPollInterval = configuration.longestPollInterval(with: delivery)
         // The test takes every notification that arrives meanwhile.
         schedule.noteNotification(at: .now)
         nextTestOfDelivery = .now + Self.testInterval
     }
 
-    /// Looks at the queue, and wakes a worker if a request is pending.
-    private mutating func look() async throws(PostgresError) -> QueueObserver.Look {
-        let look = try await observer.look(on: connection)
-        schedule.noteLook(isQuiet: look.isQuiet)
-        if look.isPending { listener.idleWorkers.wakeOne() }
-        return look
+    /// Polls the queue, and wakes a worker if a request is pending.
+    private mutating func poll() async throws(PostgresError) -> QueueObserver.Poll {
+        let poll = try await observer.poll(on: connection)
+        schedule.notePoll(isQuiet: poll.isQuiet)
+        if poll.isPending { listener.idleWorkers.wakeOne() }
+        return poll
     }
 
     /// Waits at most this long for notifications, and wakes a worker if any arrive.
@@ -159,8 +159,8 @@ struct ListenerSession {
 }
 
 extension PostgresError {
-    /// Whether the server refused a statement, and a new connection would not help.
-    fileprivate var isRefusal: Bool {
+    /// Whether the server refused a query, and a new connection would not help.
+    fileprivate var isQueryFailure: Bool {
         code == .server && !isConnectionLost && !isFromReadOnlyServer
     }
 }

@@ -23,15 +23,16 @@ struct LogPruner: Sendable {
     /// run.
     private static let mostStepsWithoutDeletion = 10
 
-    /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins after the last row that one deleted. Old rows with higher ids (ids that began again, rows of a held list, a wrong clock) are found by a sweep,
-    /// which reads the whole log little by little.
+    /// How far earlier runs came. Older rows nearly always have lower ids, so a run begins after the last row that an earlier run deleted
+    /// (`front`). Old rows with higher ids (ids that began again, rows of a held list, a wrong clock) are found by a sweep, which reads the
+    /// whole log little by little (`sweep`).
     ///
     /// A daemon that prunes has the lock only for short transactions. So a session that has the lock in the same transaction
     /// at two runs blocks the pruning.
     struct Progress {
         fileprivate var front = Int64.min
         fileprivate var sweep = Int64.min
-        fileprivate var lockHolder: LockHoldingTransaction?
+        fileprivate var transactionWithLock: LockHoldingTransaction?
     }
 
     func run(keeping age: Duration) async {
@@ -75,7 +76,8 @@ struct LogPruner: Sendable {
         var pruned = 0
         while let step = try await pruneStep(after: progress.front, age, on: connection) {
             pruned += step.deleted
-            // Younger rows behind the last deleted one become old before the next ones.
+            // The next run begins after the last deleted row, and not after the last row that was read: the rows in between were too young,
+            // and are the first that become old.
             if let last = step.lastDeletedID { progress.front = last }
             guard step.deleted > 0, step.isFull else { break }
         }
@@ -97,9 +99,11 @@ struct LogPruner: Sendable {
     /// - Throws: ``LogPruningLockHeld`` if the same transaction has had the lock since the last check; otherwise an error of the
     ///   server or the connection.
     func checkLock(_ progress: inout Progress, on connection: Connection) async throws {
-        let previous = progress.lockHolder
-        progress.lockHolder = try await LogPruningLock.find(on: connection)
-        if let holder = progress.lockHolder, holder == previous { throw LogPruningLockHeld(holder: holder) }
+        let previous = progress.transactionWithLock
+        progress.transactionWithLock = try await LogPruningLock.find(on: connection)
+        if let transaction = progress.transactionWithLock, transaction == previous {
+            throw LogPruningLockHeld(transaction)
+        }
     }
 
     /// Deletes old rows among the next rows; nil if the daemon has to stop, or another daemon is pruning.

@@ -6,11 +6,11 @@ import MoveQueue
 ///
 /// INSERTs notify only while the sleep flag is set, because a notification needs a lock on the whole cluster. A
 /// notification is only a hint: a transaction that inserted before the flag was set, and commits afterwards, notifies nobody. So
-/// the listener also looks at the queue, soon after it set the flag and then less and less often, down to once in 1.5 s, or as
-/// rarely as the operator wants if notifications are proven to arrive. All daemons share the flag. If a look shows that another
+/// the listener also polls the queue, soon after it set the flag and then less and less often, down to once in 1.5 s, or as
+/// rarely as the operator wants if notifications are proven to arrive. All daemons share the flag. If a poll shows that another
 /// daemon, which works or stops, has cleared the flag, the listener sets it again.
 ///
-/// If the server refuses the look, for example because of a missing right, the workers are woken as often instead.
+/// If the server refuses the poll, for example because of a missing right, the workers are woken as often instead.
 ///
 /// This type connects, and connects again. ``ListenerSession`` listens on one connection.
 final class NotificationListener: Sendable {
@@ -21,7 +21,7 @@ final class NotificationListener: Sendable {
     private let logger: Logger
     private let interruption: ListenerInterruption
 
-    /// `interruption` ends the listener's waits, so that it notices at once that all workers wait, or that the daemon stops.
+    /// `interruption` ends the listener's waits, so that it notices immediately that all workers wait, or that the daemon stops.
     init(
         _ configuration: DaemonConfiguration, idleWorkers: IdleWorkers, interruption: ListenerInterruption,
         health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger
@@ -86,7 +86,7 @@ final class NotificationListener: Sendable {
         } catch {
             guard await !connection.isLost, error.code != .cancelled else { throw error }
             failures.deliveryTests.note(
-                "could not test whether notifications arrive; the daemon reads the queue regularly", error)
+                "could not test whether notifications arrive; the daemon polls the queue regularly", error)
             return .unknown
         }
         failures.deliveryTests.noteSuccess("could test again whether notifications arrive")
@@ -96,8 +96,8 @@ final class NotificationListener: Sendable {
         failures.isRefutationLogged = true
         logger.warning(
             """
-            notifications don't arrive, for example because of a pooler in transaction mode; the daemon reads the queue \
-            every \(LookSchedule.usualInterval)\(configuration.reliesOnNotifications ? " and ignores --poll-interval" : "")
+            notifications don't arrive, for example because of a pooler in transaction mode; the daemon polls the queue \
+            every \(PollSchedule.usualInterval)\(configuration.reliesOnNotifications ? " and ignores --poll-interval" : "")
             """)
         return .refuted
     }

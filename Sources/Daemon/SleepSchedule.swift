@@ -1,18 +1,18 @@
-/// Decides what a listener does next, from the time, from how many workers wait, and from the last look at the queue. Pure.
+/// Decides what a listener does next, from the time, from how many workers wait, and from the last poll of the queue. Pure.
 ///
 /// The daemon is idle while all its workers wait, and busy otherwise:
 ///
-/// - An idle daemon sets the sleep flag if it is not set, and looks at the queue at the times that ``LookSchedule`` gives.
+/// - An idle daemon sets the sleep flag if it is not set, and polls the queue at the times that ``PollSchedule`` gives.
 /// - A busy daemon wakes a worker that waits when ``JoiningSchedule`` says so. Soon after it became busy, it clears the sleep flag, unless it
 ///   relies on notifications.
 struct SleepSchedule {
     enum Action: Equatable {
-        /// Set the flag that the daemon sleeps; then look once more.
-        case fallAsleep
-        /// Clear the flag, so that INSERTs notify no longer.
-        case wakeUp
+        /// Set the sleep flag; then poll once more.
+        case setFlag
+        /// Clear the sleep flag, so that INSERTs no longer notify.
+        case clearFlag
         /// Read the state of the queue.
-        case look
+        case poll
         /// Wake a worker that waits: see ``JoiningSchedule``.
         case wakeWorker
         case wait(Duration)
@@ -33,7 +33,7 @@ struct SleepSchedule {
         case busy(since: ContinuousClock.Instant)
     }
 
-    /// If workers are busy for less than this, the flag stays set and INSERTs notify, which costs little while there is little
+    /// A daemon that is busy for less than this does not clear the flag, so INSERTs keep notifying it. That costs little while there is little
     /// to do.
     static let busyTimeUntilFlagIsCleared = Duration.milliseconds(100)
     /// How often a busy daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
@@ -41,30 +41,30 @@ struct SleepSchedule {
 
     private var state = State.idle
     private var flag = Flag.unknown
-    private var looks: LookSchedule
+    private var polls: PollSchedule
     private var joining: JoiningSchedule
     private let reliesOnNotifications: Bool
     /// Whether a request was decided since the daemon was last idle.
     private var hasDecided = false
 
     /// - Parameters:
-    ///   - longestLookInterval: See ``longestLookInterval``.
+    ///   - longestPollInterval: See ``longestPollInterval``.
     ///   - longestPause: The longest time that a worker waits for more requests: see ``QueueConfiguration/longestPause``.
     ///   - reliesOnNotifications: Whether the daemons of this queue rely on notifications where these are proven to arrive. Then this daemon
-    ///     does not clear the flag, even if it looks often itself.
+    ///     does not clear the flag, even if it polls often itself.
     init(
-        longestLookInterval: Duration? = LookSchedule.usualInterval, longestPause: Duration = .zero,
+        longestPollInterval: Duration? = PollSchedule.usualInterval, longestPause: Duration = .zero,
         reliesOnNotifications: Bool
     ) {
         self.reliesOnNotifications = reliesOnNotifications
-        looks = LookSchedule(longestInterval: longestLookInterval)
+        polls = PollSchedule(longestInterval: longestPollInterval)
         joining = JoiningSchedule(longestPause: longestPause)
     }
 
-    /// The longest time between two looks of an idle daemon; nil means that it does not look again until it is notified.
-    var longestLookInterval: Duration? {
-        get { looks.longestInterval }
-        set { looks.longestInterval = newValue }
+    /// The longest time between two polls by an idle daemon; nil means that it does not poll again until it is notified.
+    var longestPollInterval: Duration? {
+        get { polls.longestInterval }
+        set { polls.longestInterval = newValue }
     }
 
     /// The next action, if this many workers wait.
@@ -77,11 +77,11 @@ struct SleepSchedule {
     /// Records that the flag may not be as it was written: another daemon has cleared it, or the server refused to write it.
     mutating func noteUnknownFlag() {
         flag = .unknown
-        looks.noteUnknownFlag()
+        polls.noteUnknownFlag()
     }
 
     /// - Parameter isQuiet: Whether nothing is pending, no transaction that may insert requests is open, and INSERTs notify.
-    mutating func noteLook(isQuiet: Bool) { looks.note(isQuiet: isQuiet) }
+    mutating func notePoll(isQuiet: Bool) { polls.note(isQuiet: isQuiet) }
 
     /// Records that requests were decided. More requests may follow soon.
     mutating func noteDecision(at now: ContinuousClock.Instant) {
@@ -90,7 +90,7 @@ struct SleepSchedule {
     }
 
     /// Records that a notification arrived.
-    mutating func noteNotification(at now: ContinuousClock.Instant) { looks.lookSoon(at: now) }
+    mutating func noteNotification(at now: ContinuousClock.Instant) { polls.pollSoon(at: now) }
 
     // MARK: While all workers wait
 
@@ -100,14 +100,14 @@ struct SleepSchedule {
         joining.noteIdle()
         guard case .set = flag else {
             flag = .set
-            looks.lookSoon(at: now)
-            return .fallAsleep
+            polls.pollSoon(at: now)
+            return .setFlag
         }
-        // If a worker found only requests that wait for a person, the next look need not follow soon.
-        if wasBusy, hasDecided { looks.lookSoon(at: now) }
+        // If a worker found only requests of waiting lists, the next poll need not follow soon.
+        if wasBusy, hasDecided { polls.pollSoon(at: now) }
         hasDecided = false
-        return switch looks.next(at: now) {
-        case .look: .look
+        return switch polls.next(at: now) {
+        case .poll: .poll
         case .wait(let duration): .wait(duration)
         case .waitForNotification: .waitForNotification
         }
@@ -121,7 +121,7 @@ struct SleepSchedule {
         let remaining = timeUntilFlagIsCleared(at: now)
         guard remaining > .zero else {
             flag = .cleared(at: now)
-            return .wakeUp
+            return .clearFlag
         }
         return switch joining.next(canJoin: canJoin, at: now) {
         case .wakeWorker: .wakeWorker
@@ -129,15 +129,16 @@ struct SleepSchedule {
         }
     }
 
-    /// How long to wait until a busy daemon clears the flag; a longer time if it need not clear the flag.
+    /// How long a busy daemon waits before it clears the flag. If it need not clear the flag, this is the usual interval, after which it asks
+    /// again.
     ///
     /// A daemon that relies on notifications must not clear the flag: if it were killed while it works, another daemon that waits for a
     /// notification would not be notified.
     private func timeUntilFlagIsCleared(at now: ContinuousClock.Instant) -> Duration {
         guard !reliesOnNotifications, case .busy(let since) = state else {
-            return LookSchedule.usualInterval
+            return PollSchedule.usualInterval
         }
-        if case .cleared(let time) = flag, now - time < Self.confirmationInterval { return LookSchedule.usualInterval }
+        if case .cleared(let time) = flag, now - time < Self.confirmationInterval { return PollSchedule.usualInterval }
         return Self.busyTimeUntilFlagIsCleared - (now - since)
     }
 }

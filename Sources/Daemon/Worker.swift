@@ -18,7 +18,7 @@ struct Worker: Sendable {
     /// Why a worker ended by itself.
     enum End: Sendable {
         case drained, onlyWaitingWork
-        /// With `drains`: the server refuses the statements that read or write the queue, whichever the requests.
+        /// With `drains`: the server refuses the statements that read or write the queue, and no list is known to be the cause.
         case refused(BatchFailure)
     }
 

@@ -15,7 +15,7 @@ struct WorkerFailures {
     private var failures: FailureLog
     private var lockHolders: FailureLog
     private var latestFailure = ContinuousClock.now
-    /// Whether the daemon ends if only requests that wait for a person are left.
+    /// Whether the daemon ends if only requests are left of waiting lists, or of lists whose failures don't pass by themselves.
     private let drains: Bool
     /// With `drains`, the lists whose latest failure does not pass by itself.
     private var needingPerson: Set<ListIdentifier> = []
@@ -33,7 +33,7 @@ struct WorkerFailures {
             "lost the connection; trying again", error, lists.count == 1 ? ["list": "\(lists[0])"] : [:])
     }
 
-    /// If several lists failed together, it isn't known yet which one is the cause. They are tried again at once, in smaller
+    /// If several lists failed together, it isn't known yet which one is the cause. They are tried again immediately, in smaller
     /// groups.
     mutating func note(_ failure: BatchFailure) {
         noteFailure()

@@ -12,17 +12,17 @@ extension WorkerSession {
         lockWatch.note(lists, at: .now)
         let due = lockWatch.due(at: .now)
         guard !due.isEmpty else { return }
-        let holders: [ListIdentifier: LockHoldingTransaction]
+        let transactions: [ListIdentifier: LockHoldingTransaction]
         do throws(PostgresError) {
-            holders = try await LockHoldingTransaction.find(due, on: connection)
+            transactions = try await LockHoldingTransaction.find(due, on: connection)
             failures.noteLockHolders()
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }
             return failures.noteUnknownLockHolders(error)
         }
-        for overdue in lockWatch.note(holders: holders, at: .now) {
+        for overdue in lockWatch.note(transactions, at: .now) {
             // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.
-            let isAlike = overdue.holder.applicationName == (await connection.parameterStatus("application_name"))
+            let isAlike = overdue.transaction.applicationName == (await connection.parameterStatus("application_name"))
             report(overdue, isAlike: isAlike)
         }
     }
@@ -32,15 +32,15 @@ extension WorkerSession {
             "list": "\(overdue.list)", "seconds": .stringConvertible(overdue.duration.components.seconds),
         ]
         let message: Logger.Message
-        switch overdue.holder.owner {
+        switch overdue.transaction.holder {
         case .session(let process):
             metadata["pid"] = .stringConvertible(process)
-            metadata["application"] = "\(overdue.holder.applicationName)"
+            metadata["application"] = "\(overdue.transaction.applicationName)"
             message =
                 isAlike
                 ? """
-                one transaction of a Brocot session keeps a list locked; its requests wait. Does a daemon stand still? \
-                The server ends the transaction after --idle-timeout
+                one transaction of a Brocot session keeps a list locked; its requests wait. A daemon may have stopped: see \
+                pg_stat_activity for the pid. If the transaction is idle, the server ends it after --idle-timeout
                 """
                 : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid"
         case .prepared(let name):

@@ -32,8 +32,8 @@ struct WorkerSession {
     /// The lists that are left out for a while.
     var postponed: PostponedLists { queue.postponed }
 
-    /// Works until the daemon stops or, with `drains`, until nothing is pending, or only requests that wait for a person, or until the
-    /// server refuses the daemon the queue.
+    /// Works until the daemon stops or, with `drains`, until nothing is left that the worker can decide, or until the server
+    /// refuses the statements that read or write the queue.
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
@@ -42,7 +42,7 @@ struct WorkerSession {
                 worker.health.noteProgress()
                 if beginsElsewhere { try await queue.goToRandomList(on: connection) }
                 beginsElsewhere = false
-                if let end = try await runBatch(&failures) { return end }
+                if let end = try await runTurn(&failures) { return end }
             } catch let failure as BatchFailure {
                 guard !Task.isCancelled else { return nil }
                 // Another worker may be patient with slow lists, or decide requests of other lists meanwhile.
@@ -57,10 +57,10 @@ struct WorkerSession {
         return nil
     }
 
-    private mutating func runBatch(_ failures: inout WorkerFailures) async throws -> Worker.End? {
-        queue.take(failures.share)
+    private mutating func runTurn(_ failures: inout WorkerFailures) async throws -> Worker.End? {
+        queue.setBatchSize(failures.share)
         let start = ContinuousClock.now
-        let result = try await queue.runBatch(on: connection)
+        let result = try await queue.runTurn(on: connection)
         let duration = start.duration(to: .now)
         worker.health.note(reasonNotReady: nil)
         // Lists that failed in a batch whose other lists were decided.
@@ -76,7 +76,8 @@ struct WorkerSession {
     /// - Throws: The failure, if a new connection may help.
     private func pause(after failure: BatchFailure, _ failures: inout WorkerFailures) async throws -> Duration? {
         let isCausedByLists = !failure.lists.isEmpty && !failure.error.isCausedByServerOrConnection
-        guard await !connection.isLost, isCausedByLists || failure.error.databaseError?.isFromReadOnlyServer != true else {
+        guard await !connection.isLost, isCausedByLists || failure.error.databaseError?.isFromReadOnlyServer != true
+        else {
             failures.share.noteFailure()
             throw failure
         }
@@ -108,7 +109,7 @@ struct WorkerSession {
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             if !result.failures.isEmpty { idleWorkers.wakeOne() }
-            // At least the batch was not too large.
+            // The batch decided nothing, but it did not fail, so it was not too large.
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
             try await Task.sleep(for: Self.shortestPause)

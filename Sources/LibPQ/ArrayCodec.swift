@@ -21,7 +21,7 @@ package enum ArrayElementOutcome: Sendable {
 package struct ArrayOutcome: Sendable {
     var hasNull = false
     /// Why the array can't be sent.
-    var refusal: String?
+    var reasonInvalid: String?
 }
 
 extension PostgresArrayElement {
@@ -44,7 +44,7 @@ private func appendAll<Element: PostgresArrayElement>(
         case .value: break
         case .null: outcome.hasNull = true
         case .invalid(let reason):
-            outcome.refusal = "element \(index + 1) of an array: \(reason)"
+            outcome.reasonInvalid = "element \(index + 1) of an array: \(reason)"
             return outcome
         }
     }
@@ -127,8 +127,8 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
             appendBigEndian(Int32(1), to: &bytes)
         }
         let outcome = Element.appendElements(self, to: &bytes)
-        if let refusal = outcome.refusal {
-            return Parameter(type: Element.arrayType, content: .invalid(refusal))
+        if let reason = outcome.reasonInvalid {
+            return Parameter(type: Element.arrayType, content: .invalid(reason))
         }
         if outcome.hasNull { bytes[7] = 1 }
         return .binary(Element.arrayType, bytes)

@@ -93,11 +93,14 @@ struct Connecting {
         }
     }
 
-    /// `connect_timeout` per host, in seconds, from whichever source sets it. The default is 10 s; 0 means no limit.
+    /// The limit for each host if nothing sets `connect_timeout`, in seconds.
+    private static let defaultConnectTimeout = 10
+
+    /// `connect_timeout` per host, from whichever source sets it; nil if there is no limit, which 0 means.
     private func timeout(of connection: OpaquePointer) -> Duration? {
-        guard let options = PQconninfo(connection) else { return .seconds(10) }
+        guard let options = PQconninfo(connection) else { return .seconds(Self.defaultConnectTimeout) }
         defer { PQconninfoFree(options) }
-        let seconds = dictionary(options)["connect_timeout"].flatMap { Int($0) } ?? 10
+        let seconds = dictionary(options)["connect_timeout"].flatMap { Int($0) } ?? Self.defaultConnectTimeout
         return seconds > 0 ? .seconds(seconds) : nil
     }
 }

@@ -109,7 +109,7 @@ package actor Connection {
         return process == backendProcessIdentifier
     }
 
-    /// Ends the current wait for notifications at once, or the next one if nothing waits. May be called on any thread.
+    /// Ends the current wait for notifications immediately, or the next one if nothing waits. May be called on any thread.
     package nonisolated func wakeUp() {
         interruption.wakeUp()
     }

@@ -74,7 +74,8 @@ struct CopyTextEncoder {
                     continue
                 }
                 guard escape != 0 else {
-                    throw PostgresError(.invalidValue, "row \(rowNumber), value \(index + 1) of COPY: \(reasonNulIsInvalid)")
+                    throw PostgresError(
+                        .invalidValue, "row \(rowNumber), value \(index + 1) of COPY: \(reasonNulIsInvalid)")
                 }
                 bytes.append(UInt8(ascii: "\\"))
                 bytes.append(escape)

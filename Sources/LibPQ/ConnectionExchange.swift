@@ -74,8 +74,8 @@ extension Connection {
         while let result = try nextResult(pointer, since: start) {
             switch result.status {
             case PGRES_COPY_IN:
-                let refusal = try answerCopy(pointer, copyIn)
-                failure = failure ?? refusal
+                let failureOfCopy = try answerCopy(pointer, copyIn)
+                failure = failure ?? failureOfCopy
             case PGRES_COPY_BOTH:
                 throw PostgresError(
                     .protocolMisuse, "a replication connection can't run statements", isConnectionLost: true)

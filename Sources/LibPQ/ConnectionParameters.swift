@@ -95,7 +95,7 @@ extension ConnectionParameters {
     /// One value for each host, in the order of the list. The hosts are tried separately because `connect_timeout` applies
     /// to each host.
     ///
-    /// A single value is returned if only libpq knows the list (from a service), or if libpq needs all hosts at once
+    /// A single value is returned if only libpq knows the list (from a service), or if libpq needs all hosts together
     /// (`prefer-standby` tries the list twice).
     func attempts() -> [ConnectionParameters] {
         let hosts = effectiveValue("host").map(splitList)

@@ -96,75 +96,8 @@ extension Connection {
     }
 }
 
-/// A statement that is ready to be sent.
-struct OutgoingStatement {
-    let text: String
-    let parameters: [Parameter]
-    let key: PreparedStatements.Key
-    /// The name of the prepared statement; nil if the statement is sent as text.
-    let name: String?
-
-    /// Gives the statement to libpq. Returns 1 for success, 0 for failure.
-    func send(on pointer: OpaquePointer) -> Int32 {
-        withParameters(parameters) { values, lengths, formats in
-            if let name {
-                return PQsendQueryPrepared(pointer, name, Int32(parameters.count), values, lengths, formats, 1)
-            }
-            let types = parameters.map(\.type.rawValue)
-            return PQsendQueryParams(pointer, text, Int32(parameters.count), types, values, lengths, formats, 1)
-        }
-    }
-}
-
-/// The prepared statements of a session.
-struct PreparedStatements {
-    struct Key: Hashable {
-        /// The bytes of the text: two texts that Swift considers equal (canonical equivalence) may name two tables.
-        let text: [UInt8]
-        let types: [PostgresType]
-    }
-
-    /// Each prepared statement takes memory in the server until the session ends. Statements beyond this limit are parsed
-    /// each time.
-    static let limit = 256
-
-    var names: [Key: String] = [:]
-    /// Whether the same server process runs every statement of this session; nil if not yet known.
-    var hasOwnServerProcess: Bool?
-    /// How many statements were prepared in all. So no name is used twice, and statements that are forgotten count: the server keeps them.
-    var count = 0
-
-    mutating func keepNone() {
-        (names, hasOwnServerProcess) = ([:], false)
-    }
-}
-
 func refuseNul(_ statement: String) throws(PostgresError) {
-    guard !statement.utf8.contains(0) else { throw PostgresError(.invalidValue, "the statement's \(reasonNulIsInvalid)") }
-}
-
-/// Gives `body` the parameters in libpq's form: pointers, lengths, and formats (1 is binary).
-private func withParameters<Value>(
-    _ parameters: [Parameter],
-    _ body: (UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int32>, UnsafePointer<Int32>) -> Value
-) -> Value {
-    // One extra byte gives an empty value at the end a valid address: a null pointer would mean NULL.
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
-    var offsets: [Int?] = []
-    var lengths: [Int32] = []
-    for parameter in parameters {
-        offsets.append(parameter.bytes == nil ? nil : bytes.count)
-        lengths.append(Int32(parameter.bytes?.count ?? 0))
-        bytes.append(contentsOf: parameter.bytes ?? [])
-    }
-    bytes.append(0)
-    let formats = parameters.map { $0.isBinary ? Int32(1) : 0 }
-    return bytes.withUnsafeBytes { buffer in
-        let base = buffer.bindMemory(to: CChar.self).baseAddress
-        let pointers = offsets.map { offset in
-            offset.flatMap { offset in base.map { UnsafePointer($0 + offset) } }
-        }
-        return body(pointers, lengths, formats)
+    guard !statement.utf8.contains(0) else {
+        throw PostgresError(.invalidValue, "the statement's \(reasonNulIsInvalid)")
     }
 }

@@ -5,7 +5,7 @@ package enum LockHolder: Hashable, Sendable {
     /// The name of a prepared transaction, which belongs to no session; nil if the name is not known.
     case prepared(String?)
 
-    /// The owner of a lock that `pg_locks` shows. There, `pid` is NULL for a prepared transaction.
+    /// The holder of a lock that `pg_locks` shows. There, `pid` is NULL for a prepared transaction.
     package init(process: Int32?) {
         self = process.map(LockHolder.session) ?? .prepared(nil)
     }
@@ -22,7 +22,7 @@ package enum LockHolder: Hashable, Sendable {
 }
 
 extension LockHolder: CustomStringConvertible {
-    /// The owner in the middle of a sentence.
+    /// The holder in the middle of a sentence.
     package var description: String {
         switch self {
         case .session(let process): "process \(process)"

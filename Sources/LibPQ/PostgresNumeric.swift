@@ -22,6 +22,15 @@ extension PostgresNumeric: PostgresEncodable, PostgresDecodable {
     package static var decodedName: String { "PostgresNumeric" }
     package var parameter: Parameter { .text(.numeric, text) }
 
+    /// The sign field of a numeric in binary format; see `numeric.c` of PostgreSQL (`NUMERIC_NAN`, `NUMERIC_PINF`, `NUMERIC_NINF`,
+    /// `NUMERIC_NEG`).
+    private enum Sign {
+        static let nan: UInt16 = 0xC000
+        static let positiveInfinity: UInt16 = 0xD000
+        static let negativeInfinity: UInt16 = 0xF000
+        static let negative: UInt16 = 0x4000
+    }
+
     /// The binary form, from `numeric_send` in PostgreSQL's `numeric.c`: count of digits, weight of the first, sign,
     /// decimals shown, then the digits, to the base of 10,000.
     package init(_ cell: Cell) throws(DecodingFailure) {
@@ -32,14 +41,14 @@ extension PostgresNumeric: PostgresEncodable, PostgresDecodable {
         let sign = try reader.integer(UInt16.self)
         let scale = Int(try reader.integer(UInt16.self))
         switch sign {
-        case 0xC000: text = "NaN"
-        case 0xD000: text = "Infinity"
-        case 0xF000: text = "-Infinity"
+        case Sign.nan: text = "NaN"
+        case Sign.positiveInfinity: text = "Infinity"
+        case Sign.negativeInfinity: text = "-Infinity"
         default:
             var digits: [UInt16] = []
             digits.reserveCapacity(digitCount)
             for _ in 0..<digitCount { digits.append(try reader.integer(UInt16.self)) }
-            text = Self.text(digits: digits, weight: weight, isNegative: sign == 0x4000, scale: scale)
+            text = Self.text(digits: digits, weight: weight, isNegative: sign == Sign.negative, scale: scale)
         }
     }
 

@@ -177,10 +177,13 @@ struct ClusterDirectory: Sendable {
         "\(directory)/.s.PGSQL.65535.lock".utf8.count <= longestSocketPath
     }
 
+    /// 26 characters of an alphabet of 32 are 130 bits. l, o, 0 and 1 are left out, because they look alike.
+    private static let passwordLength = 26
+
     private static func randomPassword() -> String {
         let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
         var generator = SystemRandomNumberGenerator()
-        return String((0..<26).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] })
+        return String((0..<passwordLength).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] })
     }
 
     private func read(_ file: String) -> String? {

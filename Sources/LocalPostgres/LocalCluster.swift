@@ -175,9 +175,12 @@ package actor LocalCluster {
         lock = nil
     }
 
+    /// How many free ports are tried: another process can take a port before the server does.
+    private static let mostPortAttempts = 5
+
     private func startOnFreePort() async throws(LocalPostgresError) -> ServerProcess {
         let mayChoose = configuration.port == nil && !isPortPublished
-        for _ in 0..<5 {
+        for _ in 0..<Self.mostPortAttempts {
             if port == 0 || (mayChoose && !LoopbackPort.isFree(port)) { port = try LoopbackPort.free() }
             let server = try await ServerProcess.start(launch())
             do {
@@ -214,7 +217,7 @@ package actor LocalCluster {
                 return
             }
             guard isAlive(server.serverProcess) else {
-                throw .startFailed(reason: "it ended at once", log: files.logTail())
+                throw .startFailed(reason: "it ended immediately", log: files.logTail())
             }
             await pause()
         }
@@ -222,9 +225,12 @@ package actor LocalCluster {
             reason: "it was not ready within \(configuration.startTimeout.components.seconds) s", log: files.logTail())
     }
 
+    /// A server that has not ended after this time is killed.
+    private static let longestShutdown = Duration.seconds(30)
+
     private func end(_ server: ServerProcess, _ mode: StopMode) async {
         let ending = Task {
-            try await Task.sleep(for: .seconds(30))
+            try await Task.sleep(for: Self.longestShutdown)
             kill(server.serverProcess, SIGQUIT)
         }
         kill(server.serverProcess, mode == .fast ? SIGINT : SIGQUIT)

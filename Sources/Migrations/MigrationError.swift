@@ -115,8 +115,17 @@ extension MigrationError: CustomStringConvertible {
     }
 
     private static func describe(_ objects: [ForeignObject], isFirstRun: Bool) -> String {
+        let isHistoryLost = isFirstRun && objects.contains { $0.name == "table brocot.schema_migrations" }
         let (reason, advice) =
-            isFirstRun
+            isHistoryLost
+            ? (
+                "Schema brocot exists, but its history is empty:",
+                """
+                Probably the schema was restored without the rows of brocot.schema_migrations. Restore them too: \
+                pg_dump --data-only --table=brocot.schema_migrations. Only if Brocot was never used here, drop the schema.
+                """
+            )
+            : isFirstRun
             ? (
                 "No migration was ever applied, but schema brocot is not empty:",
                 "Brocot needs this schema for itself. Drop these objects, or move them to another schema."

@@ -11,16 +11,17 @@ extension Migration {
                 // refuses them, and a hidden COMMIT can't run.
                 try connection.execute(SQL(unsafeRaw: statement.text))
             } catch {
-                throw error.sqlState == nil ? .database(error) : refusal(of: statement, by: error)
+                throw error.sqlState == nil ? .database(error) : migrationError(of: statement, by: error)
             }
         }
     }
 
-    private func refusal(of statement: Statement, by error: PostgresError) -> MigrationError {
+    private func migrationError(of statement: Statement, by serverError: PostgresError) -> MigrationError {
         let position = ErrorPosition(
-            position: error.position, internalPosition: error.internalPosition, internalQuery: error.internalQuery,
-            context: error.context)
-        return .refused(at: location(offset: position.offset(of: statement, in: sql)), by: error)
+            position: serverError.position, internalPosition: serverError.internalPosition,
+            internalQuery: serverError.internalQuery,
+            context: serverError.context)
+        return .refused(at: location(offset: position.offset(of: statement, in: sql)), by: serverError)
     }
 }
 

@@ -5,12 +5,12 @@ internal import LibPQ
 extension MigrationQueries {
     /// Which other roles the current role trusts, so that it may run their code.
     enum Trust {
-        /// No other role, except superusers and roles that were granted to the current one. For migrations.
-        case nobody
-        /// The same, but the owners of triggers don't matter, except for triggers on the history. For reading.
-        case triggers
-        /// The same for a superuser. Other roles trust all owners, because these owners gave them their rights.
-        case ownersUnlessSuperuser
+        /// Superusers, and roles that were granted to the current role. For migrations.
+        case grantedRoles
+        /// The same roles, and the owners of triggers' functions, except of triggers on the history. For reading, which fires no trigger.
+        case grantedRolesAndTriggers
+        /// For a superuser, as ``grantedRolesAndTriggers``. Any other role trusts all owners, because it got its rights from them.
+        case everybodyUnlessSuperuser
     }
 
     /// The objects whose owners the current role does not trust, with their owners.
@@ -18,7 +18,7 @@ extension MigrationQueries {
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
     /// the current role, a role that it is a member of, or a superuser. A trigger belongs to the owner of its function.
     /// Before the first migration the schema must be empty; its own owner does not matter then.
-    static func foreignObjects(trusting trust: Trust = .nobody, isFirstRun: Bool) -> String {
+    static func foreignObjects(trusting trust: Trust = .grantedRoles, isFirstRun: Bool) -> String {
         """
         WITH RECURSIVE \(granted), object AS (
             SELECT 'pg_namespace'::regclass AS catalog, oid, nspowner AS owner, oid AS schema FROM pg_namespace
@@ -49,7 +49,7 @@ extension MigrationQueries {
             UNION ALL
             SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
             FROM pg_trigger
-            JOIN pg_class ON pg_class.oid = tgrelid\(trust == .nobody ? "" : " AND relname = 'schema_migrations'")
+            JOIN pg_class ON pg_class.oid = tgrelid\(trust == .grantedRoles ? "" : " AND relname = 'schema_migrations'")
             JOIN pg_proc ON pg_proc.oid = tgfoid
             WHERE NOT tgisinternal
         )
@@ -62,7 +62,7 @@ extension MigrationQueries {
         WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
             AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
                 AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
-            AND \(trust != .ownersUnlessSuperuser ? "true" : "(SELECT rolsuper FROM pg_roles WHERE rolname = current_user)")
+            AND \(trust != .everybodyUnlessSuperuser ? "true" : "(SELECT rolsuper FROM pg_roles WHERE rolname = current_user)")
         ORDER BY object.catalog <> 'pg_namespace'::regclass, name
         """
     }

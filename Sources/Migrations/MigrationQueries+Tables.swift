@@ -74,38 +74,3 @@ extension MigrationQueries {
         """
     }
 }
-
-/// The tables of users that a command uses.
-package enum UsedTables: Sendable {
-    /// All ordered tables, also the built-in one: writing it fires its triggers.
-    case all
-    /// All attached tables.
-    case attached
-    /// The attached table of the order with this name, if there is one.
-    case order(String)
-    /// A table that need not be attached yet.
-    case table(schema: String, name: String)
-
-    var isRegistered: Bool {
-        if case .table = self { return false }
-        return true
-    }
-
-    /// A query for their schemas and names.
-    fileprivate var names: SQL {
-        switch self {
-        case .all: "SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered"
-        case .attached:
-            """
-            SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered
-            WHERE registered.schema_name <> 'brocot'
-            """
-        case .order(let name):
-            """
-            SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered
-            WHERE registered.name = \(name) AND registered.schema_name <> 'brocot'
-            """
-        case .table(let schema, let name): "SELECT \(schema)::text, \(name)::text"
-        }
-    }
-}

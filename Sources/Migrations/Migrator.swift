@@ -22,14 +22,14 @@ package struct Migrator: Sendable {
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
     package func status() async throws(MigrationError) -> MigrationStatus {
-        try await status(trusting: .ownersUnlessSuperuser)
+        try await status(trusting: .everybodyUnlessSuperuser)
     }
 
     /// The same as ``status()``, but no role trusts other owners. Triggers are ignored, because they don't run when a table is read.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
     func statusForMigrating() async throws(MigrationError) -> MigrationStatus {
-        try await status(trusting: .triggers)
+        try await status(trusting: .grantedRolesAndTriggers)
     }
 
     /// Makes sure that a superuser's connection runs no code of the owners of these tables with its rights, and none of objects
@@ -42,7 +42,7 @@ package struct Migrator: Sendable {
             try await connection.run { connection throws in
                 try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
                     connection throws in
-                    try Self.refuseForeignObjects(trusting: .ownersUnlessSuperuser, on: connection)
+                    try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
                     let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
                     let (isSuperuser, hasRegistry): (Bool, Bool) = (try row.decode(0), try row.decode(1))
                     guard isSuperuser, hasRegistry || !tables.isRegistered else { return }
@@ -97,7 +97,7 @@ package struct Migrator: Sendable {
             return version == set.latestVersion
         } catch {
             let error = MigrationError(caught: error)
-            guard case .database(let refusal) = error, refusal.sqlState == .undefinedTable else { throw error }
+            guard case .database(let serverError) = error, serverError.sqlState == .undefinedTable else { throw error }
             return false
         }
     }
@@ -176,7 +176,7 @@ package struct Migrator: Sendable {
                     }
                     // The schema is created before its owner is checked, so that no other role can create it in between.
                     try connection.execute(script: MigrationQueries.createSchema)
-                    try Self.refuseForeignObjects(trusting: .nobody, on: connection)
+                    try Self.refuseForeignObjects(trusting: .grantedRoles, on: connection)
                     let status = try Self.readStatus(of: connection, set)
                     guard try status.isBehind() else { return .nothingPending }
                     willApply(status.pending[0])
@@ -192,7 +192,7 @@ package struct Migrator: Sendable {
         _ migration: Migration, of status: MigrationStatus, on connection: isolated Connection
     ) throws -> AppliedMigration {
         if status.state == .missing {
-            try Self.refuseForeignObjects(trusting: .nobody, isFirstRun: true, on: connection)
+            try Self.refuseForeignObjects(trusting: .grantedRoles, isFirstRun: true, on: connection)
             try connection.execute(script: MigrationQueries.createHistory)
         }
         try migration.run(on: connection)

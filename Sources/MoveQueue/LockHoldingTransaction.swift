@@ -2,16 +2,16 @@ import LibPQ
 
 /// The transaction that has an advisory lock.
 package struct LockHoldingTransaction: Hashable, Sendable {
-    /// A prepared transaction has no name here if it has ended in the meantime.
-    package let owner: LockHolder
+    /// The session or prepared transaction. A prepared transaction has no name here if it has ended in the meantime.
+    package let holder: LockHolder
     /// The virtual transaction id, as `pg_locks` shows it.
-    package let transaction: String
+    package let virtualID: String
     /// The session's `application_name`. Empty if the role may not read it.
     package let applicationName: String
 
-    package init(owner: LockHolder, transaction: String, applicationName: String) {
-        self.owner = owner
-        self.transaction = transaction
+    package init(holder: LockHolder, virtualID: String, applicationName: String) {
+        self.holder = holder
+        self.virtualID = virtualID
         self.applicationName = applicationName
     }
 
@@ -28,17 +28,17 @@ package struct LockHoldingTransaction: Hashable, Sendable {
         """
 
     private enum Column: Int {
-        case process, transaction, applicationName, preparedTransaction
+        case process, virtualID, applicationName, preparedTransaction
     }
 
     /// Reads ``columns``. `first` is the number of the first of them in the row, counted from 0.
     init(_ row: Row, from first: Int) throws(PostgresError) {
         if let process = try row.decode(Column.process, from: first, as: Int32?.self) {
-            owner = .session(process)
+            holder = .session(process)
         } else {
-            owner = .prepared(try row.decode(Column.preparedTransaction, from: first))
+            holder = .prepared(try row.decode(Column.preparedTransaction, from: first))
         }
-        transaction = try row.decode(Column.transaction, from: first)
+        virtualID = try row.decode(Column.virtualID, from: first)
         applicationName = try row.decode(Column.applicationName, from: first, as: String?.self) ?? ""
     }
 }

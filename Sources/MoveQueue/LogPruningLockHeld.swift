@@ -1,13 +1,13 @@
 /// The log can't be pruned, because one transaction or session keeps the lock.
 package struct LogPruningLockHeld: Error, CustomStringConvertible {
-    package let holder: LockHoldingTransaction
+    package let transaction: LockHoldingTransaction
 
-    package init(holder: LockHoldingTransaction) { self.holder = holder }
+    package init(_ transaction: LockHoldingTransaction) { self.transaction = transaction }
 
     package var description: String {
-        let application = holder.applicationName.isEmpty ? "" : " (\(holder.applicationName))"
+        let application = transaction.applicationName.isEmpty ? "" : " (\(transaction.applicationName))"
         return """
-            \(holder.owner)\(application) has had the lock for deleting old rows since the last attempt. \(holder.owner.advice)
+            \(transaction.holder)\(application) has had the lock for deleting old rows since the last attempt. \(transaction.holder.advice)
             """
     }
 }

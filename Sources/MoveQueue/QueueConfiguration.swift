@@ -7,13 +7,13 @@ package struct QueueConfiguration: Sendable {
     package var requestsPerBatch = 4_000
     /// The most requests that one transaction reads of each list as their target, and as many as their source.
     package var requestsPerList = 1_000
-    /// The most lists that are claimed at once, 1 to ``AdvisoryLock/mostLists``.
+    /// The most lists that one transaction claims, 1 to ``AdvisoryLock/mostLists``.
     package var listsPerBatch = AdvisoryLock.mostLists
-    /// The most lists that are locked at once, including the other lists of changes of list.
+    /// The most lists that one transaction locks, including the other lists of changes of list.
     var locksPerBatch = AdvisoryLock.mostLists
     /// The number of changes of list, for each list and direction, whose other lists are locked too.
     let partnersPerList = 16
-    /// The most bytes of names and keys that are read at once, in decompressed form, and counted as at least 100 bytes for each
+    /// The most bytes of names and keys that one statement reads, in decompressed form, and counted as at least 100 bytes for each
     /// item. A single request may have more.
     var bytesPerBatch = 4 << 20
     /// The longest time that a worker waits for more requests before the next batch, while they keep arriving. With 0, it never
@@ -25,7 +25,7 @@ package struct QueueConfiguration: Sendable {
     package var rowsPerLookup = ReadingPolicy.measuredRowsPerLookup
     /// The time after which the server ends an idle transaction, because this process is gone or stands still; more than 0. A
     /// statement may take twice as long. It waits for a lock for at most a sixth of this time, 0.25 s, or half of
-    /// `deadlockTimeout`, whichever is shortest; and for up to 1 s for the lock of a list that other sessions take again and again.
+    /// `deadlockTimeout`, whichever is shortest; and for up to 1 s for the lock of a starving list.
     package var idleTimeout = defaultIdleTimeout
     package static let defaultIdleTimeout = Duration.seconds(60)
     /// The server's `deadlock_timeout`. A session that has waited this long for a lock looks for a deadlock, and the
@@ -48,7 +48,7 @@ package struct QueueConfiguration: Sendable {
     /// What happens to poison messages of single tables. This takes precedence over the table's own setting.
     package var poisonPolicies: [ExactText: PoisonPolicy] = [:]
     /// How often a worker checks how far the queue was read. While the floor rises, it checks five times as often.
-    package var lookInterval = Duration.seconds(1)
+    package var pollInterval = Duration.seconds(1)
     /// How often the queue is read from its beginning, because an id that was chosen by hand may be below the floor.
     var fullReadInterval = Duration.seconds(60)
 
@@ -69,11 +69,14 @@ package struct QueueConfiguration: Sendable {
         ] + MoveApplication.plannerSettings
     }
 
+    private static let longestLockWaitOfPruning = Duration.seconds(5)
+    private static let longestPruningStatement = Duration.seconds(60)
+
     /// The settings of a transaction that deletes old rows of the log. It may wait longer for locks, because it has no list's lock.
     var settingsOfPruning: [(String, String)] {
-        let (lock, statement) = (min(.seconds(5), statementTimeout), min(.seconds(60), statementTimeout))
-        return [
-            ("lock_timeout", milliseconds(lock)), ("statement_timeout", milliseconds(statement)),
+        [
+            ("lock_timeout", milliseconds(min(Self.longestLockWaitOfPruning, statementTimeout))),
+            ("statement_timeout", milliseconds(min(Self.longestPruningStatement, statementTimeout))),
             ("transaction_timeout", "0"), ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }

@@ -11,14 +11,14 @@ package enum QueueError: Error, Sendable {
     case unreadableRequest(id: Int64)
     /// A trigger has changed the role or the client's encoding, or made the transaction read-only.
     case settingsChanged
-    /// A trigger, or another session, has deleted requests of the batch.
-    case requestsDeleted
+    /// A trigger, or another session, has deleted or changed requests of the batch.
+    case requestsChanged
 
     /// The error of the database, if the database caused it.
     package var databaseError: PostgresError? {
         switch self {
         case .database(let error), .ordering(.database(let error)): error
-        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsDeleted: nil
+        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsChanged: nil
         }
     }
 
@@ -31,6 +31,8 @@ package enum QueueError: Error, Sendable {
         return state.isCausedByServer && state != .queryCanceled
     }
 
+    var isAboutCounts: Bool { if case .countsDiffer = self { true } else { false } }
+
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
 
     /// Whether the lists that may be the cause are tried one by one: either because a failure costs more than a batch for each list, or
@@ -42,13 +44,13 @@ package enum QueueError: Error, Sendable {
         switch self {
         case .database(let error), .ordering(.database(let error)):
             Refusal(message: error.message, sqlState: error.sqlState?.rawValue)
-        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsDeleted:
+        case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsChanged:
             Refusal(message: "\(self)", sqlState: SQLState.triggeredActionException.rawValue)
         }
     }
 
     /// Runs `body`, and wraps an error of the database.
-    static func wrapping<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
+    static func wrappingErrors<Value>(_ body: () throws(PostgresError) -> Value) throws(QueueError) -> Value {
         do throws(PostgresError) { return try body() } catch { throw .database(error) }
     }
 
@@ -58,7 +60,7 @@ package enum QueueError: Error, Sendable {
         case .database(let error): FailureClass(.database(error)) == .environment
         case .ordering(let error): FailureClass(error) == .environment
         case .unreadableRequest: true
-        case .countsDiffer, .settingsChanged, .requestsDeleted: false
+        case .countsDiffer, .settingsChanged, .requestsChanged: false
         }
     }
 }
@@ -74,9 +76,13 @@ extension QueueError: CustomStringConvertible {
         case .unreadableRequest(let id):
             "request \(id) can't be read: the constraints of brocot.move_requests were changed; restore them"
         case .settingsChanged:
-            "a trigger changes the role or client_encoding, or makes the transaction read-only"
-        case .requestsDeleted:
-            "a trigger deletes requests from brocot.move_requests"
+            """
+            a trigger changes the role or client_encoding, or makes the transaction read-only. Change the trigger so that it sets them back
+            """
+        case .requestsChanged:
+            """
+            a trigger, or another session, has deleted or changed requests of the batch. A trigger must not write brocot.move_requests
+            """
         }
     }
 }

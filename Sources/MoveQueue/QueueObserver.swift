@@ -1,24 +1,24 @@
 import LibPQ
 import Ordering
 
-/// Looks at the queue at intervals, and remembers how far the queue was read.
+/// Polls the queue at intervals, and remembers how far the queue was read.
 package struct QueueObserver: Sendable {
-    /// How many times as often a worker looks while the floor rises.
+    /// How many times as often a worker polls while the floor rises.
     private static let pollRateWhileAdvancing = 5
     /// A reading from the beginning is followed by a pause that is at least this many times as long.
     private static let pausePerDurationOfFullRead = 100
-    /// The most requests that are read at once to raise the floor.
+    /// The most requests that one statement reads to raise the floor.
     private static let mostRequestsRead = 2_000
 
     private(set) var progress = ReadProgress()
     private let configuration: QueueConfiguration
-    private var lastLook = ContinuousClock.now
+    private var lastPoll = ContinuousClock.now
     /// When the queue is next read from its beginning. After a slow reading the pause is longer: at least 100 times the
     /// duration of that reading.
     private var nextFullRead: ContinuousClock.Instant
-    /// Whether the last look raised the floor, or has to begin again. Then the next look follows soon.
+    /// Whether the floor rose or fell at the last poll. Then the next poll follows soon.
     private var isAdvancing = false
-    /// How far the floor may rise if the next look finds no request either; nil if the last look found a request.
+    /// How far the floor may rise if the next poll finds no request either; nil if the last poll found a request.
     private var raiseOfEmptyQueue: ReadProgress.FloorRaise?
 
     package init(_ configuration: QueueConfiguration) {
@@ -26,14 +26,14 @@ package struct QueueObserver: Sendable {
         nextFullRead = .now + configuration.fullReadInterval
     }
 
-    /// Whether the next look is due.
+    /// Whether the next poll is due.
     var isDue: Bool {
-        let interval = configuration.lookInterval
-        return .now - lastLook >= (isAdvancing ? interval / Self.pollRateWhileAdvancing : interval)
+        let interval = configuration.pollInterval
+        return .now - lastPoll >= (isAdvancing ? interval / Self.pollRateWhileAdvancing : interval)
     }
 
-    /// What a look shows.
-    package struct Look: Sendable {
+    /// What a poll shows.
+    package struct Poll: Sendable {
         /// Whether a request is pending in any list.
         package let isPending: Bool
         /// Whether enqueuers notify, because a daemon has set the sleep flag.
@@ -42,37 +42,37 @@ package struct QueueObserver: Sendable {
         package let isQuiet: Bool
     }
 
-    /// Looks at the queue, and raises the floor if it may rise.
+    /// Polls the queue, and raises the floor if it may rise.
     ///
     /// - Throws: An error of the server or the connection.
-    package mutating func look(on connection: Connection) async throws(PostgresError) -> Look {
-        lastLook = .now
-        let isFullRead = lastLook >= nextFullRead
+    package mutating func poll(on connection: Connection) async throws(PostgresError) -> Poll {
+        lastPoll = .now
+        let isFullRead = lastPoll >= nextFullRead
         if isFullRead { forget() }
         let floorBefore = progress.floor
         let state = try await readState(on: connection)
         raiseIfStillEmpty(state)
         let (raise, hasFallen) = observe(state)
-        // If the floor fell, this look may have missed requests between the new and the old floor.
+        // If the floor fell, this poll may have missed requests between the new and the old floor.
         let isPending = state.isPending || hasFallen
         if let raise {
             if isPending { try await readOn(raise, on: connection) } else { raiseOfEmptyQueue = raise }
         }
         isAdvancing = hasFallen || progress.floor > floorBefore
         if isFullRead { planNextFullRead() }
-        return Look(
+        return Poll(
             isPending: isPending, enqueuersNotify: state.enqueuersNotify,
             isQuiet: !isPending && state.enqueuersNotify && state.showsNoWriter)
     }
 
     private func readState(on connection: Connection) async throws(PostgresError) -> QueueState {
         let rows = try await connection.queryInTransaction(
-            QueueStatements.look(progress), settings: configuration.settings)
+            QueueStatements.poll(progress), settings: configuration.settings)
         return try QueueState(rows.single())
     }
 
-    /// Raises the floor to the id that the previous look allowed, if the present look finds no request. The present
-    /// look is then the reading that must follow the previous look.
+    /// Raises the floor to the id that the previous poll allowed, if the present poll finds no request. The present
+    /// poll is then the reading that must follow the previous poll.
     private mutating func raiseIfStillEmpty(_ state: QueueState) {
         if let raise = raiseOfEmptyQueue, !state.isPending, state.observation.lastID >= raise.id {
             progress.raise(to: raise.id, passingOver: raise.open, firstPending: [:])
@@ -88,7 +88,7 @@ package struct QueueObserver: Sendable {
     }
 
     private mutating func planNextFullRead() {
-        let pause = (.now - lastLook) * Self.pausePerDurationOfFullRead
+        let pause = (.now - lastPoll) * Self.pausePerDurationOfFullRead
         nextFullRead = .now + max(configuration.fullReadInterval, pause)
     }
 
@@ -116,7 +116,7 @@ package struct QueueObserver: Sendable {
         var firstPending: [ListIdentifier: Int64] = [:]
         for row in rows {
             guard let table = try row.decode(Column.orderedTable, as: String?.self) else { continue }
-            let list = ListIdentifier(orderedTable: table, list: try row.decode(Column.list))
+            let list = ListIdentifier(orderedTable: table, key: try row.decode(Column.list))
             firstPending[list] = try row.decode(Column.firstPending, as: Int64.self)
         }
         progress.raise(to: try rows[0].decode(Column.readTo), passingOver: raise.open, firstPending: firstPending)

@@ -3,7 +3,7 @@ import Ordering
 
 /// Reads and writes the rows of the queue, in a transaction.
 struct QueueRepository {
-    /// A worker reads at most this many batches of requests at once. Some requests can't be decided yet, so it reads more than one batch.
+    /// A statement reads at most this many batches of requests. Some requests can't be decided yet, so it reads more than one batch.
     private static let batchesReadAhead = 2
 
     let configuration: QueueConfiguration
@@ -18,7 +18,7 @@ struct QueueRepository {
 
     /// Waits for the lock of a list.
     func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(QueueError) {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
             try connection.execute(AdvisoryLock.ofList(list).lock)
             try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
@@ -44,7 +44,7 @@ struct QueueRepository {
             case .oldest(let lists):
                 QueueStatements.claimOldest(lists: lists, locks: locks, postponed: postponed, progress)
             }
-        return try QueueError.wrapping { () throws(PostgresError) in
+        return try QueueError.wrappingErrors { () throws(PostgresError) in
             try ListClaim(connection.query(statement, prepared: true))
         }
     }
@@ -56,23 +56,23 @@ struct QueueRepository {
     /// - Returns: The requests; nil if the lists have none.
     func readPending(
         in lists: [ListIdentifier], preferring preferred: ListIdentifier?, on connection: isolated Connection
-    ) throws(QueueError) -> PendingRequests? {
+    ) throws(QueueError) -> RequestReading? {
         guard !lists.isEmpty else { return nil }
         let statement = QueueStatements.pending(
             in: lists, limit: configuration.requestsPerList,
             total: Self.batchesReadAhead * configuration.requestsPerBatch, bytes: configuration.bytesPerBatch,
             preferred: preferred, progress)
-        let rows = try QueueError.wrapping { () throws(PostgresError) in
+        let rows = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(statement, prepared: true)
         }
-        return try PendingRequests(rows)
+        return try RequestReading(rows)
     }
 
-    /// Whether the transactions that the looks at the queue have passed over are still open. If one of them has ended, requests below
+    /// Whether the transactions that the polls of the queue have passed over are still open. If one of them has ended, requests below
     /// the floor may have become visible.
     func isProgressValid(on connection: isolated Connection) throws(QueueError) -> Bool {
         guard !progress.open.isEmpty else { return true }
-        return try QueueError.wrapping { () throws(PostgresError) in
+        return try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.areOpen(progress.open), prepared: true).single().decode(0)
         }
     }
@@ -80,7 +80,7 @@ struct QueueRepository {
     /// Sets the limit for statements of users' tables, if it did not apply to reading.
     func limitStatements(on connection: isolated Connection) throws(QueueError) {
         guard !configuration.limitsReading else { return }
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(script: "SET LOCAL statement_timeout = '\(configuration.statementTimeoutSetting)'")
         }
     }
@@ -95,7 +95,7 @@ struct QueueRepository {
         _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
     ) throws(QueueError) {
         let decided = decisions.decided.count
-        let (deleted, logged) = try QueueError.wrapping { () throws(PostgresError) in
+        let (deleted, logged) = try QueueError.wrappingErrors { () throws(PostgresError) in
             try write(decisions, at: time, replacing: replacing, on: connection)
         }
         guard deleted == decided, logged == decided else {

@@ -6,7 +6,7 @@ package struct QueueSample: Sendable {
     package let pending: Int
     /// The age of the pending request with the lowest id; zero if there is none.
     package let oldestAge: Duration
-    /// The number of lists that wait for a person.
+    /// The number of held lists; paused lists don't count.
     package let heldLists: Int
 
     /// Reads the view `brocot.queue_status`, which is cheap with any number of requests.

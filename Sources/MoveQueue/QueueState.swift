@@ -1,6 +1,6 @@
 import LibPQ
 
-/// A row of ``QueueStatements/look(_:)``: the state of the queue at one moment.
+/// A row of ``QueueStatements/poll(_:)``: the state of the queue at one moment.
 struct QueueState {
     /// Whether a request is pending in any list.
     let isPending: Bool
@@ -13,7 +13,7 @@ struct QueueState {
     var showsNoWriter: Bool { observation.lastID > 0 && observation.writers.isEmpty }
 
     init(_ row: Row) throws(PostgresError) {
-        typealias Column = QueueStatements.LookColumn
+        typealias Column = QueueStatements.PollColumn
         isPending = try row.decode(Column.isPending)
         observation = ReadProgress.Observation(
             lastID: try row.decode(Column.lastID), locks: try row.decode(Column.writers),

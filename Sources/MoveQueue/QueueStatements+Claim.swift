@@ -17,13 +17,20 @@ extension QueueStatements {
     private static let oldestRequestsPerList = 4
     /// How many requests are read of each list with requests below the floor, as target and as source.
     private static let oldestRequestsPerRememberedList = 16
+    /// At most so many of the oldest requests are read to find those that don't wait. Reading them takes some hundredths of a second.
+    private static let mostOldestRequestsRead = 50_000
 
-    /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists are left out.
-    /// At most `lists` lists are found, and at most `locks` locks are tried.
+    /// The tables whose lists all wait.
+    static let waitingTable = CommonTableExpression(
+        "waiting_table", as: .materialized,
+        "SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))")
+
+    /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists and requests of waiting
+    /// lists are left out. At most `lists` lists are found, and at most `locks` locks are tried.
     static func claimOldest(
         lists: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
     ) -> SQL {
-        let postponement = Postponement(postponed)
+        let condition = PostponedListsCondition(postponed)
         let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
         let ofRemembered: SQL = """
             UNION ALL
@@ -32,15 +39,21 @@ extension QueueStatements {
                 UNION ALL
                 (\(earliest(columns, by: "from_list", of: "remembered", limit: oldestRequestsPerRememberedList)))
             ) AS early
+            WHERE \(hasNoWaitingList("early"))
             """
         let oldest = CommonTableExpression(
             "oldest", as: .materialized,
             """
-            (SELECT \(columns)
-            FROM brocot.move_requests AS request
-            WHERE request.id > \(progress.floor)
-            ORDER BY request.id LIMIT \(oldestRequestsPerList * lists)::bigint)
-            \(progress.remaining.isEmpty ? "" : ofRemembered)
+            (SELECT early.*
+            FROM (
+                SELECT \(columns)
+                FROM brocot.move_requests AS request
+                WHERE request.id > \(progress.floor)
+                ORDER BY request.id LIMIT \(mostOldestRequestsRead)::bigint
+            ) AS early
+            WHERE \(hasNoWaitingList("early"))
+            ORDER BY early.id LIMIT \(oldestRequestsPerList * lists)::bigint)
+            \(progress.remembered.isEmpty ? "" : ofRemembered)
             """)
         let ready = CommonTableExpression(
             "ready", as: .materialized,
@@ -51,13 +64,23 @@ extension QueueStatements {
                 UNION ALL
                 SELECT oldest.ordered_table, oldest.from_list, oldest.id FROM oldest WHERE oldest.from_list IS NOT NULL
             ) AS side (ordered_table, list, id)
-            WHERE NOT \(postponement.includes("side"))
+            WHERE NOT \(condition.includes("side"))
             GROUP BY side.ordered_table, side.list
             ORDER BY min(side.id) LIMIT \(lists)::bigint
             """)
         return tryLocks(
-            of: [remembered(progress)] + postponement.expressions + [oldest, ready], partners: 0, locks: locks,
-            postponement, progress)
+            of: [remembered(progress), waitingTable] + condition.expressions + [oldest, ready], partners: 0,
+            locks: locks, condition, progress)
+    }
+
+    /// The condition that neither list of a request waits. It does not cover requests that come after a request of a waiting list.
+    private static func hasNoWaitingList(_ request: SQL) -> SQL {
+        let held: SQL = "SELECT held.ordered_table, held.list FROM brocot.held_lists AS held"
+        return """
+            \(request).ordered_table NOT IN (SELECT waiting_table.name FROM waiting_table)
+                AND (\(request).ordered_table, \(request).list) NOT IN (\(held))
+                AND (\(request).from_list IS NULL OR (\(request).ordered_table, \(request).from_list) NOT IN (\(held)))
+            """
     }
 
     /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out. `partners` and
@@ -65,9 +88,9 @@ extension QueueStatements {
     static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
         let ready = CommonTableExpression(
             "ready (ordered_table, list, number)",
-            "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) WITH ORDINALITY")
+            "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) WITH ORDINALITY")
         return tryLocks(
-            of: [remembered(progress), ready], partners: partners, locks: locks, Postponement([]), progress)
+            of: [remembered(progress), ready], partners: partners, locks: locks, PostponedListsCondition([]), progress)
     }
 
     /// Tries to take the locks of the lists in `ready`, and of the other lists of their changes of list.
@@ -76,15 +99,15 @@ extension QueueStatements {
     /// lock function might be called for rows that LIMIT removes.
     ///
     /// - Parameters:
-    ///   - expressions: `remembered`, those of `postponement`, and `ready`, with all that it reads.
+    ///   - expressions: `remembered`, those of `condition`, and `ready`, with all that it reads.
     ///   - partners: See ``ClaimLimits/partners``.
     ///   - locks: See ``ClaimLimits/locks``.
-    ///   - postponement: The lists that are left out.
+    ///   - condition: The lists that are left out.
     ///   - progress: How far the queue was read.
     /// - Returns: The statement. Its result has a row for each chosen list: its number, or 0 if it was added because of a change of
     ///   list; whether it waits; whether its lock was taken; and the number of all lists in `ready`.
     static func tryLocks(
-        of expressions: [CommonTableExpression], partners: Int, locks: Int, _ postponement: Postponement,
+        of expressions: [CommonTableExpression], partners: Int, locks: Int, _ condition: PostponedListsCondition,
         _ progress: ReadProgress
     ) -> SQL {
         let chosen = CommonTableExpression(
@@ -92,7 +115,7 @@ extension QueueStatements {
             """
             SELECT candidate.ordered_table, candidate.list, candidate.ready_number
             FROM candidate
-            WHERE NOT \(postponement.includes("candidate"))
+            WHERE NOT \(condition.includes("candidate"))
             ORDER BY candidate.number
             LIMIT \(locks)::bigint
             """)

@@ -69,7 +69,7 @@ extension QueueStatements {
         INSERT INTO brocot.held_lists AS held (ordered_table, list, request_id, sqlstate, error, held_at)
         SELECT refused.*, \(time)
         FROM unnest(
-            \(holds.map(\.list.orderedTable)), \(holds.map(\.list.list)), \(holds.map(\.request)),
+            \(holds.map(\.list.orderedTable)), \(holds.map(\.list.key)), \(holds.map(\.request)),
             \(holds.map(\.error.sqlState)), \(holds.map(\.error.message))
         ) AS refused (ordered_table, list, request_id, sqlstate, error)
         ON CONFLICT (ordered_table, list) DO UPDATE

@@ -24,27 +24,22 @@ extension QueueStatements {
         from position: RoundPosition, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
         _ progress: ReadProgress
     ) -> SQL {
-        let postponement = Postponement(postponed)
+        let condition = PostponedListsCondition(postponed)
         let lists = limits.lists
         let ready: SQL =
-            progress.remaining.isEmpty && postponed.isEmpty
+            progress.remembered.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
-            : numbered(from: position, lists: lists, postponement, progress)
+            : numbered(from: position, lists: lists, condition, progress)
         return tryLocks(
-            of: [remembered(progress), waitingTable] + postponement.expressions
+            of: [remembered(progress), waitingTable] + condition.expressions
                 + (position.isBeginning ? oldestRequests(lists, progress) : [])
                 + [
-                    scanned(from: position, readingAhead: readingAhead, postponement, progress),
-                    visited(from: position, lists: lists, postponement, progress),
+                    scanned(from: position, readingAhead: readingAhead, condition, progress),
+                    visited(from: position, lists: lists, condition, progress),
                     CommonTableExpression("ready", as: .materialized, ready),
                 ],
-            partners: limits.partners, locks: limits.locks, postponement, progress)
+            partners: limits.partners, locks: limits.locks, condition, progress)
     }
-
-    /// The tables whose lists all wait.
-    private static let waitingTable = CommonTableExpression(
-        "waiting_table", as: .materialized,
-        "SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))")
 
     /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,
     /// and the search need not step over deleted requests of other lists.
@@ -67,12 +62,12 @@ extension QueueStatements {
         position.isBeginning ? "NOT (SELECT is_whole_queue FROM short_queue)" : "true"
     }
 
-    /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. It finds lists with one request
-    /// each. At the beginning of a round the scan is skipped if only few requests are pending.
+    /// The lists of the last `readingAhead` entries of the queue's index, which are read in one scan. One scan is cheaper than a
+    /// look-up for each list, if most lists have one request. At the beginning of a round the scan is skipped if only few requests are pending.
     ///
     /// `number` counts all lists, and `wanted` the lists that are not postponed.
     private static func scanned(
-        from position: RoundPosition, readingAhead: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, readingAhead: Int, _ condition: PostponedListsCondition, _ progress: ReadProgress
     ) -> CommonTableExpression {
         let listsOfShortQueue: SQL = """
             SELECT oldest.ordered_table, oldest.list FROM oldest WHERE (SELECT is_whole_queue FROM short_queue)
@@ -82,7 +77,7 @@ extension QueueStatements {
             "scanned", as: .materialized,
             """
             SELECT last.ordered_table, last.list, row_number() OVER in_order AS number,
-                count(*) FILTER (WHERE NOT \(postponement.includes("last"))) OVER in_order AS wanted
+                count(*) FILTER (WHERE NOT \(condition.includes("last"))) OVER in_order AS wanted
             FROM (
                 \(position.isBeginning ? listsOfShortQueue : "")
                 (SELECT request.ordered_table, request.list
@@ -97,7 +92,7 @@ extension QueueStatements {
 
     /// The lists with requests beyond the floor, in descending order: those of ``scanned(from:readingAhead:_:_:)``, and further ones.
     ///
-    /// The statement skips through the index in descending order, with one probe for each list. So it enters each list at its
+    /// The statement is a loose index scan (skip scan) in descending order: one probe for each list. So it enters each list at its
     /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
     /// table whose lists all wait, only the first list is found.
     ///
@@ -105,7 +100,7 @@ extension QueueStatements {
     /// later probe starts from the row that the probe before found. The probes end when `lists` lists are not
     /// postponed.
     private static func visited(
-        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ condition: PostponedListsCondition, _ progress: ReadProgress
     ) -> CommonTableExpression {
         CommonTableExpression(
             "visited (ordered_table, list, number, wanted)", as: .recursive,
@@ -113,7 +108,7 @@ extension QueueStatements {
             SELECT scanned.ordered_table, scanned.list, scanned.number, scanned.wanted FROM scanned
             UNION ALL
             SELECT next.ordered_table, next.list, visited.number + 1,
-                visited.wanted + (NOT \(postponement.includes("next")))::integer
+                visited.wanted + (NOT \(condition.includes("next")))::integer
             FROM visited
             CROSS JOIN LATERAL (
                 SELECT request.ordered_table, request.list
@@ -132,7 +127,7 @@ extension QueueStatements {
 
     /// The lists without the postponed ones, and with the lists that have requests below the floor, in their order.
     private static func numbered(
-        from position: RoundPosition, lists: Int, _ postponement: Postponement, _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, _ condition: PostponedListsCondition, _ progress: ReadProgress
     ) -> SQL {
         let oldLists: SQL = """
             UNION
@@ -144,9 +139,9 @@ extension QueueStatements {
             SELECT with_requests.ordered_table, with_requests.list, row_number() OVER in_order AS number
             FROM (
                 SELECT visited.ordered_table, visited.list FROM visited
-                \(progress.remaining.isEmpty ? "" : oldLists)
+                \(progress.remembered.isEmpty ? "" : oldLists)
             ) AS with_requests
-            WHERE NOT \(postponement.includes("with_requests"))
+            WHERE NOT \(condition.includes("with_requests"))
             WINDOW in_order AS (ORDER BY with_requests.ordered_table DESC, with_requests.list DESC)
             ORDER BY number LIMIT \(lists)::bigint
             """
@@ -156,8 +151,8 @@ extension QueueStatements {
     private static func isLater(_ row: SQL, from position: RoundPosition) -> SQL {
         switch position {
         case .beginning: "true"
-        case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.list)::text)"
-        case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.list)::text)"
+        case .at(let list): "(\(row).ordered_table, \(row).list) <= (\(list.orderedTable)::text, \(list.key)::text)"
+        case .behind(let list): "(\(row).ordered_table, \(row).list) < (\(list.orderedTable)::text, \(list.key)::text)"
         }
     }
 }

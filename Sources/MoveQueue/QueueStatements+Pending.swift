@@ -3,7 +3,7 @@ import Ordering
 
 /// The statement that reads the requests of locked lists.
 extension QueueStatements {
-    /// The columns of ``pending(in:limit:total:bytes:preferred:_:)``. ``PendingRequests`` and ``PendingRequest`` read them.
+    /// The columns of ``pending(in:limit:total:bytes:preferred:_:)``. ``RequestReading`` and ``PendingRequest`` read them.
     enum PendingColumn: Int {
         case id, orderedTable, list, items, placement, anchor, position, source, time, location, missing
     }
@@ -11,7 +11,7 @@ extension QueueStatements {
     /// The earliest requests of locked lists, and the current time, in one snapshot.
     ///
     /// At most `limit` requests of each list as target, and as source, are considered. If these are more than `total`, or have
-    /// more than `bytes`, the lists share the room: see ``sharedRoom(total:bytes:preferred:)``. A row without a placement means that
+    /// more than `bytes`, the lists share these limits: see ``batchLimits(total:bytes:preferred:)``. A row without a placement means that
     /// the requests of a list from that id on were left out.
     static func pending(
         in lists: [ListIdentifier], limit: Int, total: Int, bytes: Int, preferred: ListIdentifier? = nil,
@@ -23,7 +23,7 @@ extension QueueStatements {
             "wanted", as: .materialized,
             """
             SELECT * FROM unnest(
-                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(lists.map(progress.floor(of:)))
+                \(lists.map(\.orderedTable)), \(lists.map(\.key)), \(lists.map(progress.floor(of:)))
             ) AS wanted (ordered_table, list, floor)
             """)
         let candidate = CommonTableExpression(
@@ -38,7 +38,7 @@ extension QueueStatements {
             ) AS as_source
             """)
         return .with(
-            [moment, wanted, candidate] + sharedRoom(total: total, bytes: bytes, preferred: preferred) + [result],
+            [moment, wanted, candidate] + batchLimits(total: total, bytes: bytes, preferred: preferred) + [result],
             """
             SELECT result.id, result.ordered_table, result.list, result.items, result.placement, result.anchor,
                 result.position, result.from_list, moment.now, result.location::text, result.missing
@@ -46,13 +46,13 @@ extension QueueStatements {
             """)
     }
 
-    /// The requests for which there is room, and for each list the first request for which there is none.
+    /// The requests within the limits, and for each list the first request beyond them.
     private static let result = CommonTableExpression(
         "result",
         """
         SELECT estimated.id, estimated.ordered_table, estimated.list, estimated.items, estimated.placement,
             estimated.anchor, estimated.position, estimated.from_list, estimated.location, estimated.missing
-        FROM estimated WHERE (SELECT is_enough FROM room)
+        FROM estimated WHERE (SELECT are_met FROM limits)
         UNION ALL
         SELECT shared.id, shared.ordered_table, shared.list, shared.items, shared.placement,
             shared.anchor, shared.position, shared.from_list, shared.location, shared.missing

@@ -11,9 +11,12 @@ enum QueueStatements {
     /// Settings that a trigger must not change: the role, whether the transaction only reads, and how text is encoded.
     static let transactionSettings: SQL = "SELECT \(settings)"
 
-    /// How many of these requests are in the queue.
-    static func queuedCount(of requests: [Int64]) -> SQL {
-        "SELECT count(*) FROM brocot.move_requests WHERE id = ANY (\(requests))"
+    /// How many of these requests are in the queue as they were read. A row that was changed has another location.
+    static func unchangedCount(of requests: [PendingRequest]) -> SQL {
+        """
+        SELECT count(*) FROM brocot.move_requests
+        WHERE id = ANY (\(requests.map(\.id))) AND ctid = ANY (\(requests.map(\.location))::text[]::tid[])
+        """
     }
 
     /// Whether these settings still have these values.
@@ -36,15 +39,16 @@ enum QueueStatements {
         "SELECT registered.on_poison FROM brocot.ordered_tables AS registered WHERE registered.name = \(table)"
     }
 
-    /// The lists with requests below the floor.
+    /// The lists with requests below the floor. They compare as the queue's columns do, whatever the database's collation is.
     static func remembered(_ progress: ReadProgress) -> CommonTableExpression {
-        let lists = progress.remaining.keys
+        let lists = progress.remembered.keys
         return CommonTableExpression(
             "remembered",
             """
-            SELECT * FROM unnest(
-                \(lists.map(\.orderedTable)), \(lists.map(\.list)), \(Array(progress.remaining.values))
-            ) AS remembered (ordered_table, list, floor)
+            SELECT known.ordered_table COLLATE pg_catalog."C" AS ordered_table, known.list COLLATE pg_catalog."C" AS list, known.floor
+            FROM unnest(
+                \(lists.map(\.orderedTable)), \(lists.map(\.key)), \(Array(progress.remembered.values))
+            ) AS known (ordered_table, list, floor)
             """)
     }
 

@@ -21,7 +21,7 @@ package struct QueueWorker: Sendable {
     package var postponed: PostponedLists { round.postponed }
 
     /// Sets the size of the next batches.
-    package mutating func take(_ share: BatchShare) { round.take(share) }
+    package mutating func setBatchSize(_ share: BatchShare) { round.setBatchSize(share) }
 
     /// Continues at the list of a random request.
     package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {
@@ -29,22 +29,22 @@ package struct QueueWorker: Sendable {
             let statement = QueueStatements.randomList(Double.random(in: 0...1), observer.progress)
             let rows = try await connection.queryInTransaction(statement, settings: configuration.settings)
             guard let row = rows.first else { return }
-            round.go(to: ListIdentifier(orderedTable: try row.decode(0), list: try row.decode(1)))
+            round.go(to: ListIdentifier(orderedTable: try row.decode(0), key: try row.decode(1)))
         } catch {
             throw BatchFailure(.database(error))
         }
     }
 
-    /// Decides the next batch.
+    /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches.
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
-    package mutating func runBatch(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
-        var action = round.beginTurn(isLookDue: observer.isDue, at: .now)
+    package mutating func runTurn(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
+        var action = round.beginTurn(isPollDue: observer.isDue, at: .now)
         while true {
             switch action {
-            case .look:
-                try await look(on: connection)
-                action = round.noteLook()
+            case .poll:
+                try await poll(on: connection)
+                action = round.notePoll()
             case .readLastID:
                 action = round.note(lastID: try await readLastID(on: connection), at: .now)
             case .decide(let task):
@@ -72,9 +72,9 @@ package struct QueueWorker: Sendable {
         return true
     }
 
-    private mutating func look(on connection: Connection) async throws(BatchFailure) {
+    private mutating func poll(on connection: Connection) async throws(BatchFailure) {
         do throws(PostgresError) {
-            _ = try await observer.look(on: connection)
+            _ = try await observer.poll(on: connection)
         } catch {
             round.noteFailure(of: [], at: .now)
             throw BatchFailure(.database(error))

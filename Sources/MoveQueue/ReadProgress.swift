@@ -9,7 +9,7 @@ import Ordering
 /// last id, and then the transactions that have the lock. When all of them have ended, read the queue again. If this reading finds
 /// no such request, the id is finished. A prepared transaction keeps its lock, and the lock's name stays the same.
 ///
-/// A transaction that stays open for long would keep the floor where it is. So after some looks it is passed over: the floor
+/// A transaction that stays open for long would keep the floor where it is. So after some polls it is passed over: the floor
 /// rises, and is valid as long as that transaction is open, because nobody sees its requests until it ends. When it ends, the
 /// floor falls back.
 struct ReadProgress: Sendable {
@@ -19,7 +19,7 @@ struct ReadProgress: Sendable {
         var transaction: Int64?
     }
 
-    /// What one look at the server shows.
+    /// What one poll of the server shows.
     struct Observation: Equatable, Sendable {
         /// The last id that was handed out.
         var lastID: Int64
@@ -35,33 +35,33 @@ struct ReadProgress: Sendable {
 
     /// The most lists with old requests that are remembered. With more such lists the floor does not rise.
     static let mostLists = 200
-    /// A transaction that is seen at this many looks is passed over.
-    static let looksOfLongWriters = 5
+    /// A transaction that is seen at this many polls is passed over.
+    static let pollsOfLongWriters = 5
 
     /// A floor below every id, including ids that were chosen by hand.
     static let beginning = Int64.min
 
-    /// All ids up to this one are finished, except in the `remaining` lists, as long as the transactions in `open` are open.
+    /// All ids up to this one are finished, except in the `remembered` lists, as long as the transactions in `open` are open.
     private(set) var floor = beginning
     /// For each list with requests up to `floor`, the id up to which its own ids are finished.
-    private(set) var remaining: [ListIdentifier: Int64] = [:]
+    private(set) var remembered: [ListIdentifier: Int64] = [:]
     /// The transactions that were passed over. When one of them ends, the floor falls back.
     private(set) var open: Set<Int64> = []
 
     /// The floor, and the lists, that don't depend on any open transaction.
-    private var base: (floor: Int64, remaining: [ListIdentifier: Int64]) = (beginning, [:])
+    private var base: (floor: Int64, remembered: [ListIdentifier: Int64]) = (beginning, [:])
     private var previous: Observation?
-    /// The look after which a transaction was first passed over.
+    /// The poll after which a transaction was first passed over.
     private var firstPassing: Observation?
-    /// For each writer, the number of consecutive looks that showed it.
-    private var looks: [String: Int] = [:]
+    /// For each writer, the number of consecutive polls that showed it.
+    private var polls: [String: Int] = [:]
 
     init() {}
 
     /// The id up to which all ids of a list are finished.
-    func floor(of list: ListIdentifier) -> Int64 { remaining[list] ?? floor }
+    func floor(of list: ListIdentifier) -> Int64 { remembered[list] ?? floor }
 
-    /// Records a look at the server.
+    /// Records a poll of the server.
     ///
     /// - Returns: How far the floor may rise; nil if it may not rise.
     mutating func observe(_ observation: Observation) -> FloorRaise? {
@@ -70,19 +70,19 @@ struct ReadProgress: Sendable {
             self = ReadProgress()
         }
         if !open.isSubset(of: observation.writers.values.compactMap(\.transaction)) { fallBack() }
-        looks = looks.filter { observation.writers.keys.contains($0.key) }
-        for name in observation.writers.keys { looks[name, default: 0] += 1 }
+        polls = polls.filter { observation.writers.keys.contains($0.key) }
+        for name in observation.writers.keys { polls[name, default: 0] += 1 }
         defer { previous = observation }
         guard let previous, previous.lastID > floor, let open = passedOver(previous, observation) else { return nil }
         return FloorRaise(id: previous.lastID, open: self.open.union(open))
     }
 
-    /// The transactions that both looks show; nil if one of them must not be passed over yet.
+    /// The transactions that both polls show; nil if one of them must not be passed over yet.
     private func passedOver(_ previous: Observation, _ observation: Observation) -> Set<Int64>? {
         var open: Set<Int64> = []
         for name in previous.writers.keys {
             guard let writer = observation.writers[name] else { continue }
-            guard let transaction = writer.transaction, looks[name, default: 0] >= Self.looksOfLongWriters else {
+            guard let transaction = writer.transaction, polls[name, default: 0] >= Self.pollsOfLongWriters else {
                 return nil
             }
             open.insert(transaction)
@@ -90,29 +90,29 @@ struct ReadProgress: Sendable {
         return open
     }
 
-    /// Raises the floor after a reading of the queue that began after the look which allowed it.
+    /// Raises the floor after a reading of the queue that began after the poll which allowed it.
     ///
     /// - Parameters:
     ///   - id: The id up to which the queue was read from the floor, at most that of the ``FloorRaise``.
     ///   - open: The transactions that are passed over.
-    ///   - firstPending: The lowest pending id of each list that has one up to `id`, and of each remaining list that has any.
+    ///   - firstPending: The lowest pending id of each list that has one up to `id`, and of each remembered list that has any.
     mutating func raise(
         to id: Int64, passingOver open: Set<Int64> = [], firstPending: [ListIdentifier: Int64]
     ) {
-        let remaining = firstPending.filter { $0.value <= id }.mapValues { $0 - 1 }
-        guard remaining.count <= Self.mostLists else { return }
-        (floor, self.remaining) = (id, remaining)
+        let remembered = firstPending.filter { $0.value <= id }.mapValues { $0 - 1 }
+        guard remembered.count <= Self.mostLists else { return }
+        (floor, self.remembered) = (id, remembered)
         if self.open.isEmpty, !open.isEmpty { firstPassing = previous }
         self.open = open
-        if open.isEmpty { base = (floor, remaining) }
+        if open.isEmpty { base = (floor, remembered) }
     }
 
     /// Lowers the floor, because a transaction that was passed over has ended and its requests may be below the floor.
     ///
-    /// The earlier floor is still valid: it did not depend on an open transaction, and an id that is finished stays so. The look before
-    /// the first passing is valid too: every transaction that could still insert an id up to its last one is among its writers.
+    /// The earlier floor (`base`) is still valid: it depends on no open transaction, and a finished id stays finished. The poll in
+    /// ``firstPassing`` is valid too: its `writers` include every transaction that can still insert an id up to its `lastID`.
     mutating func fallBack() {
-        (floor, remaining) = base
+        (floor, remembered) = base
         open = []
         (previous, firstPassing) = (firstPassing, nil)
     }

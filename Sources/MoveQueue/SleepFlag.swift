@@ -3,14 +3,14 @@ import LibPQ
 /// The flag with which daemons say whether INSERTs of requests must notify them.
 ///
 /// NOTIFY takes a lock on the whole cluster at commit. So the trigger on `brocot.move_requests` notifies only while the flag is
-/// set, that is while a daemon sleeps. All daemons share the flag, and all sessions see a change at once.
+/// set, that is while a daemon sleeps. All daemons share the flag, and all sessions see a change immediately.
 package enum SleepFlag {
     /// The channel on which enqueuers notify.
     package static let channel = "brocot_move_requests"
 
     /// Sets or clears the flag.
     ///
-    /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon finds this when it next looks
+    /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon finds this when it next polls
     /// at the queue, and sets the flag again.
     ///
     /// - Throws: An error of the server or the connection.
@@ -21,7 +21,7 @@ package enum SleepFlag {
     }
 
     /// Clears the flag when a daemon ends, also if its task was cancelled, and notifies the other daemons, so that a sleeping daemon sets
-    /// the flag again. Without the notification, that daemon might not look at the queue for a long time.
+    /// the flag again. Without the notification, that daemon might not poll the queue for a long time.
     ///
     /// - Throws: An error of the server or the connection.
     package static func clearAtEnd(on connection: Connection) async throws(PostgresError) {

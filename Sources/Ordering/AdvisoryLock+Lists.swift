@@ -8,7 +8,7 @@ extension AdvisoryLock {
 
     /// The lock of a list. Whoever changes the ranks of its rows must have it.
     package static func ofList(_ list: ListIdentifier) -> AdvisoryLock {
-        ofList("\(list.list)", of: "\(list.orderedTable)")
+        ofList("\(list.key)", of: "\(list.orderedTable)")
     }
 
     /// The lock of a list, whose table and key are given as expressions.

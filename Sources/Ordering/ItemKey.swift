@@ -38,7 +38,7 @@ extension ListIdentifier {
     ///   - list: The value of the list column.
     ///   - orderedTable: The name of the ordered table in `brocot.ordered_tables`.
     public init(_ list: some ItemKey, of orderedTable: String = "items") {
-        self.init(orderedTable: orderedTable, list: list.itemKey)
+        self.init(orderedTable: orderedTable, key: list.itemKey)
     }
 }
 
@@ -64,6 +64,6 @@ extension ListIdentifier {
             case 1: texts[0]
             default: ListKey.key(of: texts)
             }
-        self.init(orderedTable: orderedTable, list: key)
+        self.init(orderedTable: orderedTable, key: key)
     }
 }

@@ -29,9 +29,9 @@ extension KeyType {
             case .hasNondeterministicCollation:
                 """
                 EXISTS (
-                    SELECT FROM pg_catalog.pg_collation AS fold
-                    WHERE fold.oid = \(attribute).attcollation AND NOT fold.collisdeterministic
-                ) AS folds
+                    SELECT FROM pg_catalog.pg_collation AS used_collation
+                    WHERE used_collation.oid = \(attribute).attcollation AND NOT used_collation.collisdeterministic
+                ) AS has_nondeterministic_collation
                 """
             case .isDomain: "base.oid IS DISTINCT FROM \(attribute).atttypid AS is_domain"
             // The modifier of varchar is four more than the length. -1 means none.

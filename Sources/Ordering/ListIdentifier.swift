@@ -6,31 +6,31 @@ public struct ListIdentifier: Sendable {
     /// The name of the ordered table in `brocot.ordered_tables`, such as `items` or `schema.table`.
     public let orderedTable: String
     /// The list's key, as PostgreSQL prints it: 0 to 1,024 bytes.
-    public let list: String
+    public let key: String
 
     /// - Parameters:
     ///   - list: The list's key, as PostgreSQL prints it: `42` for a `bigint`, not `042`.
     ///   - orderedTable: The name of the ordered table in `brocot.ordered_tables`.
     public init(_ list: String, of orderedTable: String = "items") {
-        self.init(orderedTable: orderedTable, list: list)
+        self.init(orderedTable: orderedTable, key: list)
     }
 
-    package init(orderedTable: String, list: String) {
+    package init(orderedTable: String, key: String) {
         self.orderedTable = orderedTable
-        self.list = list
+        self.key = key
     }
 }
 
 extension ListIdentifier: Hashable {
-    /// Whether table and list have the same bytes.
+    /// Whether table and key have the same bytes.
     public static func == (left: ListIdentifier, right: ListIdentifier) -> Bool {
-        ExactText(left.list) == ExactText(right.list) && ExactText(left.orderedTable) == ExactText(right.orderedTable)
+        ExactText(left.key) == ExactText(right.key) && ExactText(left.orderedTable) == ExactText(right.orderedTable)
     }
 
-    /// Hashes the bytes of table and list.
+    /// Hashes the bytes of table and key.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ExactText(orderedTable))
-        hasher.combine(ExactText(list))
+        hasher.combine(ExactText(key))
     }
 }
 
@@ -40,6 +40,6 @@ extension ListIdentifier: ExpressibleByStringInterpolation {
 }
 
 extension ListIdentifier: CustomStringConvertible {
-    /// Table and list as text for people.
-    public var description: String { "\(orderedTable)/\(list)" }
+    /// Table and key as text for people.
+    public var description: String { "\(orderedTable)/\(key)" }
 }

@@ -6,8 +6,8 @@ package struct Move: Hashable, Sendable {
         case place(Placement, from: String? = nil)
         /// Removes the items from the list's order. Items that are not in the list are ignored.
         case remove
-        /// Places the items next to each other, at the table's end for new rows. Items that are not in the list, or already
-        /// have a rank, are ignored.
+        /// Places the items next to each other, at the end of the list that ``OrderedTable/arrivalEnd`` names. Items that are not in the
+        /// list, or already have a rank, are ignored.
         case arrive
     }
 
@@ -35,7 +35,7 @@ package struct Move: Hashable, Sendable {
     /// The list that the items leave, if they change lists.
     package var source: ListIdentifier? {
         guard case .place(_, let from?) = action else { return nil }
-        return ListIdentifier(orderedTable: list.orderedTable, list: from)
+        return ListIdentifier(orderedTable: list.orderedTable, key: from)
     }
 
     /// Every list that the move reads or writes.

@@ -66,8 +66,8 @@ package struct MoveApplication: Sendable {
     ) throws(OrderingError) -> (results: [MoveResult], changes: [TableChanges]) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
-        let leastSizes = sizes?.leastSizes(of: Set(moves.flatMap(\.lists))) ?? [:]
-        var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading, leastSizes: leastSizes)
+        let assumedSizes = sizes?.assumedSizes(of: Set(moves.flatMap(\.lists))) ?? [:]
+        var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading, assumedSizes: assumedSizes)
         func readNeeds(on connection: isolated Connection) throws(OrderingError) {
             try read(&batch, of: Array(tables.values), on: connection)
         }

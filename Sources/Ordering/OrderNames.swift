@@ -35,12 +35,18 @@ package struct OrderNames: Hashable, Sendable {
     package static let indexPrefix = "brocot_"
 
     // Triggers fire in the order of their names. These names come after those of the user's triggers.
+    /// After an INSERT: requests places for the new rows.
     package var insertTrigger: String { trigger("arrive") }
+    /// Before an UPDATE of the rank columns by others: keeps the old rank, or removes the rank if the list changes too.
     package var keepTrigger: String { trigger("keep") }
+    /// Before an UPDATE by others that changes the list: removes the rank.
     package var leaveTrigger: String { trigger("leave") }
+    /// At an UPDATE that changes the list: requests a place in the new list.
     package var requestTrigger: String { trigger("request") }
     // These triggers place rows at once. Their names come before those above, which request places for all other rows.
+    /// After an INSERT, with `--arrive-now`: places the new rows.
     package var insertNowTrigger: String { trigger("add_now") }
+    /// After an UPDATE that changed the list, with `--arrive-now`: places the row.
     package var changeNowTrigger: String { trigger("carry_now") }
 
     package var triggers: [String] {

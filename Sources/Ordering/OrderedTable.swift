@@ -49,7 +49,7 @@ package struct OrderedTable: Hashable, Sendable {
     /// A rejection for the first key of the move that is not a canonical text of the table's key types.
     func rejectionOfKeys(in move: Move) -> Rejection? {
         for list in move.lists {
-            if let rejection = rejection(ofList: list.list) { return rejection }
+            if let rejection = rejection(ofList: list.key) { return rejection }
         }
         let anchor = move.placement?.anchor.map { [$0] } ?? []
         for key in move.items + anchor where !itemColumn.type.isCanonical(key) {

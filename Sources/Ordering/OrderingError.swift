@@ -28,7 +28,7 @@ extension OrderingError: CustomStringConvertible {
         case .database(let error):
             "\(error)"
         case .rowsChangedUnderLock(let list, let key):
-            "item '\(key)' of list '\(list.list)' in \(list.orderedTable) changed while the list was locked; something writes ranks without "
+            "item '\(key)' of list '\(list.key)' in \(list.orderedTable) changed while the list was locked; something writes ranks without "
                 + "taking the list's lock. Let only Brocot write rank columns"
         case .unexpectedRowCount(let table, let expected, let written):
             "\(written) instead of \(expected) rows of \(table) were written as requested; a trigger on the table returns NULL or "
@@ -40,7 +40,7 @@ extension OrderingError: CustomStringConvertible {
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"
         case .ranksOutOfOrder(let list, let key, let other):
-            "item '\(key)' of list '\(list.list)' in \(list.orderedTable) "
+            "item '\(key)' of list '\(list.key)' in \(list.orderedTable) "
                 + (other.map { "has the same rank as item '\($0)'" }
                     ?? "has a rank that is not the value of its fraction")
                 + "; an index or a constraint of the table is missing. Run brocot check --repair; for brocot.items, brocot migrate verify"

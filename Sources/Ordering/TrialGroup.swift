@@ -44,7 +44,7 @@ struct TrialGroup {
         guard let last = rows.last else { return .writable }
         do throws(OrderingError) {
             for (write, rows) in zip(writes, rows.dropFirst(repository.announcement == nil ? 1 : 2)) {
-                try repository.expect(write.rows, try repository.written(rows))
+                try repository.requireWritten(try repository.written(rows), of: write.rows)
             }
         } catch {
             return .failed(error)

@@ -33,7 +33,7 @@ struct CapacityPlanTests {
             count.contains("using items_list_rank_key") || count.contains("One-Time Filter: false"),
             "the count of unplaced rows: \(count)")
 
-        let list = ListIdentifier(orderedTable: "items", list: "l1")
+        let list = ListIdentifier(orderedTable: "items", key: "l1")
         let rebalances = try await plan(of: CapacityStatements.rebalances(of: list, count: 5))
         #expect(rebalances.contains("using move_log_rebalancing"), "the last rebalancings: \(rebalances)")
         #expect(!rebalances.contains("Sort"), "the last rebalancings: \(rebalances)")

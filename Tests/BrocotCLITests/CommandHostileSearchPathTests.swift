@@ -110,7 +110,7 @@ struct CommandHostileSearchPathTests {
             databaseURL: TestDatabase.current.url, printing: printed
         ) { daemon in
             _ = try await HTTPProbe.wait(for: "/readyz", port: try daemon.probePort) { $0.status == 200 }
-            // The daemon sleeps longer each time, and looks at the queue in between.
+            // The daemon sleeps longer each time, and polls the queue in between.
             for pause in [0, 200, 2_000] {
                 try await Task.sleep(for: .milliseconds(pause))
                 let id: Int64 = try await application.query("SELECT brocot.move('a', 'x', last => true)").single()

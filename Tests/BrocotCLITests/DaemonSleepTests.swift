@@ -102,7 +102,7 @@ import Testing
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
         ) { daemon in
             try await expectApplied(1, on: connection)
-            // A daemon that still looks at the queue, only less often, would look within this time.
+            // A daemon that still polls the queue, only less often, would poll within this time.
             try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 6
             }

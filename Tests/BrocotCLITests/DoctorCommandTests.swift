@@ -15,14 +15,14 @@ import Testing
     func healthy() async throws {
         let (exitCode, results) = try await examine()
         #expect(exitCode == 0)
-        #expect(results.filter { $0.level != "ok" && $0.check != "horizon" }.map(\.message) == [])
+        #expect(results.filter { $0.level != "ok" && $0.check != "dead rows" }.map(\.message) == [])
         #expect(
             results.map(\.check) == [
                 "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table",
                 "table locks", "schema",
-                "privileges", "grants", "tables", "orders", "keys", "references", "duplicates", "ranks", "policies",
-                "powers", "additions",
-                "autovacuum", "retention", "held lists", "pauses", "daemons", "queue", "horizon",
+                "privileges", "grants", "tables", "orders", "keys", "foreign key", "duplicates", "ranks", "request ids", "policies",
+                "superuser", "added code",
+                "autovacuum", "log pruning", "held lists", "pauses", "daemons", "queue", "dead rows",
             ])
     }
 
@@ -59,7 +59,7 @@ import Testing
     func noSchema() async throws {
         let (exitCode, results) = try await examine()
         #expect(exitCode == 3)
-        #expect(results.last?.check == "horizon")
+        #expect(results.last?.check == "dead rows")
     }
 
     @Test("brocot doctor exits with 6 if there is no server")

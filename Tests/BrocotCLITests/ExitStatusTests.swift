@@ -7,7 +7,7 @@ import Testing
 @Suite("Exit statuses", .timeLimit(.minutes(30))) struct ExitStatusTests {
     @Test(
         "A command that attaches, detaches or repairs tables ends with 5 if others keep its lock or the table's",
-        arguments: [AttachError.busy(owners: [], waited: .seconds(60)), .lockTimeout(step: "make the triggers")])
+        arguments: [AttachError.busy(holders: [], waited: .seconds(60)), .lockTimeout(step: "make the triggers")])
     func locks(error: AttachError) {
         #expect(ExitStatus(of: error) == .lockTimeout)
         #expect(ExitStatus.lockTimeout.rawValue == 5)

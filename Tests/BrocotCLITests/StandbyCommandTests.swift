@@ -32,6 +32,6 @@ import Testing
         #expect(doctor.exitCode == 6, "doctor")
         let failures = doctor.output.matches(of: /(?:^|\n)fail +(\S+)/).map { String($0.1) }
         #expect(failures == ["replica"], "doctor: \(doctor.output)")
-        #expect(doctor.output.contains(/\n\w+ +horizon\b/), "doctor: \(doctor.output)")
+        #expect(doctor.output.contains(/\n\w+ +dead rows\b/), "doctor: \(doctor.output)")
     }
 }

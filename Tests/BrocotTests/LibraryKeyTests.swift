@@ -25,7 +25,7 @@ struct LibraryKeyTests {
         ] {
             let key: String = try await fixture.connection.query(SQL(unsafeRaw: "SELECT brocot.list_key(\(text))"))
                 .single().decode(0)
-            #expect(ListIdentifier(columns: columns, of: "public.cards").list == key)
+            #expect(ListIdentifier(columns: columns, of: "public.cards").key == key)
         }
     }
 

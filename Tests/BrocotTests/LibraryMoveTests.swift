@@ -132,15 +132,17 @@ struct LibraryMoveTests {
         #expect(rejection?.message == "no poison here")
     }
 
-    @Test("A table that is being attached is no rejection, even if schema brocot is in the search_path")
-    func searchPathWithSchema() async throws {
+    @Test(
+        "A table that is being attached is no rejection, however the server names Brocot's functions",
+        arguments: ["search_path = public, brocot", "quote_all_identifiers = on"])
+    func tableBeingAttached(setting: String) async throws {
         let fixture = try await LibraryFixture()
         try await fixture.attachCards()
         let database = quoteIdentifier(TestDatabase.current.name)
         try await fixture.connection.execute(
             script: """
                 UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.cards';
-                ALTER DATABASE \(database) SET search_path = public, brocot
+                ALTER DATABASE \(database) SET \(setting)
                 """)
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
         let error = await #expect(throws: BrocotError.self) {

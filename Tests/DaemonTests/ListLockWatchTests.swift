@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Reports of lists that one transaction keeps locked", .timeLimit(.minutes(30)))
 struct ListLockWatchTests {
-    private let list = ListIdentifier(orderedTable: "items", list: "a")
+    private let list = ListIdentifier(orderedTable: "items", key: "a")
     private let start = ContinuousClock.now
 
     /// Fails to lock the list once a second, and returns the seconds at which a report comes.
     private func reports(
-        for seconds: Int, missing: (Int) -> Bool = { _ in true }, holder: (Int) -> LockHoldingTransaction?
+        for seconds: Int, missing: (Int) -> Bool = { _ in true }, transaction: (Int) -> LockHoldingTransaction?
     ) -> [Int] {
         var watch = ListLockWatch()
         var reports: [Int] = []
@@ -19,23 +19,23 @@ struct ListLockWatchTests {
             let now = start + .seconds(second)
             if missing(second) { watch.note([list], at: now) }
             guard watch.due(at: now) == [list] else { continue }
-            let holders = holder(second).map { [list: $0] } ?? [:]
-            if !watch.note(holders: holders, at: now).isEmpty { reports.append(second) }
+            let transactions = transaction(second).map { [list: $0] } ?? [:]
+            if !watch.note(transactions, at: now).isEmpty { reports.append(second) }
         }
         return reports
     }
 
-    private func holder(in transaction: String) -> LockHoldingTransaction {
-        LockHoldingTransaction(owner: .session(7), transaction: transaction, applicationName: "psql")
+    private func transaction(_ virtualID: String) -> LockHoldingTransaction {
+        LockHoldingTransaction(holder: .session(7), virtualID: virtualID, applicationName: "psql")
     }
 
     @Test("A list that one transaction keeps locked is reported after it was seen for 30 s, and then every 5 minutes")
     func sameTransaction() {
-        #expect(reports(for: 400) { _ in holder(in: "3/9") } == [40, 340])
+        #expect(reports(for: 400) { _ in transaction("3/9") } == [40, 340])
     }
 
     @Test("A list is not reported if different transactions lock it one after the other") func otherTransactions() {
-        #expect(reports(for: 400) { holder(in: "3/\($0)") }.isEmpty)
+        #expect(reports(for: 400) { transaction("3/\($0)") }.isEmpty)
     }
 
     @Test("A list is not reported if no session has the lock at the time of the look") func nobody() {
@@ -43,11 +43,11 @@ struct ListLockWatchTests {
     }
 
     @Test("A list is not reported if it is free at most looks, and locked for a moment at others") func aMoment() {
-        #expect(reports(for: 400) { second in second % 50 == 0 ? holder(in: "3/\(second)") : nil }.isEmpty)
+        #expect(reports(for: 400) { second in second % 50 == 0 ? transaction("3/\(second)") : nil }.isEmpty)
     }
 
     @Test("A list is not reported if it became free in the meantime") func available() {
-        let holder = holder(in: "3/9")
-        #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? holder : nil }.isEmpty)
+        let transaction = transaction("3/9")
+        #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? transaction : nil }.isEmpty)
     }
 }

@@ -53,7 +53,7 @@ import Testing
         try await connection.query("SELECT pg_sequence_last_value('brocot.sleepers') IS NOT NULL").single().decode(0)
     }
 
-    /// Waits until the listener has begun this many queries. Its looks are among them.
+    /// Waits until the listener has begun this many queries. Its polls are among them.
     private func waitForQueries(_ count: Int, _ connection: Connection) async throws {
         var begins: Set<String> = []
         try await eventually(

@@ -5,17 +5,17 @@ import Testing
 @Suite("Schedule of the listener", .timeLimit(.minutes(30))) struct SleepScheduleTests {
     private let start = ContinuousClock.now
 
-    @Test("The daemon falls asleep, looks after 5 ms, and then looks less often, down to every 1.5 s")
-    func looks() {
+    @Test("The daemon falls asleep, polls after 5 ms, and then polls less often, down to every 1.5 s")
+    func polls() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         var now = start
         var waits: [Duration] = []
         for _ in 0..<11 {
             guard case .wait(let duration) = schedule.next(.all, at: now) else { break }
             waits.append(duration)
             now += duration
-            #expect(schedule.next(.all, at: now) == .look)
+            #expect(schedule.next(.all, at: now) == .poll)
         }
         let milliseconds = [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_500, 1_500]
         #expect(waits == milliseconds.map { Duration.milliseconds($0) })
@@ -24,24 +24,24 @@ import Testing
     @Test("The daemon stays asleep for enqueuers while its workers are busy for less than 100 ms")
     func nap() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(.none, at: start + .milliseconds(99)) == .wait(.milliseconds(1)))
         schedule.noteDecision(at: start)
         #expect(schedule.next(.all, at: start + .milliseconds(100)) == .wait(.milliseconds(5)))
     }
 
-    @Test("The daemon looks less often if workers find only requests that wait for a person")
+    @Test("The daemon polls less often if workers find only requests that wait for a person")
     func heldWork() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         var now = start
         var waits: [Duration] = []
         for _ in 0..<11 {
             guard case .wait(let duration) = schedule.next(.all, at: now) else { break }
             waits.append(duration)
             now += duration
-            #expect(schedule.next(.all, at: now) == .look)
+            #expect(schedule.next(.all, at: now) == .poll)
             // The listener wakes a worker, and the worker decides nothing.
             _ = schedule.next(.none, at: now)
         }
@@ -51,11 +51,11 @@ import Testing
     @Test("The daemon wakes up after 100 ms of work, and falls asleep again afterwards")
     func work() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .clearFlag)
         #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.all, at: start + .seconds(1)) == .fallAsleep)
+        #expect(schedule.next(.all, at: start + .seconds(1)) == .setFlag)
     }
 
     @Test(
@@ -63,7 +63,7 @@ import Testing
     )
     func silence() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         var (now, wakeUps): (ContinuousClock.Instant, [Duration]) = (start, [])
         for _ in 0..<20 {
             switch schedule.next(.some, at: now) {
@@ -78,7 +78,7 @@ import Testing
     @Test("A worker that waits is woken once a second even if the others decide requests")
     func longestRest() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         let wakeUps = (0...30).filter { step in
             let now = start + .milliseconds(90 * step)
             schedule.noteDecision(at: now)
@@ -112,34 +112,34 @@ import Testing
     func startsIntoWork() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .milliseconds(100)) == .clearFlag)
     }
 
     @Test("A busy daemon clears the sleep flag every five minutes, because another daemon may have been killed")
     func confirmation() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
         _ = schedule.next(.none, at: start)
-        #expect(schedule.next(.none, at: start + .seconds(1)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .seconds(1)) == .clearFlag)
         #expect(schedule.next(.none, at: start + .seconds(300)) == .wait(.milliseconds(100)))
-        #expect(schedule.next(.none, at: start + .seconds(301)) == .wakeUp)
+        #expect(schedule.next(.none, at: start + .seconds(301)) == .clearFlag)
         #expect(schedule.next(.none, at: start + .seconds(302)) == .wait(.milliseconds(100)))
     }
 
-    @Test("A sleeping daemon sets the sleep flag again if another daemon cleared it, and looks soon afterwards")
+    @Test("A sleeping daemon sets the sleep flag again if another daemon cleared it, and polls soon afterwards")
     func contradiction() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         schedule.noteUnknownFlag()
-        #expect(schedule.next(.all, at: start + .seconds(60)) == .fallAsleep)
+        #expect(schedule.next(.all, at: start + .seconds(60)) == .setFlag)
         #expect(schedule.next(.all, at: start + .seconds(60)) == .wait(.milliseconds(5)))
     }
 
     @Test("A daemon does not set the sleep flag again during a long sleep")
     func longSleep() {
         var schedule = SleepSchedule(reliesOnNotifications: false)
-        #expect(schedule.next(.all, at: start) == .fallAsleep)
+        #expect(schedule.next(.all, at: start) == .setFlag)
         for hour in 1...24 {
-            #expect(schedule.next(.all, at: start + .seconds(3_600 * hour)) == .look)
+            #expect(schedule.next(.all, at: start + .seconds(3_600 * hour)) == .poll)
         }
     }
 
@@ -150,20 +150,20 @@ import Testing
         var waits: [Duration] = []
         for _ in 0..<60 {
             switch schedule.next(.all, at: now) {
-            case .fallAsleep, .look: schedule.noteLook(isQuiet: isQuiet)
+            case .setFlag, .poll: schedule.notePoll(isQuiet: isQuiet)
             case .wait(let duration):
                 waits.append(duration)
                 now += duration
-            case .wakeUp, .wakeWorker: Issue.record("it is idle")
+            case .clearFlag, .wakeWorker: Issue.record("it is idle")
             case .waitForNotification: return waits
             }
         }
         return waits
     }
 
-    @Test("A daemon with a long interval looks less often, down to that interval, while the queue is quiet")
+    @Test("A daemon with a long interval polls less often, down to that interval, while the queue is quiet")
     func longInterval() {
-        var (schedule, now) = (SleepSchedule(longestLookInterval: .seconds(10), reliesOnNotifications: true), start)
+        var (schedule, now) = (SleepSchedule(longestPollInterval: .seconds(10), reliesOnNotifications: true), start)
         let waits = pauses(&schedule, isQuiet: true, from: &now)
         let seconds = waits.map { Double($0.components.attoseconds) / 1e18 + Double($0.components.seconds) }
         #expect(waits.last == .seconds(10))
@@ -171,10 +171,10 @@ import Testing
     }
 
     @Test(
-        "A daemon without an interval only waits for notifications after a quiet time, and looks soon after a notification"
+        "A daemon without an interval only waits for notifications after a quiet time, and polls soon after a notification"
     )
     func rest() {
-        var (schedule, now) = (SleepSchedule(longestLookInterval: nil, reliesOnNotifications: true), start)
+        var (schedule, now) = (SleepSchedule(longestPollInterval: nil, reliesOnNotifications: true), start)
         let waits = pauses(&schedule, isQuiet: true, from: &now)
         #expect(waits.count >= 8 && waits.max() == .milliseconds(1_280))
         #expect(schedule.next(.all, at: now + .seconds(86_400)) == .waitForNotification)
@@ -184,18 +184,18 @@ import Testing
     }
 
     @Test(
-        "A daemon looks every 1.5 s if requests may come without a notification, with any interval",
+        "A daemon polls every 1.5 s if requests may come without a notification, with any interval",
         arguments: [nil, Duration.seconds(3_600)])
     func notQuiet(longest: Duration?) {
-        var (schedule, now) = (SleepSchedule(longestLookInterval: longest, reliesOnNotifications: true), start)
+        var (schedule, now) = (SleepSchedule(longestPollInterval: longest, reliesOnNotifications: true), start)
         #expect(pauses(&schedule, isQuiet: false, from: &now).max() == .milliseconds(1_500))
     }
 
     @Test(
         "A daemon that relies on notifications never clears the sleep flag, even if none reach it, because another one may rely on them too",
-        arguments: [nil, LookSchedule.usualInterval])
+        arguments: [nil, PollSchedule.usualInterval])
     func neverAwake(longest: Duration?) {
-        var schedule = SleepSchedule(longestLookInterval: longest, reliesOnNotifications: true)
+        var schedule = SleepSchedule(longestPollInterval: longest, reliesOnNotifications: true)
         #expect(schedule.next(.none, at: start) == .wait(.milliseconds(100)))
         #expect(schedule.next(.none, at: start + .seconds(400)) == .wait(.milliseconds(100)))
     }

@@ -73,6 +73,18 @@ struct ForeignObjectTests {
         }
     }
 
+    @Test("migrate up says that the history is missing if the schema was restored without it, and does not advise to drop the objects")
+    func lostHistory() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let migrator = Migrator(connection: owner)
+        _ = try await migrator.up()
+        try await owner.execute("TRUNCATE brocot.schema_migrations")
+        let error = await #expect(throws: MigrationError.self) { try await migrator.up() }
+        let text = error.map { "\($0)" } ?? ""
+        #expect(text.contains("its history is empty") && text.contains("pg_dump --data-only --table=brocot.schema_migrations"))
+        #expect(!text.contains("Drop these objects"))
+    }
+
     @Test("migrate up accepts a schema of an administrator in which a plain role may create objects")
     func schemaOfAnAdministrator() async throws {
         try await withRole { role, owner in

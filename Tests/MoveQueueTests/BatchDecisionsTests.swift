@@ -12,7 +12,7 @@ import Testing
     /// A request that puts an item into a list, from the other list if there is one.
     private func request(_ id: Int64, into list: ListIdentifier, from source: ListIdentifier? = nil) -> PendingRequest {
         PendingRequest(
-            id: id, move: Move(list: list, items: ["\(id)"], action: .place(.last, from: source.map(\.list))))
+            id: id, move: Move(list: list, items: ["\(id)"], action: .place(.last, from: source.map(\.key))))
     }
 
     private var changeOfList: PendingRequest { request(2, into: t, from: s) }

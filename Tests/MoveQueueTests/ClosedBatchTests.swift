@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Closed batches", .timeLimit(.minutes(30)))
 struct ClosedBatchTests {
-    private func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
+    private func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", key: name) }
 
     private func request(_ id: Int64, _ target: String, from source: String? = nil) -> PendingRequest {
         PendingRequest(
@@ -45,6 +45,14 @@ struct ClosedBatchTests {
     func cutAsSource() {
         let pending = [request(1, "b", from: "a"), request(2, "c", from: "a"), request(9, "a")]
         #expect(ids(pending, locked: ["a", "b", "c"], limit: 2) == [1, 2])
+    }
+
+    @Test("A closed batch knows the lists of which a request waits for a waiting list")
+    func waitingLists() {
+        let pending = [request(1, "a", from: "held"), request(2, "b", from: "a"), request(3, "c")]
+        let batch = ClosedBatch(pending, locked: Set(["a", "b", "c"].map(list)), waiting: [list("held")], limit: 10)
+        #expect(batch.waitingLists == Set(["held", "a", "b"].map(list)))
+        #expect(batch.requests.map(\.id) == [3])
     }
 
     @Test("A closed batch counts the requests that it leaves out")

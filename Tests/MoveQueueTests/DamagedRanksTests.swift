@@ -35,7 +35,7 @@ struct DamagedRanksTests {
         var worker = QueueWorker()
         var errors: Set<String> = []
         for _ in 1...6 {
-            errors.formUnion(try await worker.runBatchDespiteTimeout(on: fixture.connection).failures.map { "\($0)" })
+            errors.formUnion(try await worker.runTurnDespiteTimeout(on: fixture.connection).failures.map { "\($0)" })
         }
         #expect(try await fixture.outcomes(since: ids[0]) == [ids[1]: nil])
         #expect(errors.count == 1 && errors.first?.contains(damage.message) == true, "\(errors)")

@@ -77,7 +77,7 @@ struct DeadlockTests {
             var worker = QueueWorker(try await QueueConfiguration().fitted(to: fixture.connection))
             // The task is cancelled if a wait below is over its deadline.
             while !isOver.isSet {
-                _ = try await worker.runBatch(on: fixture.connection)
+                _ = try await worker.runTurn(on: fixture.connection)
                 try await Task.sleep(for: .milliseconds(10))
             }
         }()

@@ -9,7 +9,7 @@ import Testing
 struct HeldListTests {
     private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
         Move(
-            list: ListIdentifier(orderedTable: "items", list: list), items: [item],
+            list: ListIdentifier(orderedTable: "items", key: list), items: [item],
             action: .place(.last, from: source))
     }
 
@@ -70,7 +70,7 @@ struct HeldListTests {
         try await fixture.enqueue([place("poison"), place("1", in: "b", from: "a")])
         try await fixture.drain()
         var worker = QueueWorker()
-        guard case .waiting = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
+        guard case .waiting = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
             Issue.record("the worker sees something else than held requests")
             return
         }

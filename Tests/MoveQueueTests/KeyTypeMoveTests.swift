@@ -37,7 +37,7 @@ struct KeyTypeMoveTests {
         for (number, keys) in Self.keys.enumerated() { try await createTable(number, of: keys, fixture.connection) }
         let ids = try await fixture.enqueue(
             Self.keys.enumerated().flatMap { number, keys in
-                let list = ListIdentifier(orderedTable: "public.cards_\(number)", list: keys.values[0])
+                let list = ListIdentifier(orderedTable: "public.cards_\(number)", key: keys.values[0])
                 return [
                     Move(list: list, items: keys.values, action: .place(.last, from: nil)),
                     Move(list: list, items: [keys.values[0]], action: .place(.after(keys.values[1]), from: nil)),

@@ -40,7 +40,7 @@ struct LockedRowsTests {
         // The log has each wait.
         try await fixture.connection.execute(script: "SET log_lock_waits = on; SET deadlock_timeout = '1ms'")
         try await eventually("the other lists are done", pause: .zero) {
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             return try await fixture.connection.query("SELECT FROM brocot.move_requests").count <= locked.count
         }
         let pending = try await fixture.connection.query("SELECT list FROM brocot.move_requests")
@@ -49,7 +49,7 @@ struct LockedRowsTests {
         if table != "items" { #expect(try waits(of: fixture.connection) == []) }
         try await app.execute(script: "COMMIT")
         try await eventually("those lists are done", pause: .zero) {
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             return try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty
         }
         #expect(try await fixture.lists(of: relation)["l7"] == ["x", "y"])
@@ -89,11 +89,11 @@ struct LockedRowsTests {
             Move(list: ListIdentifier("b", of: "public.cards"), items: items, action: .place(.last, from: "a"))
         ])
         var worker = QueueWorker()
-        for _ in 1...4 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+        for _ in 1...4 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         #expect(!worker.postponed.isEmpty)
         await other.close()
         try await eventually("the change of list is applied") {
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             return try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty
         }
         #expect(try await fixture.lists(of: "cards") == ["b": items])

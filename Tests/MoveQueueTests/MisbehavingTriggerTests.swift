@@ -1,9 +1,10 @@
 import LibPQ
-import MoveQueue
 import Ordering
 import QueueHarness
 import TestPostgres
 import Testing
+
+@testable import MoveQueue
 
 @Suite("Misbehaving triggers of users", .database, .timeLimit(.minutes(30)))
 struct MisbehavingTriggerTests {
@@ -37,10 +38,11 @@ struct MisbehavingTriggerTests {
         ("PERFORM set_config('client_encoding', 'LATIN1', false)", "09000"),
     ]
 
-    /// Such a trigger, if it deletes requests of the queue, its own and others.
+    /// Such a trigger, if it deletes or changes requests of the queue, its own and others.
     private static let triggersOfTheQueue = [
         ("DELETE FROM brocot.move_requests", "09000"),
         ("DELETE FROM brocot.move_requests WHERE id > 20", "09000"),
+        ("UPDATE brocot.move_requests SET requested_at = now()", "09000"),
         ("IF pg_trigger_depth() = 1 THEN PERFORM brocot.apply_pending(); END IF", "27000"),
     ]
 
@@ -89,6 +91,28 @@ struct MisbehavingTriggerTests {
                 \(card.map { "WHEN (NEW.card = '\($0)')" } ?? "") EXECUTE FUNCTION misbehave();
                 """)
         return fixture
+    }
+
+    @Test("A batch that is applied in parts still reports the waiting and the locked lists that it found")
+    func claimOfBatchInParts() async throws {
+        let fixture = try await fixture("RAISE EXCEPTION 'no'")
+        try await fixture.enqueue(["1", "7", "8", "9"].map { place($0, in: "l\($0)") })
+        try await fixture.connection.execute("SELECT brocot.pause('public.cards', 'l9')")
+        let other = try await TestDatabase.current.connect()
+        try await other.execute("SELECT pg_advisory_lock(brocot.list_lock_key('public.cards', 'l8'))")
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        let report = try await fixture.connection.run { connection throws(BatchFailure) in
+            try transaction.run(
+                .next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false), ReadProgress(), on: connection)
+        }
+        let lists = ["1", "7", "8", "9"].map { ListIdentifier("l\($0)", of: "public.cards") }
+        #expect(report.decisions.count == 2)
+        #expect(report.claim.found == 4)
+        #expect(report.claim.lastFound == lists[0])
+        #expect(Set(report.claim.locked) == [lists[0], lists[1]])
+        #expect(report.claim.lockedByOthers == [lists[2]])
+        #expect(report.claim.waiting == [lists[3]])
+        await other.close()
     }
 
     @Test("Requests whose triggers misbehave are rejected with their SQLSTATE, and the rest of the batch is applied")
@@ -145,7 +169,7 @@ struct MisbehavingTriggerTests {
         let session = try await TestDatabase.current.connect()
         let batch = Task {
             var worker = QueueWorker()
-            return try await worker.runBatch(on: session)
+            return try await worker.runTurn(on: session)
         }
         try await TestDatabase.current.waitUntilBlocked(session, by: other)
         try await other.execute("DELETE FROM brocot.move_requests WHERE id = \(ids[2])")
@@ -171,7 +195,7 @@ struct MisbehavingTriggerTests {
             let deadline = ContinuousClock.now + .seconds(60)
             while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {
                 try #require(.now < deadline, "requests are pending after a minute")
-                _ = try? await worker.runBatch(on: session)
+                _ = try? await worker.runTurn(on: session)
             }
         }
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
@@ -204,9 +228,9 @@ struct MisbehavingTriggerTests {
         var (worker, share) = (QueueWorker(), BatchShare(halvings: 12))
         while try await fixture.outcomes()[healthy[0]] == nil {
             try #require(.now < deadline, "the request of the other list is pending after a minute")
-            worker.take(share)
+            worker.setBatchSize(share)
             do {
-                _ = try await worker.runBatch(on: session)
+                _ = try await worker.runTurn(on: session)
                 share.noteSuccess()
             } catch {
                 if error.lists.isEmpty { share.noteFailure() }
@@ -248,7 +272,7 @@ struct MisbehavingTriggerTests {
         let deadline = ContinuousClock.now + .seconds(60)
         while try await fixture.connection.query("SELECT FROM brocot.move_requests").count > 2 {
             try #require(.now < deadline, "the other lists are not done within a minute")
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         let pending = try await fixture.connection.query("SELECT id FROM brocot.move_requests ORDER BY id")
         #expect(try pending.map { try $0.decode(0, as: Int64.self) } == [ids[6], ids[26]])
@@ -280,10 +304,10 @@ struct MisbehavingTriggerTests {
         while failed.count < 400 {
             batches += 1
             try #require(batches <= 120, "\(failed.count) of 400 lists are known to fail after 120 batches")
-            failed.formUnion(try await worker.runBatchDespiteTimeout(on: fixture.connection).failures.map(\.list))
+            failed.formUnion(try await worker.runTurnDespiteTimeout(on: fixture.connection).failures.map(\.list))
         }
         // Those that are postponed, and all others, take turns.
-        for _ in 1...2 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+        for _ in 1...2 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         #expect(try await fixture.outcomes().count == 1)
         try await holder.execute(script: "COMMIT")
         try await fixture.drain()
@@ -298,7 +322,7 @@ struct MisbehavingTriggerTests {
         while try await !fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty {
             batches += 1
             try #require(batches <= 120, "requests are pending after 120 batches")
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         #expect(try await fixture.outcomes().values.filter { $0 == "failed" }.count == 400)
     }

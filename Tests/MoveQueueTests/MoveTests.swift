@@ -8,7 +8,7 @@ import Testing
 @Suite("Moves", .database, .timeLimit(.minutes(30)))
 struct MoveTests {
     private func move(_ items: [String], _ action: Move.Action, in list: String = "a") -> Move {
-        Move(list: ListIdentifier(orderedTable: "items", list: list), items: items, action: action)
+        Move(list: ListIdentifier(orderedTable: "items", key: list), items: items, action: action)
     }
 
     private func place(_ items: [String], _ placement: Placement, in list: String = "a") -> Move {
@@ -162,7 +162,7 @@ struct MoveTests {
         let fixture = try await QueueFixture()
         var model = ListModel(ownsRows: false)
         try await ModelTable.deferrable.create(lists: ["1"], items: ["1", "2"], in: &model, fixture.connection)
-        let list = ListIdentifier(orderedTable: "public.tasks", list: "1")
+        let list = ListIdentifier(orderedTable: "public.tasks", key: "1")
         try await fixture.enqueue([
             Move(list: list, items: ["1", "2"], action: .place(.last)), Move(list: list, items: ["1"], action: .remove),
         ])

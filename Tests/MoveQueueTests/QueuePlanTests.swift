@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Query plans on the queue", .database, .timeLimit(.minutes(30)))
 struct QueuePlanTests {
-    private let lists = [ListIdentifier(orderedTable: "items", list: "l1")]
+    private let lists = [ListIdentifier(orderedTable: "items", key: "l1")]
 
     /// With requests below the floor.
     private let progress: ReadProgress = {
         var progress = ReadProgress()
-        progress.raise(to: 5_000, firstPending: [ListIdentifier(orderedTable: "items", list: "l1"): 1])
+        progress.raise(to: 5_000, firstPending: [ListIdentifier(orderedTable: "items", key: "l1"): 1])
         return progress
     }()
 
@@ -60,6 +60,17 @@ struct QueuePlanTests {
         try await finishing(plans)
     }
 
+    @Test("Lists with requests below the floor compare by their bytes, as in the queue's indexes, whatever the database's collation is")
+    func collation() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let row = try await connection.query(
+            .with(
+                [QueueStatements.remembered(progress)],
+                "SELECT pg_collation_for(remembered.ordered_table), pg_collation_for(remembered.list) FROM remembered LIMIT 1")
+        ).single()
+        #expect(try (0...1).map { try row.decode($0, as: String.self) } == ["\"C\"", "\"C\""])
+    }
+
     private func choosing(_ plans: QueuePlans) async throws {
         for (progress, position) in [(ReadProgress(), RoundPosition.at(lists[0])), (progress, .behind(lists[0]))] {
             try await plans.expect(
@@ -101,7 +112,7 @@ struct QueuePlanTests {
             in: QueueStatements.pending(in: lists, limit: 10, total: 100, bytes: 1_000_000, progress))
         try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list"], "looking for pending requests",
-            in: QueueStatements.look(progress))
+            in: QueueStatements.poll(progress))
         try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"], "raising the floor",
             in: QueueStatements.readOn(to: 9_000, limit: 100, progress))
@@ -138,7 +149,7 @@ struct QueuePlanTests {
         try await connection.execute("DELETE FROM brocot.move_requests")
         try await insert(1)
         let statement = QueueStatements.claimNext(
-            from: .at(ListIdentifier(orderedTable: "items", list: "l99")), readingAhead: 1,
+            from: .at(ListIdentifier(orderedTable: "items", key: "l99")), readingAhead: 1,
             .init(lists: 100, partners: 0, locks: 256), ReadProgress())
         let plan = try await connection.run { connection throws(PostgresError) in
             try connection.transaction(settings: QueueConfiguration().settings) { connection throws(PostgresError) in
@@ -168,9 +179,9 @@ struct QueuePlanTests {
         (report.claim.found, report.claim.lastFound) = (unavailable.count, unavailable.last)
         report.claim.lockedByOthers = unavailable
         let now = ContinuousClock.now
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(report, at: now)
-        guard case .decide(let batch) = round.beginTurn(isLookDue: false, at: now),
+        guard case .decide(let batch) = round.beginTurn(isPollDue: false, at: now),
             case .next(_, let lists, let readingAhead, _) = batch.scope
         else {
             Issue.record("no batch of the next lists")

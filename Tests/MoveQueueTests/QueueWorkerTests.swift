@@ -12,7 +12,7 @@ struct QueueWorkerTests {
         let fixture = try await QueueFixture()
         let moves = ["z", "a"].map { name in
             Move(
-                list: ListIdentifier(orderedTable: "items", list: name), items: ["x"], action: .place(.last, from: nil))
+                list: ListIdentifier(orderedTable: "items", key: name), items: ["x"], action: .place(.last, from: nil))
         }
         var configuration = QueueConfiguration()
         configuration.listsPerBatch = 1
@@ -22,7 +22,7 @@ struct QueueWorkerTests {
         try await fixture.enqueue([moves[1]])
         var worker = QueueWorker(configuration)
         try await worker.goToRandomList(on: fixture.connection)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await fixture.lists() == ["a": ["x"]])
     }
 
@@ -30,24 +30,24 @@ struct QueueWorkerTests {
     func restartedIDs() async throws {
         let fixture = try await QueueFixture()
         let move = Move(
-            list: ListIdentifier(orderedTable: "items", list: "a"), items: ["x"], action: .place(.last, from: nil))
+            list: ListIdentifier(orderedTable: "items", key: "a"), items: ["x"], action: .place(.last, from: nil))
         var configuration = QueueConfiguration()
-        configuration.lookInterval = .zero
+        configuration.pollInterval = .zero
         var worker = QueueWorker(configuration)
         for _ in 0..<10 {
             _ = try await fixture.enqueue([move])
-            for _ in 0..<3 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+            for _ in 0..<3 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         }
         let isNecessary = worker.beginFinalRound()
         #expect(isNecessary, "the floor did not rise")
         for _ in 0..<10 {
             _ = try await fixture.enqueue([move])
-            for _ in 0..<3 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+            for _ in 0..<3 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         }
         try await fixture.connection.execute(
             script: "DELETE FROM brocot.move_log; ALTER TABLE brocot.move_requests ALTER COLUMN id RESTART WITH 1")
         _ = try await fixture.enqueue([move])
-        for _ in 0..<3 { _ = try await worker.runBatchDespiteTimeout(on: fixture.connection) }
+        for _ in 0..<3 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
@@ -56,7 +56,7 @@ struct QueueWorkerTests {
         async throws
     {
         let fixture = try await QueueFixture()
-        func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", list: name) }
+        func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", key: name) }
         try await fixture.enqueue([
             Move(list: list("c"), items: ["x"], action: .place(.last, from: nil))
         ])
@@ -68,9 +68,9 @@ struct QueueWorkerTests {
         var configuration = QueueConfiguration()
         configuration.listsPerBatch = 1
         var worker = QueueWorker(configuration)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await fixture.lists() == ["z": ["y"], "c": ["x"]])
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await fixture.lists() == ["z": ["y"], "b": ["x"]])
     }
 
@@ -89,7 +89,7 @@ struct QueueWorkerTests {
         try await fixture.enqueue([Move(list: "a", items: ["x"], action: .place(.last, from: nil))])
         await #expect(throws: BatchFailure.self) {
             var worker = QueueWorker()
-            _ = try await worker.runBatch(on: fixture.connection)
+            _ = try await worker.runTurn(on: fixture.connection)
         }
         try await fixture.drain()
         #expect(try await fixture.lists() == ["a": ["x"]])

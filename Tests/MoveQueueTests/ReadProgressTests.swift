@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Read progress of a worker", .timeLimit(.minutes(30)))
 struct ReadProgressTests {
-    private let list = ListIdentifier(orderedTable: "items", list: "a")
+    private let list = ListIdentifier(orderedTable: "items", key: "a")
 
     private func writer(_ transaction: Int64?) -> ReadProgress.Writer { ReadProgress.Writer(transaction: transaction) }
 
@@ -19,8 +19,8 @@ struct ReadProgressTests {
         return step?.id
     }
 
-    @Test("The floor rises to the last id of a look when the transactions of that time have ended")
-    func twoLooks() {
+    @Test("The floor rises to the last id of a poll when the transactions of that time have ended")
+    func twoPolls() {
         var progress = ReadProgress()
         #expect(observe(&progress, 10, ["3/1"]) == nil)
         #expect(observe(&progress, 20, ["3/2"]) == 10)
@@ -37,11 +37,11 @@ struct ReadProgressTests {
     }
 
     @Test("A list with older requests is remembered with a floor of its own")
-    func remaining() {
+    func remembered() {
         var progress = ReadProgress()
         progress.raise(to: 100, firstPending: [list: 40])
         #expect(progress.floor(of: list) == 39)
-        #expect(progress.floor(of: ListIdentifier(orderedTable: "items", list: "b")) == 100)
+        #expect(progress.floor(of: ListIdentifier(orderedTable: "items", key: "b")) == 100)
         progress.raise(to: 200, firstPending: [list: 150])
         #expect(progress.floor(of: list) == 149)
         progress.raise(to: 300, firstPending: [list: 301])
@@ -51,7 +51,7 @@ struct ReadProgressTests {
     @Test("The floor does not rise if too many lists have older requests")
     func tooManyLists() {
         var progress = ReadProgress()
-        let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", list: "\($0)") }
+        let lists = (0...ReadProgress.mostLists).map { ListIdentifier(orderedTable: "items", key: "\($0)") }
         progress.raise(to: 100, firstPending: Dictionary(uniqueKeysWithValues: lists.map { ($0, 5) }))
         #expect(progress.floor == ReadProgress.beginning)
     }
@@ -61,9 +61,9 @@ struct ReadProgressTests {
         _ writers: [String: ReadProgress.Writer], _ progress: inout ReadProgress
     ) -> ReadProgress.FloorRaise? {
         var step: ReadProgress.FloorRaise?
-        for look in 1...Int64(ReadProgress.looksOfLongWriters) {
+        for poll in 1...Int64(ReadProgress.pollsOfLongWriters) {
             #expect(step == nil)
-            step = progress.observe(.init(lastID: 100 * look, writers: writers))
+            step = progress.observe(.init(lastID: 100 * poll, writers: writers))
         }
         return step
     }
@@ -100,7 +100,7 @@ struct ReadProgressTests {
         let both = ["3/1": writer(700), "4/1": writer(800)]
         #expect(progress.observe(.init(lastID: 600, writers: both)) == ReadProgress.FloorRaise(id: 500, open: [700]))
         #expect(progress.observe(.init(lastID: 700, writers: both)) == nil, "the second one may end soon")
-        for _ in 3...ReadProgress.looksOfLongWriters { _ = progress.observe(.init(lastID: 800, writers: both)) }
+        for _ in 3...ReadProgress.pollsOfLongWriters { _ = progress.observe(.init(lastID: 800, writers: both)) }
         #expect(
             progress.observe(.init(lastID: 900, writers: both)) == ReadProgress.FloorRaise(id: 800, open: [700, 800]))
         progress.raise(to: 800, passingOver: [700, 800], firstPending: [:])
@@ -128,7 +128,7 @@ struct ReadProgressTests {
         progress.raise(to: 100, firstPending: [list: 40])
         #expect(observe(&progress, 3, []) == nil)
         #expect(progress.floor == ReadProgress.beginning)
-        #expect(progress.remaining.isEmpty)
+        #expect(progress.remembered.isEmpty)
     }
 }
 
@@ -136,54 +136,54 @@ struct ReadProgressTests {
 struct QueueObserverTests {
     private static let configuration = {
         var configuration = QueueConfiguration()
-        configuration.lookInterval = .zero
+        configuration.pollInterval = .zero
         return configuration
     }()
 
     private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
         Move(
-            list: ListIdentifier(orderedTable: "items", list: list), items: [item],
+            list: ListIdentifier(orderedTable: "items", key: list), items: [item],
             action: .place(.last, from: source))
     }
 
-    /// Runs the worker until nothing is left, and some looks more.
+    /// Runs the worker until nothing is left, and some polls more.
     private func work(_ worker: inout QueueWorker, _ connection: Connection) async throws {
         for _ in 0..<4 {
-            while case .decided = try await worker.runBatchDespiteTimeout(on: connection) {}
-            // An idle worker looks at the queue only after its next batch.
-            _ = try await worker.runBatchDespiteTimeout(on: connection)
+            while case .decided = try await worker.runTurnDespiteTimeout(on: connection) {}
+            // An idle worker polls the queue only after its next batch.
+            _ = try await worker.runTurnDespiteTimeout(on: connection)
         }
     }
 
-    @Test("A look raises the floor above decided requests") func raisesFloor() async throws {
+    @Test("A poll raises the floor above decided requests") func raisesFloor() async throws {
         let fixture = try await QueueFixture()
         var observer = QueueObserver(Self.configuration)
         let ids = try await fixture.enqueue((0..<10).map { place("\($0)") })
         try await fixture.drain()
-        for _ in 0..<4 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<4 { #expect(try await observer.poll(on: fixture.connection).isPending == false) }
         #expect(observer.progress.floor == ids.last)
         try await fixture.enqueue([place("x")])
-        #expect(try await observer.look(on: fixture.connection).isPending)
+        #expect(try await observer.poll(on: fixture.connection).isPending)
     }
 
-    @Test("A look finds the very first request after any number of empty looks") func firstRequest() async throws {
+    @Test("A poll finds the very first request after any number of empty polls") func firstRequest() async throws {
         let fixture = try await QueueFixture()
         var observer = QueueObserver(Self.configuration)
-        for _ in 0..<4 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<4 { #expect(try await observer.poll(on: fixture.connection).isPending == false) }
         #expect(observer.progress.floor == 0)
         try await fixture.enqueue([place("x")])
-        #expect(try await observer.look(on: fixture.connection).isPending)
+        #expect(try await observer.poll(on: fixture.connection).isPending)
     }
 
-    @Test("A look does not wait for long if another session has locked the queue") func lockedQueue() async throws {
+    @Test("A poll does not wait for long if another session has locked the queue") func lockedQueue() async throws {
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; LOCK TABLE brocot.move_requests IN ACCESS EXCLUSIVE MODE")
         let connection = try await TestDatabase.current.connect()
         var observer = QueueObserver(Self.configuration)
-        let error = await #expect(throws: PostgresError.self) { try await observer.look(on: connection) }
+        let error = await #expect(throws: PostgresError.self) { try await observer.poll(on: connection) }
         #expect(error?.sqlState == .lockNotAvailable)
         try await other.execute(script: "ROLLBACK")
-        #expect(try await observer.look(on: connection).isPending == false)
+        #expect(try await observer.poll(on: connection).isPending == false)
     }
 
     @Test("Requests with the lowest and highest possible ids are found, and decided in the order of their ids")
@@ -198,13 +198,13 @@ struct QueueObserverTests {
             SELECT id, 'a', ARRAY[id::text], 'last' FROM unnest(\(ids.reversed())) AS id
             """)
         var observer = QueueObserver(Self.configuration)
-        #expect(try await observer.look(on: fixture.connection).isPending)
+        #expect(try await observer.poll(on: fixture.connection).isPending)
         try await fixture.drain()
         let order = try await fixture.connection.query("SELECT item FROM brocot.items ORDER BY rank")
         #expect(try order.map { try $0.decode(0, as: String.self) } == ids.map(String.init))
     }
 
-    @Test("A look finds a request whose session took the id in advance, although later ids are decided")
+    @Test("A poll finds a request whose session took the id in advance, although later ids are decided")
     func sequenceWithCache() async throws {
         let fixture = try await QueueFixture()
         let (early, late) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())
@@ -217,21 +217,21 @@ struct QueueObserverTests {
         try await insert("1", early)
         try await insert("101", late)
         try await fixture.drain()
-        for _ in 0..<4 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<4 { #expect(try await observer.poll(on: fixture.connection).isPending == false) }
         try await insert("2", early)
-        #expect(try await observer.look(on: fixture.connection).isPending)
+        #expect(try await observer.poll(on: fixture.connection).isPending)
     }
 
-    @Test("A look remembers the lists that have old requests") func remembersLists() async throws {
+    @Test("A poll remembers the lists that have old requests") func remembersLists() async throws {
         let fixture = try await QueueFixture()
         var observer = QueueObserver(Self.configuration)
         let ids = try await fixture.enqueue([place("1"), place("2", in: "b", from: "c"), place("3")])
-        for _ in 0..<3 { #expect(try await observer.look(on: fixture.connection).isPending) }
+        for _ in 0..<3 { #expect(try await observer.poll(on: fixture.connection).isPending) }
         #expect(observer.progress.floor == ids[2])
-        let floors = observer.progress.remaining.map { ("\($0.key.list)", $0.value) }.sorted { $0.0 < $1.0 }
+        let floors = observer.progress.remembered.map { ("\($0.key.key)", $0.value) }.sorted { $0.0 < $1.0 }
         #expect(floors.map(\.0) == ["a", "b", "c"])
         #expect(floors.map(\.1) == [ids[0] - 1, ids[1] - 1, ids[1] - 1])
-        #expect(try await observer.look(on: fixture.connection).isPending, "old requests are pending")
+        #expect(try await observer.poll(on: fixture.connection).isPending, "old requests are pending")
     }
 
     @Test("A request with a low id that is committed late is decided in its order when it becomes visible")
@@ -254,21 +254,21 @@ struct QueueObserverTests {
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
     }
 
-    @Test("A look finds a request of a prepared transaction that is committed late")
+    @Test("A poll finds a request of a prepared transaction that is committed late")
     func latePreparedCommit() async throws {
         let fixture = try await QueueFixture()
         var observer = QueueObserver(Self.configuration)
         let late = try await TestDatabase.current.connect()
         try await late.execute(script: "BEGIN; SELECT brocot.move('a', 'late', last => true)")
-        for _ in 0..<3 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<3 { #expect(try await observer.poll(on: fixture.connection).isPending == false) }
         // Prepared transactions belong to the whole server.
         let name = "late in \(TestDatabase.current.name)"
         try await late.execute(script: "PREPARE TRANSACTION '\(name)'")
         try await fixture.enqueue([place("early", in: "b")])
         try await fixture.drain()
-        for _ in 0..<5 { #expect(try await observer.look(on: fixture.connection).isPending == false) }
+        for _ in 0..<5 { #expect(try await observer.poll(on: fixture.connection).isPending == false) }
         try await late.execute(script: "COMMIT PREPARED '\(name)'")
-        #expect(try await observer.look(on: fixture.connection).isPending)
+        #expect(try await observer.poll(on: fixture.connection).isPending)
     }
 
     @Test("A long transaction is passed over, and its request is decided in its order after the commit")
@@ -282,8 +282,8 @@ struct QueueObserverTests {
             try await fixture.enqueue([place("early \(round)"), place("other", in: "b")])
             try await work(&worker, fixture.connection)
         }
-        for _ in 0...ReadProgress.looksOfLongWriters {
-            #expect(try await observer.look(on: fixture.connection).isPending == false)
+        for _ in 0...ReadProgress.pollsOfLongWriters {
+            #expect(try await observer.poll(on: fixture.connection).isPending == false)
         }
         for progress in [worker.observer.progress, observer.progress] {
             #expect(progress.open.count == 1)
@@ -292,7 +292,7 @@ struct QueueObserverTests {
         try await fixture.enqueue([place("other", in: "c")])
         try await late.execute(script: "COMMIT")
         try await fixture.connection.execute(script: "SELECT brocot.move('a', 'last', after => 'late')")
-        #expect(try await observer.look(on: fixture.connection).isPending)
+        #expect(try await observer.poll(on: fixture.connection).isPending)
         #expect(observer.progress.open == [])
         try await work(&worker, fixture.connection)
         #expect(try await fixture.lists()["a"] == (0..<8).map { "early \($0)" } + ["late", "last"])
@@ -311,7 +311,7 @@ struct QueueObserverTests {
         }
         #expect(worker.observer.progress.open.count == 1)
         try await late.execute(script: "COMMIT")
-        guard case .decided = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
+        guard case .decided = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
             Issue.record("the worker found nothing")
             return
         }

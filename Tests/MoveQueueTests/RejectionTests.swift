@@ -12,7 +12,7 @@ struct RejectionTests {
         table: String = "items", missing: MissingItems = .insert
     ) -> Move {
         Move(
-            list: ListIdentifier(orderedTable: table, list: list), items: items,
+            list: ListIdentifier(orderedTable: table, key: list), items: items,
             action: .place(placement, from: source), missing: missing)
     }
 
@@ -63,7 +63,7 @@ struct RejectionTests {
         var worker = QueueWorker()
         var errors: Set<String> = []
         for _ in 1...6 {
-            let result = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            let result = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             errors.formUnion(result.failures.map { "\($0.error)" })
         }
         #expect(try await fixture.outcomes() == [ids[1]: nil])
@@ -92,7 +92,7 @@ struct RejectionTests {
         var model = ListModel(ownsRows: false)
         try await ModelTable.deferrable.create(lists: ["1"], items: ["1", "2"], in: &model, fixture.connection)
         let moves = [["1", String(repeating: "9", count: Move.longestKey + 1)], ["1", "02"]].map {
-            Move(list: ListIdentifier(orderedTable: "public.tasks", list: "1"), items: $0, action: .arrive)
+            Move(list: ListIdentifier(orderedTable: "public.tasks", key: "1"), items: $0, action: .arrive)
         }
         #expect(try await codes(moves) == [nil, "invalid_key"])
     }
@@ -105,7 +105,7 @@ struct RejectionTests {
         var model = ListModel(ownsRows: false)
         try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
         let keys = ["8", "9"].map { String(repeating: $0, count: Move.longestKey + 1) }
-        let move = Move(list: ListIdentifier(orderedTable: "public.tasks", list: "1"), items: keys, action: .arrive)
+        let move = Move(list: ListIdentifier(orderedTable: "public.tasks", key: "1"), items: keys, action: .arrive)
         let moves = Array(repeating: move, count: 20)
         #expect(try await codes(moves) == moves.map { _ in nil })
     }

@@ -17,7 +17,7 @@ import Testing
         try await database.cluster.start()
         let connection = try await database.connect()
         var worker = QueueWorker()
-        let error = await #expect(throws: BatchFailure.self) { _ = try await worker.runBatch(on: connection) }
+        let error = await #expect(throws: BatchFailure.self) { _ = try await worker.runTurn(on: connection) }
         #expect(error?.error.databaseError?.isFromReadOnlyServer == true)
         #expect(await !connection.isLost)
     }

@@ -34,7 +34,7 @@ import Testing
     @Test("After a time-out of reading, only the statements for users' tables have a short limit")
     func readsPatiently() throws {
         func limit(_ round: inout WorkerRound) throws -> String? {
-            let task = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+            let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
             round.noteFailure(of: [], at: now)
             return task.configuration.settings.first { $0.0 == "statement_timeout" }?.1
         }
@@ -45,38 +45,38 @@ import Testing
         #expect(try limit(&round) == "3000ms")
         round.readPatiently()
         #expect(try limit(&round) == "120000ms")
-        round.take(BatchShare(halvings: 1))
-        let task = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        round.setBatchSize(BatchShare(halvings: 1))
+        let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(!task.configuration.limitsReading && task.configuration.statementTimeoutSetting == "3000ms")
     }
 
     @Test("A worker's turn begins with a batch of the next lists")
     func beginsWithLists() throws {
         var round = WorkerRound(QueueConfiguration())
-        let batch = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        let batch = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(batch.scope.isNext(from: nil))
         #expect(batch.postponed.isEmpty)
     }
 
-    @Test("A worker's turn begins with a look at the queue if a look is due")
-    func beginsWithLook() {
+    @Test("A worker's turn begins with a poll of the queue if a poll is due")
+    func beginsWithPoll() {
         var round = WorkerRound(QueueConfiguration())
-        guard case .look = round.beginTurn(isLookDue: true, at: now) else {
-            Issue.record("no look")
+        guard case .poll = round.beginTurn(isPollDue: true, at: now) else {
+            Issue.record("no poll")
             return
         }
-        #expect(round.noteLook().batch?.scope.isNext(from: nil) == true)
+        #expect(round.notePoll().batch?.scope.isNext(from: nil) == true)
     }
 
-    @Test("A worker that was just woken delays a due look, but not twice")
-    func lookAfterWakingUp() {
+    @Test("A worker that was just woken delays a due poll, but not twice")
+    func pollAfterWakingUp() {
         var round = WorkerRound(QueueConfiguration())
         for turn in 1...4 {
-            var action = round.beginTurn(isLookDue: true, at: now)
-            let looks = if case .look = action { true } else { false }
-            // Turn 1 was not woken, so it looks. Turn 2 was woken and found nothing, so turn 3 looks.
-            #expect(looks == (turn != 2), "turn \(turn)")
-            if looks { action = round.noteLook() }
+            var action = round.beginTurn(isPollDue: true, at: now)
+            let polls = if case .poll = action { true } else { false }
+            // Turn 1 was not woken, so it polls. Turn 2 was woken and found nothing, so turn 3 polls.
+            #expect(polls == (turn != 2), "turn \(turn)")
+            if polls { action = round.notePoll() }
             #expect(round.note(BatchReport(), at: now).end?.isIdle == true)
         }
     }
@@ -85,7 +85,7 @@ import Testing
     func beginsElsewhere() throws {
         var round = WorkerRound(QueueConfiguration())
         round.go(to: ListIdentifier("m"))
-        let first = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        let first = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(first.scope.isNext(from: "m"))
         let second = try #require(round.note(BatchReport(), at: now).batch, "the lists before it are still to come")
         #expect(second.scope.isNext(from: nil))
@@ -97,12 +97,12 @@ import Testing
     @Test("A worker's turn continues after the last found list, and at the beginning after the very last list")
     func continuesAfterLastList() throws {
         var round = WorkerRound(QueueConfiguration())
-        let asked = try #require(round.beginTurn(isLookDue: false, at: now).batch?.scope.lists)
+        let asked = try #require(round.beginTurn(isPollDue: false, at: now).batch?.scope.lists)
         #expect(round.note(decided(lists("z", "y"), found: asked), at: now).end?.isDecided == true)
-        let second = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        let second = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(second.scope.isNext(from: "y"))
         #expect(round.note(decided(lists("b", "a")), at: now).end?.isDecided == true)
-        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isNext(from: nil) == true)
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.scope.isNext(from: nil) == true)
     }
 
     @Test(
@@ -110,11 +110,11 @@ import Testing
     )
     func listsWithoutLocks() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         var report = decided(lists("z", "y"))
         report.claim.beyondLimit = 200
         #expect(round.note(report, at: now).end?.isDecided == true)
-        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isNext(from: "y") == true)
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.scope.isNext(from: "y") == true)
     }
 
     /// What a batch reports that found few requests which don't wait for others.
@@ -131,22 +131,22 @@ import Testing
     func oldestRequests() throws {
         var round = WorkerRound(QueueConfiguration())
         for list in ["z", "y", "x"] {
-            let batch = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+            let batch = try #require(round.beginTurn(isPollDue: false, at: now).batch)
             #expect(batch.scope.isWithPartners == (list == "z"))
             #expect(round.note(entangled(lists(list)), at: now).end?.isDecided == true)
-            let oldest = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+            let oldest = try #require(round.beginTurn(isPollDue: false, at: now).batch)
             #expect(oldest.scope.isOldest)
             #expect(round.note(entangled(lists("a")), at: now).end?.isDecided == true)
         }
-        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isNext(from: "x") == true)
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.scope.isNext(from: "x") == true)
     }
 
     @Test("If a batch of the oldest requests decides nothing, the round goes on in the same turn")
     func oldestRequestsInVain() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(entangled(lists("z")), at: now)
-        #expect(round.beginTurn(isLookDue: false, at: now).batch?.scope.isOldest == true)
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.scope.isOldest == true)
         #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
     }
 
@@ -159,7 +159,7 @@ import Testing
         var steps = 0
         while !round.postponed.isEmpty, steps < 1_000 {
             steps += 1
-            var action = round.beginTurn(isLookDue: false, at: now + .seconds(steps))
+            var action = round.beginTurn(isPollDue: false, at: now + .seconds(steps))
             while action.batch != nil, steps < 1_000 {
                 steps += 1
                 action = round.note(BatchReport(), at: now + .seconds(steps))
@@ -172,7 +172,7 @@ import Testing
         "A worker meets another one if other sessions have most of the next lists of its round", arguments: [1, 2, 3])
     func meetsAnotherWorker(others: Int) {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         var report = decided(lists("a", "b"))
         report.claim.lockedByOthers = (1...others).map { ListIdentifier("other \($0)") }
         _ = round.note(report, at: now)
@@ -181,17 +181,17 @@ import Testing
 
     @Test("A batch that found no more lists than it wanted ends the round") func endsRound() throws {
         var round = WorkerRound(QueueConfiguration())
-        let asked = try #require(round.beginTurn(isLookDue: false, at: now).batch?.scope.lists)
+        let asked = try #require(round.beginTurn(isPollDue: false, at: now).batch?.scope.lists)
         var report = decided(lists("a"))
         report.claim.found = asked
         _ = round.note(report, at: now)
         #expect(!round.hasEndedRound)
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(decided(lists("b")), at: now)
         #expect(round.hasEndedRound)
     }
 
-    @Test("Another worker is needed for many requests, many lists, or requests for which there was no room")
+    @Test("Another worker is needed for many requests, many lists, or crowded-out lists")
     func needsAnotherWorker() {
         func report(_ change: (inout BatchReport) -> Void) -> BatchReport {
             var report = decided(lists("a"))
@@ -216,7 +216,7 @@ import Testing
             var awaited: [ContinuousClock.Instant] = []
             for turn in 0..<400 {
                 let time = later + .milliseconds(100 * turn)
-                let batch = try #require(round.beginTurn(isLookDue: false, at: time).batch)
+                let batch = try #require(round.beginTurn(isPollDue: false, at: time).batch)
                 if batch.scope.awaited != nil { awaited.append(time) }
                 let tried = batch.scope.awaited.map { [$0] } ?? batch.scope.named ?? []
                 _ = round.note(unavailable(tried), at: time)
@@ -235,7 +235,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration(), postponed: postponed)
         func sizeOfNextRetry(at time: ContinuousClock.Instant) throws -> Int {
             for _ in 1...10 {
-                let batch = try #require(round.beginTurn(isLookDue: false, at: time).batch)
+                let batch = try #require(round.beginTurn(isPollDue: false, at: time).batch)
                 if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
                 _ = round.note(BatchReport(), at: time)
             }
@@ -257,7 +257,7 @@ import Testing
     @Test("A worker's turn reads the same lists again if a transaction ended that was passed over")
     func lostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         var report = BatchReport()
         report.hasLostProgress = true
         #expect(try #require(round.note(report, at: now).batch).scope.isNext(from: nil))
@@ -266,9 +266,9 @@ import Testing
     @Test("A worker's turn reads the same lists again, with their partners, if the lists have changes of list")
     func partners() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(decided(lists("a")), at: now)
-        let plain = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        let plain = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(!plain.scope.isWithPartners)
         var report = decided(lists("a"))
         (report.undecided.hasChangesOfList, report.undecided.count) = (true, 1)
@@ -283,17 +283,17 @@ import Testing
     )
     func undecided() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         #expect(round.note(unavailable(lists("a")), at: now).end?.isUndecided == true)
-        let next = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        let next = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(next.postponed == lists("a"))
         guard case .postponed(let due) = round.note(BatchReport(), at: now).end else {
             Issue.record("the round is not postponed")
             return
         }
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(BatchReport(), at: now)
-        #expect(try #require(round.beginTurn(isLookDue: false, at: due).batch).scope.named == lists("a"))
+        #expect(try #require(round.beginTurn(isPollDue: false, at: due).batch).scope.named == lists("a"))
     }
 
     @Test(
@@ -302,7 +302,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         var asked: [Int] = []
         for turn in 0..<12 {
-            let scope = try #require(round.beginTurn(isLookDue: false, at: now).batch).scope
+            let scope = try #require(round.beginTurn(isPollDue: false, at: now).batch).scope
             let count = try #require(scope.lists)
             asked.append(count)
             #expect(scope.readingAhead ?? 0 > asked.dropLast().reduce(0, +))
@@ -314,23 +314,23 @@ import Testing
     @Test("A worker's turn says so if all pending requests wait for a person")
     func waiting() {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         var report = BatchReport()
         (report.claim.found, report.claim.lastFound) = (1, ListIdentifier("a"))
         report.claim.waiting = lists("a")
         #expect(round.note(report, at: now).end?.isWaiting == true)
     }
 
-    // MARK: The list for which there was no room
+    // MARK: The crowded-out list
 
-    @Test("A worker's turn decides a list alone if the last batch had no room for the list, and then continues")
+    @Test("A worker's turn decides a list alone if the last batch had crowded it out, and then continues")
     func crowdedOut() throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         var report = decided(lists("a", "b"))
         report.undecided.crowdedOut = ListIdentifier("b")
         _ = round.note(report, at: now)
-        let alone = try #require(round.beginTurn(isLookDue: true, at: now).afterLook(&round).batch)
+        let alone = try #require(round.beginTurn(isPollDue: true, at: now).afterPoll(&round).batch)
         #expect(alone.scope.named == lists("b"))
         let next = try #require(round.note(BatchReport(), at: now).batch, "nothing of it was decided")
         #expect(next.scope.isNext(from: nil))
@@ -342,15 +342,15 @@ import Testing
     func retries() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(failed(bad, among: lists("a")), at: now)
         var sizes: [Int] = []
         for _ in 1...3 {
-            let retry = try #require(round.beginTurn(isLookDue: false, at: later).batch)
+            let retry = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(retry.scope.named == [bad])
             sizes.append(retry.configuration.requestsPerBatch)
             round.noteFailure(of: [bad], at: now)
-            let other = try #require(round.beginTurn(isLookDue: false, at: later).batch)
+            let other = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(other.scope.isNext(from: nil))
             #expect(other.postponed == [bad])
             _ = round.note(decided(lists("a")), at: now)
@@ -368,9 +368,9 @@ import Testing
                 postponed.noteUnavailable(lists("a", "b"), at: now)
             }
             var round = WorkerRound(QueueConfiguration(), postponed: postponed)
-            _ = round.beginTurn(isLookDue: false, at: now)
+            _ = round.beginTurn(isPollDue: false, at: now)
             _ = round.note(BatchReport(), at: now)
-            let retry = try #require(round.beginTurn(isLookDue: false, at: now + .seconds(10)).batch)
+            let retry = try #require(round.beginTurn(isPollDue: false, at: now + .seconds(10)).batch)
             #expect(retry.scope.areSuspects == failed)
         }
     }
@@ -379,13 +379,13 @@ import Testing
     func forgets() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(failed(bad, among: lists("a")), at: now)
-        _ = round.beginTurn(isLookDue: false, at: later)
+        _ = round.beginTurn(isPollDue: false, at: later)
         #expect(round.note(decided([bad]), at: later).end?.isDecided == true)
-        _ = round.beginTurn(isLookDue: false, at: later)
+        _ = round.beginTurn(isPollDue: false, at: later)
         _ = round.note(decided(lists("a")), at: later)
-        #expect(round.beginTurn(isLookDue: false, at: later).batch?.scope.isNext(from: nil) == true)
+        #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.isNext(from: nil) == true)
     }
 
     @Test("A list for which there was no time even alone is retried in batches of half the size, after a pause")
@@ -395,17 +395,17 @@ import Testing
         var suspected = BatchReport()
         (suspected.claim.found, suspected.claim.lastFound, suspected.claim.locked) = (1, slow, [slow])
         suspected.decisions.suspected = [slow]
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(suspected, at: now)
         var sizes: [Int] = []
         for attempt in 1...4 {
             let later = now + .seconds(1_000 * attempt)
-            let retry = try #require(round.beginTurn(isLookDue: false, at: later).batch)
+            let retry = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(retry.scope.named == [slow])
             sizes.append(retry.configuration.requestsPerList)
             _ = round.note(suspected, at: later)
             #expect(try #require(round.postponed.nextDue) > later)
-            _ = round.beginTurn(isLookDue: false, at: later)
+            _ = round.beginTurn(isPollDue: false, at: later)
             _ = round.note(BatchReport(), at: later)
         }
         #expect(sizes == [1_000, 500, 250, 125])
@@ -416,12 +416,12 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         let (slow, later) = (ListIdentifier("slow"), now + .seconds(1_000))
         for _ in 1...3 {
-            _ = round.beginTurn(isLookDue: false, at: now)
+            _ = round.beginTurn(isPollDue: false, at: now)
             round.noteFailure(of: [slow], isCostly: true, at: now)
         }
         var sizes: [Int] = []
         for _ in 1...6 {
-            let batch = try #require(round.beginTurn(isLookDue: false, at: later).batch)
+            let batch = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             if batch.scope.named == [slow] { sizes.append(batch.configuration.requestsPerList) }
             _ = round.note(decided(batch.scope.named ?? lists("a")), at: later)
         }
@@ -432,28 +432,28 @@ import Testing
     func retryWithLostProgress() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(failed(bad, among: lists("a")), at: now)
-        _ = round.beginTurn(isLookDue: false, at: later)
+        _ = round.beginTurn(isPollDue: false, at: later)
         var report = BatchReport()
         report.hasLostProgress = true
         #expect(round.note(report, at: later).end?.isUndecided == true)
-        #expect(try #require(round.beginTurn(isLookDue: false, at: later).batch).postponed == [bad])
+        #expect(try #require(round.beginTurn(isPollDue: false, at: later).batch).postponed == [bad])
     }
 
     // MARK: Failures
 
     @Test("A worker begins a new turn after a failure in any state", arguments: [true, false])
-    func failures(whileLooking: Bool) throws {
+    func failures(whilePolling: Bool) throws {
         var round = WorkerRound(QueueConfiguration())
-        _ = round.beginTurn(isLookDue: whileLooking, at: now)
+        _ = round.beginTurn(isPollDue: whilePolling, at: now)
         round.noteFailure(of: [], at: now)
-        #expect(round.beginTurn(isLookDue: false, at: now).batch?.postponed == [])
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.postponed == [])
         round.noteFailure(of: lists("a", "b"), at: now)
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(BatchReport(), at: now)
         // Of two lists, either may be to blame: they are tried one by one.
-        let retry = try #require(round.beginTurn(isLookDue: false, at: now).batch)
+        let retry = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(retry.scope.named?.count == 1)
     }
 
@@ -475,7 +475,7 @@ import Testing
     /// A round that has decided this many requests, all that were pending.
     private func round(afterDeciding requests: Int, maxDelay: Duration = .milliseconds(20)) -> WorkerRound {
         var round = patientRound(maxDelay)
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(decided(requests), at: now)
         return round
     }
@@ -483,7 +483,7 @@ import Testing
     /// Whether the next turn waits for more requests.
     private func isGathering(_ round: WorkerRound) -> Bool {
         var round = round
-        return round.beginTurn(isLookDue: false, at: now).readsLastID
+        return round.beginTurn(isPollDue: false, at: now).readsLastID
     }
 
     @Test("A worker waits for more requests while requests keep arriving, up to the longest delay")
@@ -491,7 +491,7 @@ import Testing
         var round = round(afterDeciding: 100)
         #expect(isGathering(round))
         var (pauses, time, id): ([Duration], ContinuousClock.Instant, Int64) = ([], now, 1_000)
-        while round.beginTurn(isLookDue: false, at: time).readsLastID, pauses.count < 10 {
+        while round.beginTurn(isPollDue: false, at: time).readsLastID, pauses.count < 10 {
             guard let pause = round.note(lastID: id, at: time).end?.pause else { break }
             pauses.append(pause)
             // Each pause takes a little longer than requested.
@@ -504,9 +504,9 @@ import Testing
     @Test("A worker stops waiting when no request arrives during a pause")
     func stopsWaitingWithoutRequests() {
         var round = round(afterDeciding: 100)
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause == .milliseconds(5))
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         #expect(round.note(lastID: 7, at: now + .milliseconds(1)).batch?.scope.isNext(from: nil) == true)
         #expect(!isGathering(round))
     }
@@ -514,9 +514,9 @@ import Testing
     @Test("A worker stops waiting when a batch is full")
     func stopsWaitingAtFullBatch() {
         var round = round(afterDeciding: 100)
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause != nil)
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         let full = Int64(7 + QueueConfiguration().requestsPerBatch)
         #expect(round.note(lastID: full, at: now + .milliseconds(1)).batch != nil)
     }
@@ -532,7 +532,7 @@ import Testing
     @Test("A worker does not wait if its batch left requests pending")
     func leftRequests() {
         var round = patientRound()
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         var report = decided(100)
         report.undecided.count = 1
         _ = round.note(report, at: now)
@@ -542,12 +542,12 @@ import Testing
     @Test("A worker waits after several batches that decided enough requests together")
     func waitsAfterSeveralBatches() throws {
         var round = patientRound()
-        let asked = try #require(round.beginTurn(isLookDue: false, at: now).batch?.scope.lists)
+        let asked = try #require(round.beginTurn(isPollDue: false, at: now).batch?.scope.lists)
         var report = decided(10)
         report.claim.found = asked
         _ = round.note(report, at: now)
         #expect(!isGathering(round))
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(decided(6), at: now)
         #expect(isGathering(round))
     }
@@ -556,21 +556,21 @@ import Testing
     func retriesWhileWaiting() throws {
         var round = patientRound()
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
-        _ = round.beginTurn(isLookDue: false, at: now)
+        _ = round.beginTurn(isPollDue: false, at: now)
         var report = failed(bad, among: lists("a"))
         report.decisions.applied = 100
         _ = round.note(report, at: now)
         #expect(isGathering(round))
-        #expect(try #require(round.beginTurn(isLookDue: false, at: later).batch).scope.named == [bad])
+        #expect(try #require(round.beginTurn(isPollDue: false, at: later).batch).scope.named == [bad])
         _ = round.note(BatchReport(), at: later)
-        #expect(round.beginTurn(isLookDue: false, at: later).readsLastID)
+        #expect(round.beginTurn(isPollDue: false, at: later).readsLastID)
     }
 
     @Test("An event that no action asked for stops the program")
     func unexpectedEvents() async {
         await #expect(processExitsWith: .failure) {
             var round = WorkerRound(QueueConfiguration())
-            _ = round.noteLook()
+            _ = round.notePoll()
         }
         await #expect(processExitsWith: .failure) {
             var round = WorkerRound(QueueConfiguration())
@@ -578,7 +578,7 @@ import Testing
         }
         await #expect(processExitsWith: .failure) {
             var round = WorkerRound(QueueConfiguration())
-            _ = round.beginTurn(isLookDue: true, at: .now)
+            _ = round.beginTurn(isPollDue: true, at: .now)
             _ = round.note(BatchReport(), at: .now)
         }
         await #expect(processExitsWith: .failure) {
@@ -593,9 +593,9 @@ extension WorkerRound.Action {
     fileprivate var batch: BatchTask? { if case .decide(let task) = self { task } else { nil } }
     fileprivate var end: WorkerRound.TurnResult? { if case .end(let progress) = self { progress } else { nil } }
 
-    /// The action after this one, if this one is a look.
-    fileprivate func afterLook(_ round: inout WorkerRound) -> WorkerRound.Action {
-        if case .look = self { round.noteLook() } else { self }
+    /// The action after this one, if this one is a poll.
+    fileprivate func afterPoll(_ round: inout WorkerRound) -> WorkerRound.Action {
+        if case .poll = self { round.notePoll() } else { self }
     }
 }
 
@@ -641,7 +641,7 @@ extension QueueTransaction.Scope {
         switch self {
         case .lists, .suspects, .oldest, .waitingFor: false
         case .next(.beginning, _, _, _): list == nil
-        case .next(.at(let next), _, _, _), .next(.behind(let next), _, _, _): next.list == list
+        case .next(.at(let next), _, _, _), .next(.behind(let next), _, _, _): next.key == list
         }
     }
 }

@@ -66,9 +66,9 @@ package struct InMemoryTable: Sendable {
 
     /// What a query would find.
     package func find(_ need: ListNeed) -> ReadResult {
-        let rows = lists[need.list.list] ?? Rows()
+        let rows = lists[need.list.key] ?? Rows()
         let placed = rows.placed
-        switch need.need {
+        switch need.wanted {
         case .row(let key, let below, let above):
             let isVisible = !rows.hidden.contains(key.text)
             guard let rank = rows.ranks[key.text] else {

@@ -61,7 +61,7 @@ package struct ListModel: Sendable {
     ///
     /// - Returns: why it is rejected, or nil.
     package mutating func apply(_ move: Move) -> Rejection.Code? {
-        var target = lists[move.list.list, default: Contents()]
+        var target = lists[move.list.key, default: Contents()]
         switch move.action {
         case .remove:
             for item in move.items where ownsRows ? target.holds(item) : target.placed.contains(item) {
@@ -87,7 +87,7 @@ package struct ListModel: Sendable {
                 lists[source]?.hidden.subtract(move.items)
             }
         }
-        lists[move.list.list] = target
+        lists[move.list.key] = target
         return nil
     }
 

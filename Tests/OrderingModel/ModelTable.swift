@@ -162,7 +162,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
             }
         }
         return items.map {
-            Move(list: ListIdentifier(orderedTable: name, list: $0.list), items: $0.items, action: .arrive)
+            Move(list: ListIdentifier(orderedTable: name, key: $0.list), items: $0.items, action: .arrive)
         }
     }
 

@@ -36,7 +36,7 @@ package struct RandomMoves {
             Int.random(in: 0..<4, using: &generator) > 0 ? 1 : Int.random(in: 1...longestBlock, using: &generator)
         let chosen = Array(items.shuffled(using: &generator).prefix(count))
         return Move(
-            list: ListIdentifier(orderedTable: orderedTable, list: list), items: chosen,
+            list: ListIdentifier(orderedTable: orderedTable, key: list), items: chosen,
             action: action(in: list), missing: missing())
     }
 

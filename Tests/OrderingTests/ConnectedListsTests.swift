@@ -7,7 +7,7 @@ import Testing
     }
 
     private func groups(_ moves: Move...) -> [Set<String>] {
-        ConnectedLists(of: moves).groups.map { Set($0.map(\.list)) }
+        ConnectedLists(of: moves).groups.map { Set($0.map(\.key)) }
     }
 
     @Test("Each list is a group of its own if no item changes its list")

@@ -30,20 +30,20 @@ struct KnownListSizesTests {
     @Test(
         "A list has as many rows as a reading of the whole list found, or more than twice as many as a longer reading found in vain"
     )
-    func leastSizes() {
+    func assumedSizes() {
         let sizes = KnownListSizes()
         sizes.remember([
             .init(list: "short", rows: 5, isWholeList: true), .init(list: "long", rows: 20, isWholeList: false),
         ])
-        #expect(sizes.leastSizes(of: ["short", "long", "unknown"]) == ["short": 5, "long": 40])
+        #expect(sizes.assumedSizes(of: ["short", "long", "unknown"]) == ["short": 5, "long": 40])
         sizes.remember([
             .init(list: "short", rows: 4, isWholeList: true), .init(list: "long", rows: 3, isWholeList: false),
         ])
-        #expect(sizes.leastSizes(of: ["short", "long"]) == ["short": 4, "long": 40])
+        #expect(sizes.assumedSizes(of: ["short", "long"]) == ["short": 4, "long": 40])
         sizes.remember([
             .init(list: "short", rows: 9, isWholeList: false), .init(list: "long", rows: 7, isWholeList: true),
         ])
-        #expect(sizes.leastSizes(of: ["short", "long"]) == ["short": 18, "long": 7])
+        #expect(sizes.assumedSizes(of: ["short", "long"]) == ["short": 18, "long": 7])
     }
 
     @Test("Batches that want ever more rows of a long list read it in vain a few times only") func growingBatches() {
@@ -55,8 +55,8 @@ struct KnownListSizesTests {
             }
             var batch = MoveBatch(
                 moves, tables: [ExactText("items"): Self.items], policy: RebalancingPolicy(),
-                leastSizes: sizes.leastSizes(of: ["long"]))
-            guard let rows = batch.advance().compactMap(\.need.rowsFromBeginning).first else { continue }
+                assumedSizes: sizes.assumedSizes(of: ["long"]))
+            guard let rows = batch.advance().compactMap(\.wanted.rowsFromBeginning).first else { continue }
             readings += 1
             sizes.remember([.init(list: "long", rows: rows, isWholeList: false)])
         }
@@ -71,7 +71,7 @@ struct KnownListSizesTests {
                 (first..<(first + 1000)).map { .init(list: ListIdentifier("\($0)"), rows: 1, isWholeList: true) })
         }
         let last = ListIdentifier("\(2 * KnownListSizes.capacity - 1)")
-        #expect(sizes.leastSizes(of: ["early", last]) == [last: 1])
+        #expect(sizes.assumedSizes(of: ["early", last]) == [last: 1])
     }
 
     @Test("A short list is read whole again, and a long list is not read from its beginning", .database)
@@ -81,7 +81,7 @@ struct KnownListSizesTests {
         try await lay(3_000, in: "long", on: connection)
         let sizes = KnownListSizes()
         for name in ["short", "long"] {
-            let needs = [ListNeed(list: ListIdentifier(name), need: .run(from: nil, .up, count: 480))]
+            let needs = [ListNeed(list: ListIdentifier(name), wanted: .run(from: nil, .up, count: 480))]
             try await read(needs, sizes, on: connection)
         }
         // Ten moves look up 20 rows, in the time in which 480 rows are read in order.
@@ -91,9 +91,9 @@ struct KnownListSizesTests {
         }
         var batch = MoveBatch(
             moves, tables: [ExactText("items"): Self.items], policy: RebalancingPolicy(),
-            leastSizes: sizes.leastSizes(of: lists))
+            assumedSizes: sizes.assumedSizes(of: lists))
         let needs = batch.advance()
-        #expect(needs.filter { $0.need.rowsFromBeginning != nil }.map(\.list) == ["short"])
+        #expect(needs.filter { $0.wanted.rowsFromBeginning != nil }.map(\.list) == ["short"])
         #expect(needs.count == 21, "one run, and 20 rows")
     }
 }

@@ -34,9 +34,9 @@ struct RebalancingModel {
         }
     }
 
-    /// Returns the window, and nil where there is no room. Every window is checked against the ranks around it.
+    /// Returns the ranks that were written, and nil where there is no room. All of them are checked against the ranks around them.
     @discardableResult
-    mutating func place(_ count: Int, at index: Int) throws -> RankWindow? {
+    mutating func place(_ count: Int, at index: Int) throws -> RankAssignment? {
         var loaded = isLoaded ? (below: Int.max, above: Int.max) : (below: 0, above: 0)
         for _ in 0..<64 {
             switch policy.placement(of: count, in: Gap(ranks: ranks, index: index, loaded: loaded)) {
@@ -44,9 +44,9 @@ struct RebalancingModel {
                 #expect(below > loaded.below || above > loaded.above, "asked for what is known")
                 loaded = (max(below, loaded.below), max(above, loaded.above))
                 loadedNeighbours = loaded.below + loaded.above
-            case .window(let window):
-                try write(window, placing: count, at: index)
-                return window
+            case .write(let assignment):
+                try write(assignment, placing: count, at: index)
+                return assignment
             case .noRoom: return nil
             }
         }
@@ -56,21 +56,22 @@ struct RebalancingModel {
 
     mutating func remove(at index: Int) { ranks.remove(at: index) }
 
-    private mutating func write(_ window: RankWindow, placing count: Int, at index: Int) throws {
-        let first = index - window.below
-        let end = index + window.above
-        try #require(first >= 0 && end <= ranks.count && window.ranks.count == window.below + count + window.above)
+    private mutating func write(_ assignment: RankAssignment, placing count: Int, at index: Int) throws {
+        let first = index - assignment.below
+        let end = index + assignment.above
+        try #require(
+            first >= 0 && end <= ranks.count && assignment.ranks.count == assignment.below + count + assignment.above)
         let lower = first > 0 ? ranks[first - 1..<first] : []
         let upper = end < ranks.count ? ranks[end...end] : []
-        let around = Array(lower) + window.ranks + Array(upper)
+        let around = Array(lower) + assignment.ranks + Array(upper)
         let isAscending = zip(around, around.dropFirst()).allSatisfy { $0 < $1 }
         try #require(isAscending, "\(around.prefix(40))")
-        let isWithinLimit = window.ranks.allSatisfy {
+        let isWithinLimit = assignment.ranks.allSatisfy {
             $0.numerator.magnitude < policy.limit.magnitude && $0.denominator < policy.limit
         }
         try #require(isWithinLimit)
-        ranks.replaceSubrange(first..<end, with: window.ranks)
-        rewrittenRows += window.below + window.above
-        largestRebalance = max(largestRebalance, window.below + window.above)
+        ranks.replaceSubrange(first..<end, with: assignment.ranks)
+        rewrittenRows += assignment.below + assignment.above
+        largestRebalance = max(largestRebalance, assignment.below + assignment.above)
     }
 }

@@ -20,9 +20,9 @@ struct WholeListTests {
         var (mostRows, bytes) = (0, 0)
         var needs = batch.advance()
         while !needs.isEmpty {
-            mostRows = max(mostRows, needs.reduce(0) { $0 + ($1.need.rowsFromBeginning ?? 0) })
+            mostRows = max(mostRows, needs.reduce(0) { $0 + ($1.wanted.rowsFromBeginning ?? 0) })
             for need in needs {
-                switch need.need {
+                switch need.wanted {
                 case .run(_, _, let count):
                     let rows = try (0..<count).map { number in
                         StoredRow(

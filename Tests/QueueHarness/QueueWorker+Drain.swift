@@ -20,7 +20,7 @@ extension QueueWorker {
                         waited \(Self.longestDrain) until a worker finds nothing pending; failed last: \(failures)
                         """)
             }
-            let result = try await runBatchDespiteTimeout(on: connection)
+            let result = try await runTurnDespiteTimeout(on: connection)
             if !result.failures.isEmpty { failures = result.failures }
             switch result {
             case .idle, .waiting: return
@@ -35,16 +35,16 @@ extension QueueWorker {
     /// Decides the next batch. After a statement time-out it tries again, as a daemon does: the machine was slow.
     ///
     /// - Throws: ``BatchFailure``, for a time-out only if most attempts had one.
-    package mutating func runBatchDespiteTimeout(
+    package mutating func runTurnDespiteTimeout(
         on connection: Connection
     ) async throws(BatchFailure) -> WorkerRound.TurnResult {
         for _ in 1..<Self.mostAttempts {
             do throws(BatchFailure) {
-                return try await runBatch(on: connection)
+                return try await runTurn(on: connection)
             } catch {
                 guard error.error.databaseError?.sqlState == .queryCanceled else { throw error }
             }
         }
-        return try await runBatch(on: connection)
+        return try await runTurn(on: connection)
     }
 }

@@ -230,6 +230,31 @@ struct ApplyPendingTests {
         #expect(try rows.map { try $0.decode(0, as: String.self) } == ["bad failed 42P01", "good"])
     }
 
+    @Test(
+        "brocot.error_code finds the user's function in the languages of the server's messages",
+        arguments: [
+            ("SQL function \"allowed\" statement 1", "PL/pgSQL function decide line 5 at SQL statement"),
+            ("SQL-Funktion »allowed« Anweisung 1", "PL/pgSQL-Funktion decide Zeile 5 bei SQL-Anweisung"),
+            ("función SQL «allowed» en la sentencia 1", "función PL/pgSQL decide en la línea 5 en sentencia SQL"),
+            ("fonction SQL «\u{A0}allowed\u{A0}», instruction 1", "fonction PL/pgSQL decide, ligne 5 à instruction SQL"),
+            ("SQL関数\"allowed\"の行番号 1", "PL/pgSQL関数decideの5行目 - SQL文"),
+            ("SQL 함수 \"allowed\"의 문 1", "PL/pgSQL 함수 \"decide\" 의 5번째 SQL 구문"),
+            ("SQL-функция \"allowed\", оператор 1", "функция PL/pgSQL decide, строка 5, оператор SQL-оператор"),
+            ("SQL 函数 \"allowed\" 语句 1", "在SQL语句的第5行的PL/pgSQL函数decide"),
+        ])
+    func contextsInOtherLanguages(ofUser: String, ofBrocot: String) async throws {
+        let connection = try await connect()
+        try await connection.execute("CREATE FUNCTION allowed() RETURNS boolean LANGUAGE sql AS 'SELECT true'")
+        let decide = ofBrocot.replacing("decide", with: "brocot.decide(brocot.move_requests,timestamp with time zone)")
+        let statement = ofUser.replacing("allowed", with: "INSERT INTO brocot.items")
+        var codes: [String?] = []
+        for context in [decide, "\(statement)\n\(decide)", "\(ofUser)\n\(decide)"] {
+            let row = try await connection.query("SELECT brocot.error_code('42P01', \(context), 'public')").single()
+            codes.append(try row.decode(0))
+        }
+        #expect(codes == [nil, nil, "failed"])
+    }
+
     @Test("apply_pending decides only the requests of the given table or list")
     func chosen() async throws {
         let connection = try await connect()

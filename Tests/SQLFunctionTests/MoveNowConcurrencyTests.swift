@@ -118,7 +118,7 @@ struct MoveNowConcurrencyTests {
             }
             try await connection.execute(script: "BEGIN")
             try await connection.execute(
-                "SELECT brocot.lock_lists(\(move.lists.map(\.list)), ordered_table => \(move.list.orderedTable))")
+                "SELECT brocot.lock_lists(\(move.lists.map(\.key)), ordered_table => \(move.list.orderedTable))")
             let clock = try await connection.query(
                 "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
             if let rejection = try await caller.apply(move) {

@@ -76,7 +76,7 @@ struct MoveNowModelTests {
         let items = (1...300).map(String.init)
         let caller = try await SQLCaller()
         var model = try await Self.prepare(caller, items: items, ownsRows: ownsRows)
-        let list = ListIdentifier(orderedTable: ownsRows ? "items" : "public.tasks", list: "1")
+        let list = ListIdentifier(orderedTable: ownsRows ? "items" : "public.tasks", key: "1")
         let present = ownsRows ? items : items.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
         let start = Move(list: list, items: present, action: .place(.last))
         #expect(try await caller.apply(start) == nil)

@@ -50,7 +50,7 @@ struct MoveNowSurroundingsTests {
         for key in ["abcd", "abc ", "abc", "äöü", "äöü "] {
             let expected = key.unicodeScalars.count > 3 ? Rejection.Code.invalidKey : nil
             for (list, item) in [("l", key), (key, "i")] {
-                let list = ListIdentifier(orderedTable: "public.codes", list: list)
+                let list = ListIdentifier(orderedTable: "public.codes", key: list)
                 let move = Move(list: list, items: [item], action: .place(.last, from: nil))
                 #expect(try await caller.apply(move) == expected, "at once: \(move)")
                 let id = try await caller.enqueue(move)

@@ -50,7 +50,7 @@ struct SQLCaller {
 
     /// One item goes by the functions for one item.
     static func call(_ move: Move, suffix: String) -> SQL {
-        let (list, table) = (move.list.list, move.list.orderedTable)
+        let (list, table) = (move.list.key, move.list.orderedTable)
         let kind = (move.items.count == 1 ? "" : "_items") + suffix
         let items: SQL = move.items.count == 1 ? "\(move.items[0])" : "\(move.items)"
         guard let placement = move.placement else {
@@ -66,7 +66,7 @@ struct SQLCaller {
             }
         return """
             SELECT brocot.move\(unsafeRaw: kind)(\(list), \(items), \(place),
-                from_list => \(move.source?.list as String?), ordered_table => \(table), missing => \(move.missing.rawValue))
+                from_list => \(move.source?.key as String?), ordered_table => \(table), missing => \(move.missing.rawValue))
             """
     }
 

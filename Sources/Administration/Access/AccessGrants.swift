@@ -5,17 +5,17 @@ package enum AccessGrants {
     /// The statements that give the rights, in the order in which they are run, without semicolons. They depend on the ordered
     /// tables that are registered now.
     package static func statements(
-        _ role: RoleKind, to names: [String], on connection: isolated Connection
+        _ kind: RoleKind, to roles: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        try rights(of: role, on: connection).map { $0.grant(to: names) }
+        try rights(of: kind, on: connection).map { $0.grant(to: roles) }
     }
 
     /// The names for which the server has no role.
     package static func unknownRoles(
-        _ names: [String], on connection: isolated Connection
+        _ roles: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
         var unknown: [String] = []
-        for row in try connection.query(AccessStatements.unknownRoles(names)) { unknown.append(try row.decode(0)) }
+        for row in try connection.query(AccessStatements.unknownRoles(roles)) { unknown.append(try row.decode(0)) }
         return unknown
     }
 
@@ -24,17 +24,17 @@ package enum AccessGrants {
     /// - Returns: The rights that the roles would still lack, because the current role may not grant them. If there are any,
     ///   nothing is granted.
     package static func grant(
-        _ role: RoleKind, to names: [String], on connection: isolated Connection
+        _ kind: RoleKind, to roles: [String], on connection: isolated Connection
     ) throws -> [String] {
         do {
             // If the current role has none of the rights that it grants, the server only warns, for each statement. What is missing in the end counts.
             try connection.transaction(.readCommittedInSystemCatalog, settings: [("client_min_messages", "error")]) {
                 connection throws in
-                for statement in try statements(role, to: names, on: connection) {
+                for statement in try statements(kind, to: roles, on: connection) {
                     try connection.execute(script: statement)
                 }
-                for name in names {
-                    let missing = try missing(role, for: name, on: connection)
+                for role in roles {
+                    let missing = try missing(kind, for: role, on: connection)
                     if !missing.isEmpty { throw Incomplete(missing: missing) }
                 }
             }
@@ -47,26 +47,26 @@ package enum AccessGrants {
     /// The rights that a role lacks, such as `SELECT on brocot.items`; nil means the current role. Rights that the role has
     /// through another role, or as a superuser, count.
     package static func missing(
-        _ role: RoleKind, for name: String?, on connection: isolated Connection
+        _ kind: RoleKind, for role: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        try missing(rights(of: role, on: connection), for: name, on: connection)
+        try missing(rights(of: kind, on: connection), for: role, on: connection)
     }
 
     private static func missing(
-        _ rights: [AccessRight], for name: String?, on connection: isolated Connection
+        _ rights: [AccessRight], for role: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        let claims = RequiredPrivilege.all(of: rights)
+        let privileges = RequiredPrivilege.all(of: rights)
         var missing: [String] = []
-        for row in try connection.query(AccessStatements.refusals(claims, for: name)) {
-            missing.append(claims[try row.decode(0, as: Int.self)].description)
+        for row in try connection.query(AccessStatements.missingPrivileges(privileges, for: role)) {
+            missing.append(privileges[try row.decode(0, as: Int.self)].description)
         }
         return missing
     }
 
     /// A role that has a part of the rights of its kind, and the rights that it lacks.
     package struct Incompleteness: Sendable {
-        package let role: RoleKind
-        package let name: String
+        package let kind: RoleKind
+        package let role: String
         package let missing: [String]
     }
 
@@ -76,11 +76,11 @@ package enum AccessGrants {
         let tables = try userTables(on: connection)
         var incomplete: [Incompleteness] = []
         for row in try connection.query(AccessStatements.grantees) {
-            guard let role = RoleKind(rawValue: try row.decode(0)) else { continue }
-            let name = try row.decode(1, as: String.self)
-            let rights = role == .reader ? role.rights(onUserTables: tables) : role.rights(userTables: tables)
-            let missing = try missing(rights, for: name, on: connection)
-            if !missing.isEmpty { incomplete.append(Incompleteness(role: role, name: name, missing: missing)) }
+            guard let kind = RoleKind(rawValue: try row.decode(0)) else { continue }
+            let role = try row.decode(1, as: String.self)
+            let rights = kind == .reader ? kind.rights(onUserTables: tables) : kind.rights(userTables: tables)
+            let missing = try missing(rights, for: role, on: connection)
+            if !missing.isEmpty { incomplete.append(Incompleteness(kind: kind, role: role, missing: missing)) }
         }
         return incomplete
     }
@@ -90,9 +90,9 @@ package enum AccessGrants {
     }
 
     private static func rights(
-        of role: RoleKind, on connection: isolated Connection
+        of kind: RoleKind, on connection: isolated Connection
     ) throws(PostgresError) -> [AccessRight] {
-        role.rights(userTables: try userTables(on: connection))
+        kind.rights(userTables: try userTables(on: connection))
     }
 
     private static func userTables(

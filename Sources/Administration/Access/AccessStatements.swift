@@ -86,33 +86,33 @@ enum AccessStatements {
         """
     }
 
-    /// The numbers of the claims that are false for a role, in their order; nil means the current role.
-    static func refusals(_ claims: [RequiredPrivilege], for role: String?) -> SQL {
-        let name: SQL = "pg_catalog.parse_ident(claim.object)"
+    /// The numbers of the privileges that a role lacks, in their order; nil means the current role.
+    static func missingPrivileges(_ privileges: [RequiredPrivilege], for role: String?) -> SQL {
+        let name: SQL = "pg_catalog.parse_ident(wanted.object)"
         let relation = SQL.relation(schema: "(\(name))[1]", name: "(\(name))[2]")
         return """
-            WITH claim AS (
-                SELECT *, CASE WHEN claim.kind IN ('table', 'sequence') THEN \(relation) END AS relation FROM unnest(
-                    \(claims.map(\.kind)), \(claims.map(\.object)), \(claims.map(\.privilege)), \(claims.map(\.column)))
-                    WITH ORDINALITY AS claim (kind, object, privilege, column_name, number)
+            WITH wanted AS (
+                SELECT *, CASE WHEN wanted.kind IN ('table', 'sequence') THEN \(relation) END AS relation FROM unnest(
+                    \(privileges.map(\.kind)), \(privileges.map(\.object)), \(privileges.map(\.privilege)), \(privileges.map(\.column)))
+                    WITH ORDINALITY AS wanted (kind, object, privilege, column_name, number)
             ), subject AS (
                 SELECT coalesce(nullif(\(role ?? "")::text, '')::name, current_user) AS name
             )
-            SELECT claim.number - 1
-            FROM claim CROSS JOIN subject
+            SELECT wanted.number - 1
+            FROM wanted CROSS JOIN subject
             WHERE NOT CASE
-                WHEN claim.kind = 'schema' THEN
-                    pg_catalog.has_schema_privilege(subject.name, claim.object::regnamespace, claim.privilege)
-                WHEN claim.kind = 'routine' THEN
-                    pg_catalog.has_function_privilege(subject.name, claim.object::regprocedure, claim.privilege)
-                WHEN claim.kind = 'sequence' THEN
-                    pg_catalog.has_sequence_privilege(subject.name, claim.relation, claim.privilege)
-                WHEN claim.column_name IS NOT NULL THEN
+                WHEN wanted.kind = 'schema' THEN
+                    pg_catalog.has_schema_privilege(subject.name, wanted.object::regnamespace, wanted.privilege)
+                WHEN wanted.kind = 'routine' THEN
+                    pg_catalog.has_function_privilege(subject.name, wanted.object::regprocedure, wanted.privilege)
+                WHEN wanted.kind = 'sequence' THEN
+                    pg_catalog.has_sequence_privilege(subject.name, wanted.relation, wanted.privilege)
+                WHEN wanted.column_name IS NOT NULL THEN
                     pg_catalog.has_column_privilege(
-                        subject.name, claim.relation, claim.column_name, claim.privilege)
-                ELSE pg_catalog.has_table_privilege(subject.name, claim.relation, claim.privilege)
+                        subject.name, wanted.relation, wanted.column_name, wanted.privilege)
+                ELSE pg_catalog.has_table_privilege(subject.name, wanted.relation, wanted.privilege)
             END
-            ORDER BY claim.number
+            ORDER BY wanted.number
             """
     }
 }

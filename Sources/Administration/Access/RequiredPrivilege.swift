@@ -5,7 +5,7 @@ struct RequiredPrivilege: Sendable {
     let privilege: String
     let column: String?
 
-    /// One claim for each privilege of the rights, and for each of its columns.
+    /// One element for each privilege of the rights, and for each of its columns.
     static func all(of rights: [AccessRight]) -> [RequiredPrivilege] {
         rights.flatMap { right in
             let kind =

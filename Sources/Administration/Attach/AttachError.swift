@@ -8,9 +8,9 @@ package enum AttachError: Error, Sendable {
     /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
     /// Other sessions kept the lock of a list whose ranks are damaged. Lists that are repaired stay so.
-    case listLocked(String, owners: [DescribedLockHolder])
+    case listLocked(String, holders: [DescribedLockHolder])
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
-    case busy(owners: [DescribedLockHolder], waited: Duration)
+    case busy(holders: [DescribedLockHolder], waited: Duration)
     /// A pooler has changed the server's session, so the lock stayed in another one. The steps are done.
     case lockInOtherSession
     /// Rows have the rank of another row of their list, so the unique index was not built. `isBeingFilled` says whether attach itself
@@ -34,16 +34,16 @@ extension AttachError: CustomStringConvertible {
             Could not \(step): other sessions kept the table locked. See pg_stat_activity for long transactions. The \
             finished steps stay. Run the same command again to continue.
             """
-        case .listLocked(let list, let owners):
+        case .listLocked(let list, let holders):
             """
-            Could not repair the ranks of list "\(list)": it is locked by \(owners.text). Run the same command again when that transaction has \
-            ended. \(owners.first?.owner.advice ?? "")
+            Could not repair the ranks of list "\(list)": it is locked by \(holders.text). Run the same command again when that transaction has \
+            ended. \(holders.first?.holder.advice ?? "")
             """
-        case .busy(let owners, let waited):
+        case .busy(let holders, let waited):
             """
-            For \(waited.components.seconds) s, the lock of brocot attach, detach and check --repair was held by \(owners.text). Nothing was \
+            For \(waited.components.seconds) s, the lock of brocot attach, detach and check --repair was held by \(holders.text). Nothing was \
             changed. Wait until that command has ended; if it is none of these commands, end the session. \
-            \(owners.first?.owner.advice ?? "See pg_locks, locktype advisory.")
+            \(holders.first?.holder.advice ?? "See pg_locks, locktype advisory.")
             """
         case .lockInOtherSession:
             """
@@ -77,7 +77,7 @@ extension AttachError: CustomStringConvertible {
 }
 
 /// Turns errors of the database into ``AttachError``.
-func databaseErrors<Value>(_ body: () async throws -> Value) async throws(AttachError) -> Value {
+func wrappingErrors<Value>(_ body: () async throws -> Value) async throws(AttachError) -> Value {
     do {
         return try await body()
     } catch let error as AttachError {

@@ -10,10 +10,10 @@ extension AttachPlan {
         guard fills || !steps.isEmpty else { return [] }
         let names = definition.names
         let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
-        let refusal = "\(names.orderedTable) has rows. Run brocot attach instead, which places them."
+        let message = "\(names.orderedTable) has rows. Run brocot attach instead, which places them."
         let check = """
             BEGIN IF EXISTS (SELECT FROM \(table)) THEN \
-            RAISE EXCEPTION USING MESSAGE = \(quoteLiteral(refusal)), ERRCODE = '55000'; END IF; END
+            RAISE EXCEPTION USING MESSAGE = \(quoteLiteral(message)), ERRCODE = '55000'; END IF; END
             """
         return [
             """

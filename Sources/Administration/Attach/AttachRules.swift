@@ -206,7 +206,7 @@ struct AttachRules {
                 throw refuse(
                     """
                     its column "\(name)" is \(column.declaredType)\(rules); Brocot needs \(type), nullable, without default. \
-                    \(column.displayedType == type
+                    \(column.declaredType != type && column.displayedType == type
                         ? "Change its type to \(type), choose another name with --rank, or rename that column"
                         : "Choose another name with --rank, or rename that column")
                     """)

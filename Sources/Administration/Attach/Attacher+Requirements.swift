@@ -56,7 +56,7 @@ extension Attacher {
     /// - Throws: ``AttachError/refused(_:)``.
     package func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
         guard let statement = plan.hasForeignRanks else { return }
-        let hasForeignRanks: Bool = try await databaseErrors {
+        let hasForeignRanks: Bool = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                     try connection.query(statement).single().decode(0)

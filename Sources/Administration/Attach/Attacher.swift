@@ -46,7 +46,7 @@ package struct Attacher: Sendable {
     package func planToDetach(
         _ names: OrderNames, droppingColumns: Bool
     ) async throws(AttachError) -> DetachPlan? {
-        let found = try await databaseErrors {
+        let found = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                     try Self.findAttached(names, on: connection)
@@ -71,7 +71,7 @@ package struct Attacher: Sendable {
     /// Nothing may be changed if the columns can't be dropped at the end.
     private func requireNoDependents(of names: OrderNames, on table: TableDescription) async throws(AttachError) {
         let columns = names.rankColumns
-        let dependents: [String] = try await databaseErrors {
+        let dependents: [String] = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                     try TableReader.dependents(ofColumns: columns, on: table, on: connection)
@@ -106,7 +106,7 @@ package struct Attacher: Sendable {
 
     /// The present names of the table that has the triggers of an order, if it was renamed; otherwise nil.
     func renamedTable(of names: OrderNames) async throws(AttachError) -> OrderNames? {
-        let present = try await databaseErrors {
+        let present = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                     try TableReader.tableWithTriggers(of: names, on: connection)
@@ -130,7 +130,7 @@ package struct Attacher: Sendable {
 
     /// The table as the catalog describes it; nil if there is no such table.
     package func find(_ names: OrderNames, listColumns: [String]) async throws(AttachError) -> TableDescription? {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
                     try TableReader.describe(names, listColumns: listColumns, on: connection)
@@ -140,7 +140,7 @@ package struct Attacher: Sendable {
     }
 
     private func reasonForNoTable(_ names: OrderNames) async throws(AttachError) -> String {
-        let hasSchema: Bool = try await databaseErrors {
+        let hasSchema: Bool = try await wrappingErrors {
             try await connection.query(
                 """
                 SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace AS namespace

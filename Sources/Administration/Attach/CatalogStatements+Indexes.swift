@@ -6,10 +6,12 @@ extension CatalogStatements {
     /// The columns of ``index(_:on:in:columns:ofTable:)``.
     enum IndexColumn: Int { case isBrocots, isValid, isAttached, otherTable, otherOrder }
 
-    /// Whether the index with this name is the one that attach creates, whether it is valid, whether it belongs to a parent's index; and if it is on another
-    /// table, that table, and the order of that table whose index has this name.
-    /// The server names the index of a partition that was added later; that index belongs to the table's index. Indexes of earlier
-    /// versions have no condition, and REINDEX CONCURRENTLY drops it.
+    /// Looks for the index of one relation. The columns say: whether it is the index that attach creates; whether it is valid; whether it belongs
+    /// to the index of the parent table; and, if the index with this name is on another table, that table, and the order of that table to which
+    /// the index belongs.
+    ///
+    /// In a partition that was added later, the server chose the index's name; it is found as a part of the table's index. An index without the
+    /// condition counts too: earlier versions created it without one, and REINDEX CONCURRENTLY removes the condition.
     static func index(
         _ index: String, on relation: String, in schema: String, columns: [String], ofTable names: OrderNames
     ) -> SQL {

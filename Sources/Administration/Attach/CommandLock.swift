@@ -8,7 +8,7 @@ struct CommandLock: Sendable {
 
     private static let tryLock = advisoryLock.tryLockForSession
     private static let unlock = advisoryLock.unlockOfSession
-    private static let owners = LockOwnerStatements.owners(where: advisoryLock.matches("holder"))
+    private static let holders = LockHolderStatements.holders(where: advisoryLock.matches("holder"))
 
     private static let timeouts = ["statement_timeout", "transaction_timeout", "lock_timeout"]
 
@@ -55,18 +55,18 @@ struct CommandLock: Sendable {
     }
 
     private func waitForLock() async throws(AttachError) {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await connection.execute(script: settings)
             let start = ContinuousClock.now
             var isWaiting = false
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
                 let isTooLate = ContinuousClock.now - start >= patience
                 if !isWaiting || isTooLate {
-                    let owners = try await connection.query(Self.owners).map { try DescribedLockHolder($0) }
-                    guard !isTooLate else { throw AttachError.busy(owners: owners, waited: patience) }
+                    let holders = try await connection.query(Self.holders).map { try DescribedLockHolder($0) }
+                    guard !isTooLate else { throw AttachError.busy(holders: holders, waited: patience) }
                     logger.notice(
                         "waiting for another brocot attach or detach to end",
-                        metadata: ["holder": "\(owners.text)"])
+                        metadata: ["holder": "\(holders.text)"])
                 }
                 isWaiting = true
                 try await Task.sleep(for: min(Self.pause, patience))
@@ -75,7 +75,7 @@ struct CommandLock: Sendable {
     }
 
     private func unlock() async throws(AttachError) {
-        let wasLocked: Bool = try await databaseErrors {
+        let wasLocked: Bool = try await wrappingErrors {
             try await connection.execute(script: resetSettings)
             return try await connection.query(Self.unlock).single().decode(0)
         }

@@ -48,11 +48,11 @@ struct EqualRanks: Sendable {
     func remove(
         on connection: Connection, timeToNotice: Duration = .seconds(5), logger: Logger
     ) async throws(AttachError) -> Int {
-        try await databaseErrors {
+        try await wrappingErrors {
             var wait = LockedRowsWait(names, timeToNotice: timeToNotice, logger: logger)
             var removed = 0
             while true {
-                let number = try await writeDown(on: connection)
+                let number = try await storeRowsToClear(on: connection)
                 if number == 0 { return removed }
                 let before = removed
                 for start in stride(from: 0, to: number, by: batchSize) {
@@ -76,7 +76,7 @@ struct EqualRanks: Sendable {
         return removed
     }
 
-    /// With these settings, rows are found by their physical places with any statistics.
+    /// With these settings, rows are found by their physical places, whatever the planner's statistics are.
     private var settings: [(String, String)] {
         [
             ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
@@ -86,7 +86,7 @@ struct EqualRanks: Sendable {
     }
 
     /// Stores which rows are to lose their rank, and returns their number.
-    private func writeDown(on connection: Connection) async throws -> Int {
+    private func storeRowsToClear(on connection: Connection) async throws -> Int {
         try await connection.run { connection throws(PostgresError) in
             // Without this setting, the server notes that there is no temporary table yet.
             let settings = TableReader.settings + [("client_min_messages", "warning")]

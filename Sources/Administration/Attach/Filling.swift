@@ -55,7 +55,7 @@ package struct Filling: Sendable {
     /// - Throws: ``AttachError/refused(_:)``, with the server's reason.
     package func check(order: String) async throws(AttachError) {
         do {
-            try await databaseErrors {
+            try await wrappingErrors {
                 try await connection.run { [statements] connection throws(PostgresError) in
                     try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
                         connection throws(PostgresError) in
@@ -65,16 +65,16 @@ package struct Filling: Sendable {
                 }
             }
         } catch {
-            guard case .database(let refusal) = error, refusal.isAboutExpression else { throw error }
+            guard case .database(let serverError) = error, serverError.isAboutExpression else { throw error }
             let advice =
-                if refusal.isAboutUnknownName {
+                if serverError.isAboutUnknownName {
                     " Write functions, types and collations outside of pg_catalog with their schema."
-                } else if refusal.sqlState == .invalidColumnReference {
+                } else if serverError.sqlState == .invalidColumnReference {
                     " Write the names of columns, not their numbers."
                 } else {
                     ""
                 }
-            throw .refused("--order-by is not valid: \(refusal.message).\(advice) Nothing was changed.")
+            throw .refused("--order-by is not valid: \(serverError.message).\(advice) Nothing was changed.")
         }
     }
 
@@ -83,13 +83,13 @@ package struct Filling: Sendable {
     private func place(
         orderedBy order: String?, _ progress: @Sendable (Int, Int) -> Void
     ) async throws(AttachError) {
-        try await databaseErrors {
+        try await wrappingErrors {
             var remaining = try await count()
             if remaining == 0 {
                 try await connection.run { [statements] connection throws(PostgresError) in
                     try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
                         connection throws(PostgresError) in
-                        _ = try connection.execute(statements.writeDown(orderedBy: order))
+                        _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
                     }
                     _ = try connection.execute("ANALYZE brocot.rows_to_place")
                 }

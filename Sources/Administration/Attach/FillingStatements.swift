@@ -37,7 +37,7 @@ struct FillingStatements {
 
     /// Stores all rows without a rank that are in a list. They come after the rows with a rank. The names in `order` are looked up
     /// in `pg_catalog` only.
-    func writeDown(orderedBy order: String?) -> SQL {
+    func storeRowsToPlace(orderedBy order: String?) -> SQL {
         let rank: SQL = "\(table).\(identifier: names.rank)"
         let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }
         let partition = (columns + ["\(rank) IS NULL"]).joined()

@@ -31,20 +31,20 @@ struct LockedRowsWait {
         nextNotice = due
         if now >= due {
             nextNotice = now + Self.timeBetweenNotices
-            let owners = try await owners(on: connection)
+            let holders = try await holders(on: connection)
             logger.notice(
                 """
                 rows of \(names.schema).\(names.table) are locked by other sessions; this command goes on when their transactions \
                 end
-                """, metadata: ["holder": "\(owners.text)"])
+                """, metadata: ["holder": "\(holders.text)"])
         }
         try await Task.sleep(for: Self.pause)
     }
 
-    private func owners(on connection: Connection) async throws -> [DescribedLockHolder] {
+    private func holders(on connection: Connection) async throws -> [DescribedLockHolder] {
         try await connection.run { [names] connection throws(PostgresError) in
             try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                try connection.query(LockOwnerStatements.ofRows(of: names)).map { row throws(PostgresError) in
+                try connection.query(LockHolderStatements.ofRows(of: names)).map { row throws(PostgresError) in
                     try DescribedLockHolder(row)
                 }
             }

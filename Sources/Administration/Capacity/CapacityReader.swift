@@ -30,7 +30,7 @@ package struct CapacityReader: Sendable {
     private let table: OrderedTable
     private let pageSize: Int
 
-    /// `pageSize` is the number of rows to read at once, at least 1.
+    /// `pageSize` is the number of rows that one statement reads, at least 1.
     package init(_ table: OrderedTable, pageSize: Int = 10_000) {
         precondition(pageSize >= 1, "a page has at least one row")
         self.table = table
@@ -57,7 +57,7 @@ package struct CapacityReader: Sendable {
             let statements = CapacityStatements(table, list: list)
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
-            let identifier = ListIdentifier(orderedTable: table.name, list: list)
+            let identifier = ListIdentifier(orderedTable: table.name, key: list)
             var rebalances: [LoggedRebalance] = []
             for row in try connection.query(
                 CapacityStatements.rebalances(of: identifier, count: Self.rebalanceCount))

@@ -55,7 +55,7 @@ struct CapacityStatements {
         """
         SELECT logged.id, logged.applied_at, logged.rebalanced_rows
         FROM brocot.move_log AS logged
-        WHERE logged.ordered_table = \(list.orderedTable) AND logged.list = \(list.list) AND logged.rebalanced_rows > 0
+        WHERE logged.ordered_table = \(list.orderedTable) AND logged.list = \(list.key) AND logged.rebalanced_rows > 0
         ORDER BY logged.id DESC
         LIMIT \(count)
         """

@@ -60,7 +60,7 @@ package struct ListCapacity: Sendable {
     package var tightestGap: Gap? {
         guard let last else { return nil }
         var complete = self
-        complete.regard(last, nil)
+        complete.compareGap(last, nil)
         return complete.tightest
     }
 
@@ -75,12 +75,13 @@ package struct ListCapacity: Sendable {
                 Fault(key: key, numerator: numerator, denominator: denominator, reason: .outOfOrder(after: last)))
         }
         let item = Item(key: key, rank: rank)
-        regard(last, item)
+        compareGap(last, item)
         if item.greaterTerm > largest?.greaterTerm ?? 0 { largest = item }
         last = item
     }
 
-    private mutating func regard(_ lower: Item?, _ upper: Item?) {
+    /// Compares a gap with the tightest one so far.
+    private mutating func compareGap(_ lower: Item?, _ upper: Item?) {
         let known = tightest?.insertsLeft ?? .max
         let insertsLeft = Rank.insertsLeft(between: lower?.rank, and: upper?.rank, ceiling: known)
         if insertsLeft < known { tightest = Gap(lower: lower, upper: upper, insertsLeft: insertsLeft) }

@@ -23,12 +23,13 @@ extension Doctor {
             return .warning(
                 "grants",
                 Self.shortened(
-                    incomplete.map { "\($0.role.rawValue) \($0.name) lacks \(Self.shortened($0.missing))" },
+                    incomplete.map { "\($0.kind.rawValue) \($0.role) lacks \(Self.shortened($0.missing))" },
                     separator: "; "),
-                details: incomplete.flatMap { role in role.missing.map { "\(role.role.rawValue) \(role.name): \($0)" }
+                details: incomplete.flatMap { found in
+                    found.missing.map { "\(found.kind.rawValue) \(found.role): \($0)" }
                 },
                 advice: "As the tables' owner: "
-                    + incomplete.map { $0.role.grantCommand(to: $0.name) }.joined(separator: "; "))
+                    + incomplete.map { $0.kind.grantCommand(to: $0.role) }.joined(separator: "; "))
         }
     }
 
@@ -57,7 +58,10 @@ extension Doctor {
             guard off.isEmpty else {
                 return .failure(
                     "autovacuum", "off on this server: \(off.joined(separator: ", "))",
-                    advice: "Turn it on: the queue grows by a dead row with each request, and gets slow.")
+                    advice: """
+                        Set autovacuum and track_counts to on in the server's configuration, and reload it: SELECT pg_reload_conf(). \
+                        Otherwise the queue grows by a dead row with each request, and gets slow.
+                        """)
             }
             var full: [String] = []
             for row in try connection.query(DoctorStatements.vacuumedTables) {
@@ -75,7 +79,8 @@ extension Doctor {
             guard full.isEmpty else {
                 return .warning(
                     "autovacuum", full.joined(separator: ", "),
-                    advice: "See horizon below. If horizon is ok, autovacuum is too slow: raise autovacuum_max_workers."
+                    advice:
+                        "See the check dead rows below. If it is ok, autovacuum is too slow: raise autovacuum_max_workers."
                 )
             }
             return .ok("autovacuum", "on for every table of the queue")
@@ -117,7 +122,10 @@ extension Doctor {
             return .warning(
                 "queue", "\(pending) requests pending, the oldest for \(age) s",
                 advice: try LiveDaemon.all(on: connection).isEmpty
-                    ? "Is a daemon running? Its log says what is missing; brocot status shows which lists wait."
+                    ? """
+                    If no daemon runs, start one: brocot daemon. Otherwise its log says what is missing; brocot status shows which lists \
+                    wait.
+                    """
                     : "A daemon is connected. See its log, and brocot status for the lists that wait.")
         }
     }
@@ -136,8 +144,8 @@ extension Doctor {
         }
     }
 
-    func horizon(_ connection: Connection) async -> CheckResult {
-        await attempt("horizon", connection) { [oldTransaction, farBehind] connection throws(PostgresError) in
+    func deadRows(_ connection: Connection) async -> CheckResult {
+        await attempt("dead rows", connection) { [oldTransaction, farBehind] connection throws(PostgresError) in
             var holders: [String] = []
             for row in try connection.query(
                 DoctorStatements.horizonHolders(olderThan: oldTransaction, transactions: farBehind))
@@ -150,14 +158,14 @@ extension Doctor {
             guard !holders.isEmpty else {
                 let seesAll = try connection.query(DoctorStatements.seesAllSessions).single().decode(0, as: Bool.self)
                 return .ok(
-                    "horizon",
+                    "dead rows",
                     seesAll
                         ? "nothing keeps vacuum from removing dead rows"
                         : "nothing visible keeps vacuum from removing dead rows; a role in pg_monitor sees all sessions"
                 )
             }
             return .warning(
-                "horizon", "dead rows can't be removed because of \(holders.joined(separator: "; "))",
+                "dead rows", "dead rows can't be removed because of \(holders.joined(separator: "; "))",
                 advice: """
                     End the session (pg_terminate_backend), the prepared transaction (ROLLBACK PREPARED), the unused slot \
                     (pg_drop_replication_slot) or the standby's long query.

@@ -47,7 +47,10 @@ extension Doctor {
             .ok(
                 "schema",
                 "version \(status.databaseVersion). `brocot migrate verify` finds objects that were changed by hand")
-        case .missing: .failure("schema", "there is no schema brocot", advice: "Run brocot migrate up.", .schemaMissing)
+        case .missing:
+            .failure(
+                "schema", "there is no schema brocot, or its history brocot.schema_migrations is empty",
+                advice: "Run brocot migrate up: it creates the schema, or says what to do.", .schemaMissing)
         case .behind:
             .failure(
                 "schema", "version \(status.databaseVersion) of \(status.latestVersion)",

@@ -17,36 +17,36 @@ extension Doctor {
     }
 
     /// Finds a session that keeps the lock for pruning the log, which any role of the database can take.
-    func retention(_ connection: Connection) async -> CheckResult {
-        await attempt("retention", connection) { connection throws(PostgresError) in
-            guard let row = try connection.query(LockOwnerStatements.ofLogPruning).first else {
-                return .ok("retention", "nothing keeps daemons from deleting old rows of the log")
+    func logPruning(_ connection: Connection) async -> CheckResult {
+        await attempt("log pruning", connection) { connection throws(PostgresError) in
+            guard let row = try connection.query(LockHolderStatements.ofLogPruning).first else {
+                return .ok("log pruning", "nothing keeps daemons from deleting old rows of the log")
             }
-            let holder = try DescribedLockHolder(row)
+            let found = try DescribedLockHolder(row)
             return .warning(
-                "retention", "\(holder) has the lock for deleting old rows of the log, so the log grows",
-                advice: holder.owner.advice)
+                "log pruning", "\(found) has the lock for deleting old rows of the log, so the log grows",
+                advice: found.holder.advice)
         }
     }
 
     /// Finds sessions that keep tables locked, so that requests wait and other checks fail.
     func tableLocks(_ connection: Connection) async -> CheckResult {
         await attempt("table locks", connection) { connection throws(PostgresError) in
-            var (owners, locks): ([LockHolder], [String]) = ([], [])
+            var (holders, locks): ([LockHolder], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.tableLocks) {
-                let owner = LockHolder(process: try row.decode(0))
+                let holder = LockHolder(process: try row.decode(0))
                 let (table, mode): (String, String) = (try row.decode(1), try row.decode(2))
-                if !owners.contains(owner) { owners.append(owner) }
-                locks.append("\(owner) has locked \(table) (\(mode))")
+                if !holders.contains(holder) { holders.append(holder) }
+                locks.append("\(holder) has locked \(table) (\(mode))")
             }
-            guard !owners.isEmpty else { return .ok("table locks", "no session keeps a table of Brocot locked") }
+            guard !holders.isEmpty else { return .ok("table locks", "no session keeps a table of Brocot locked") }
             return .warning(
                 "table locks", locks.joined(separator: "; "),
-                advice: "Wait until the transaction ends. \(owners.map(\.advice).joined(separator: " "))")
+                advice: "Wait until the transaction ends. \(holders.map(\.advice).joined(separator: " "))")
         }
     }
 
-    /// The most locks that a worker has at once: those of ``AdvisoryLock/mostLists``, and of some tables and their indexes.
+    /// The most locks that a worker has at the same time: those of ``AdvisoryLock/mostLists``, and of some tables and their indexes.
     private static let locksOfWorker = 300
     /// Enough locks for four workers, and as many for all other sessions.
     private static let fewestLocks = 2 * 4 * locksOfWorker

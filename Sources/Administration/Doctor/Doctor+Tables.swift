@@ -135,9 +135,12 @@ extension Doctor {
             }
             guard wrong.isEmpty else {
                 return .failure(
-                    "ranks", "column rank is not rank_num / rank_den in \(wrong.joined(separator: ", "))",
+                    "ranks", "the sort key is not the value of its fraction in \(wrong.joined(separator: ", "))",
                     advice:
-                        "Only Brocot may write rank, rank_num and rank_den. Is there a trigger or a default on rank?")
+                        """
+                        Only Brocot may write the rank columns: remove the trigger or default that writes them. Then, as the table's owner: \
+                        brocot check --repair. For brocot.items: brocot migrate verify.
+                        """)
             }
             return .ok("ranks", "the rank of the first \(DoctorStatements.sampledRows) rows of each table is right")
         }

@@ -56,7 +56,7 @@ package struct Doctor: Sendable {
         if schema.level == .ok {
             for check in checksOfSchema { findings.append(await check(connection)) }
         }
-        return findings + [await horizon(connection)]
+        return findings + [await deadRows(connection)]
     }
 
     private typealias Check = (Connection) async -> CheckResult
@@ -68,8 +68,8 @@ package struct Doctor: Sendable {
         case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
         case .daemon:
             [
-                privileges, grants, tables, orders, keys, references, duplicates, ranks, rowSecurity, powers,
-                additions, vacuum, retention, heldLists, pauses, daemons, waiting,
+                privileges, grants, tables, orders, keys, foreignKeys, duplicates, ranks, requestIDs, rowSecurity,
+                superuser, addedCode, vacuum, logPruning, heldLists, pauses, daemons, waiting,
             ]
         }
     }

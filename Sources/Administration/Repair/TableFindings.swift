@@ -4,8 +4,8 @@ import Ordering
 /// The faults of an attached table.
 package struct TableFindings: Hashable, Sendable {
     /// Why the table can't be ordered as it is registered. Only a person can repair that.
-    package let refusal: String?
-    /// Whether the ``refusal`` is no fault of the table: row-level security hides rows from the current role.
+    package let reasonNotRepairable: String?
+    /// Whether the ``reasonNotRepairable`` is no fault of the table: row-level security hides rows from the current role.
     package let areRowsHidden: Bool
     /// The steps of attach that create missing objects.
     package let missing: [AttachStep]
@@ -28,7 +28,8 @@ package struct TableFindings: Hashable, Sendable {
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, refusal: String? = nil, areRowsHidden: Bool = false, missing: [AttachStep] = [],
+        _ names: OrderNames, reasonNotRepairable: String? = nil, areRowsHidden: Bool = false,
+        missing: [AttachStep] = [],
         missingColumns: Int = 0,
         damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
         isBeingFilled: Bool = false
@@ -36,7 +37,7 @@ package struct TableFindings: Hashable, Sendable {
         name = names.orderedTable
         detachCommand = names.detachCommand
         // Each line begins with the name of the order already.
-        self.refusal = refusal.map(names.withoutTable)
+        self.reasonNotRepairable = reasonNotRepairable.map(names.withoutTable)
         self.areRowsHidden = areRowsHidden
         self.missing = missing
         self.missingColumns = missingColumns
@@ -48,20 +49,20 @@ package struct TableFindings: Hashable, Sendable {
     }
 
     /// Whether all was read, and nothing has to be repaired.
-    package var isEmpty: Bool { refusal == nil && missing.isEmpty && damagedRows == 0 && !isBeingFilled }
+    package var isEmpty: Bool { reasonNotRepairable == nil && missing.isEmpty && damagedRows == 0 && !isBeingFilled }
 
     /// Whether `brocot check --repair` can repair something.
-    package var isRepairable: Bool { refusal == nil && (!missing.isEmpty || damagedRows > 0) }
+    package var isRepairable: Bool { reasonNotRepairable == nil && (!missing.isEmpty || damagedRows > 0) }
 
     /// Whether something would be left after the repair.
-    package var needsPerson: Bool { refusal != nil || isBeingFilled }
+    package var needsPerson: Bool { reasonNotRepairable != nil || isBeingFilled }
 
     /// One line for each finding.
     ///
     /// - Parameter placingRows: Whether the rows without a place are about to be placed.
     /// - Returns: The lines, for people.
     package func lines(placingRows: Bool = false) -> [String] {
-        var lines = refusal.map { [$0] } ?? []
+        var lines = reasonNotRepairable.map { [$0] } ?? []
         if isBeingFilled {
             lines.append(
                 "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: \(detachCommand)"

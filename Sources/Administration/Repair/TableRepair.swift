@@ -19,7 +19,7 @@ package struct TableRepair: Sendable {
 
     /// The orders of all attached tables, or the order with this name.
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
                     try RegisteredOrder.attached(on: connection)
@@ -33,7 +33,7 @@ package struct TableRepair: Sendable {
     package func findings(of definition: OrderDefinition) async throws(AttachError) -> TableFindings {
         let names = definition.names
         guard let table = try await attacher.find(names, listColumns: definition.listColumns) else {
-            return TableFindings(names, refusal: try await reasonForNoTable(names))
+            return TableFindings(names, reasonNotRepairable: try await reasonForNoTable(names))
         }
         do throws(AttachError) {
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
@@ -42,7 +42,9 @@ package struct TableRepair: Sendable {
             let missing = plan.steps.filter { $0.execution != .inBatches }
             guard !table.hidesRows else {
                 return TableFindings(
-                    names, refusal: "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
+                    names,
+                    reasonNotRepairable:
+                        "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
                     areRowsHidden: true)
             }
             guard plan.missingColumns == 0 else {
@@ -58,7 +60,7 @@ package struct TableRepair: Sendable {
                 unplaceableRows: unplaced[1], isBeingFilled: plan.fills)
         } catch {
             guard case .refused(let reason) = error else { throw error }
-            return TableFindings(names, refusal: reason)
+            return TableFindings(names, reasonNotRepairable: reason)
         }
     }
 
@@ -92,7 +94,7 @@ package struct TableRepair: Sendable {
     private func read<Result: Sendable>(
         _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws(AttachError) -> Result {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await connection.run { connection throws in
                 try connection.transaction(settings: TableReader.settings) { connection throws in
                     try Self.lock(names, on: connection)
@@ -117,7 +119,7 @@ package struct TableRepair: Sendable {
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
-        if findings.refusal != nil { return }
+        if findings.reasonNotRepairable != nil { return }
         let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         try attacher.requireOwners(of: found, definition.names, for: findings.missing)
         if findings.missingColumns > 0, let columns = findings.missing.first {
@@ -161,12 +163,12 @@ package struct TableRepair: Sendable {
     private func cause(
         of error: AttachError, list: String, _ lock: AdvisoryLock
     ) async throws(AttachError) -> AttachError {
-        guard case .database(let refusal) = error, refusal.sqlState == .lockNotAvailable else { return error }
-        let owners: [DescribedLockHolder] = try await databaseErrors {
-            try await connection.query(LockOwnerStatements.owners(where: lock.matches("holder")))
+        guard case .database(let serverError) = error, serverError.sqlState == .lockNotAvailable else { return error }
+        let holders: [DescribedLockHolder] = try await wrappingErrors {
+            try await connection.query(LockHolderStatements.holders(where: lock.matches("holder")))
                 .map { try DescribedLockHolder($0) }
         }
-        return owners.isEmpty ? error : .listLocked(list, owners: owners)
+        return holders.isEmpty ? error : .listLocked(list, holders: holders)
     }
 
     /// A wait for a lock of a list, table or row is short, because other sessions wait behind it, also other commands of this kind.
@@ -176,7 +178,7 @@ package struct TableRepair: Sendable {
     private func write(
         _ statements: [SQL], in names: OrderNames, settings: [(String, String)], after lock: AdvisoryLock? = nil
     ) async throws(AttachError) {
-        try await databaseErrors {
+        try await wrappingErrors {
             try await retryingConflicts(orLocks: true, attempts: attempts) { _ in
                 try await connection.run { connection throws in
                     try connection.transaction(settings: settings) { connection throws in

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// Releases lists that wait for a person.
+/// Releases held lists.
 package enum HeldLists {
     /// Releases these lists, each in a separate transaction.
     ///

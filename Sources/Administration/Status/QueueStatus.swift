@@ -32,7 +32,7 @@ package struct QueueStatus: Sendable, Encodable {
         package let lastRejectedAt: String
     }
 
-    /// A list that waits for a person.
+    /// A held list.
     package struct Hold: Sendable, Encodable {
         package let table: String
         package let list: String

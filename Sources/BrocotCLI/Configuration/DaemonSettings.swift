@@ -74,7 +74,7 @@ struct DaemonSettings {
         configuration.version = BrocotCommand.version
         configuration.workers = workers.value
         configuration.queue.idleTimeout = idleTimeout.value
-        if let interval = pollInterval.value { configuration.longestLookInterval = interval == .zero ? nil : interval }
+        if let interval = pollInterval.value { configuration.longestPollInterval = interval == .zero ? nil : interval }
         configuration.queue.maxDelay = maxDelay.value
         configuration.queue.poisonPolicy = onPoison.value?.standard ?? .skip
         configuration.queue.poisonPolicies = onPoison.value?.tables ?? [:]

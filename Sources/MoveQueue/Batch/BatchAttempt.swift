@@ -20,21 +20,23 @@ struct BatchAttempt {
     private let queue: QueueRepository
     private let sizes: KnownListSizes
     /// The lists that the transaction tries to claim.
-    private let claimed: QueueTransaction.Scope
+    private let scopeToClaim: QueueTransaction.Scope
     /// The lists that the batch is for. A second attempt claims only those that the first one has locked.
-    private let wanted: QueueTransaction.Scope
+    private let scopeOfBatch: QueueTransaction.Scope
     private let method: Method
     private let postponed: [ListIdentifier]
     private var stage = Stage.claiming
+    /// The lists that were found.
+    private(set) var claim = ListClaim()
     /// The lists whose locks were taken.
-    private(set) var lockedLists: [ListIdentifier] = []
+    var lockedLists: [ListIdentifier] { claim.locked }
 
     init(
-        _ queue: QueueRepository, sizes: KnownListSizes, claiming claimed: QueueTransaction.Scope,
-        for wanted: QueueTransaction.Scope, _ method: Method, postponed: [ListIdentifier] = []
+        _ queue: QueueRepository, sizes: KnownListSizes, claiming scopeToClaim: QueueTransaction.Scope,
+        for scopeOfBatch: QueueTransaction.Scope, _ method: Method, postponed: [ListIdentifier] = []
     ) {
         (self.queue, self.sizes) = (queue, sizes)
-        (self.claimed, self.wanted, self.postponed) = (claimed, wanted, postponed)
+        (self.scopeToClaim, self.scopeOfBatch, self.postponed) = (scopeToClaim, scopeOfBatch, postponed)
         self.method = method
     }
 
@@ -51,7 +53,7 @@ struct BatchAttempt {
                 return report
             }
         } catch {
-            if stage == .lockingOnlyList, let onlyList = claimed.onlyList,
+            if stage == .lockingOnlyList, let onlyList = scopeToClaim.onlyList,
                 error.databaseError?.sqlState == .lockNotAvailable
             {
                 return BatchReport(lockedByOthers: [onlyList])
@@ -63,16 +65,16 @@ struct BatchAttempt {
     /// The steps of the transaction.
     private mutating func decide(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         var report = BatchReport()
-        if case .waitingFor(let list) = claimed {
+        if case .waitingFor(let list) = scopeToClaim {
             stage = .lockingOnlyList
             try queue.lock(list, on: connection)
             stage = .claiming
         }
-        let claim = try queue.claim(claimed, postponed: postponed, on: connection)
-        lockedLists = claim.locked
+        claim = try queue.claim(scopeToClaim, postponed: postponed, on: connection)
         report.claim = claim
-        let pending = try queue.readPending(in: claim.locked, preferring: wanted.onlyList, on: connection)
-        // A transaction that is open now was also open when the requests were read.
+        let pending = try queue.readPending(in: claim.locked, preferring: scopeOfBatch.onlyList, on: connection)
+        // This check comes after the reading: a passed-over transaction that is still open now was open during the reading too, so the floor
+        // was valid.
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
         guard !report.hasLostProgress, let pending else { return report }
         let batch = ClosedBatch(
@@ -103,14 +105,14 @@ struct BatchAttempt {
             return application.decisions
         case .inParts:
             var search = try RefusalSearch(
-                for: requests, queue.configuration, moves, triesLists: wanted.onlyList == nil, on: connection)
+                for: requests, queue.configuration, moves, triesLists: scopeOfBatch.onlyList == nil, on: connection)
             try search.run(on: connection)
             return search.decisions
         }
     }
 
     private var rowLocks: MoveApplication.RowLocks {
-        switch (method, claimed) {
+        switch (method, scopeToClaim) {
         // Another session may still have locked rows of these lists.
         case (.together, .lists): .triedInAllTables
         case (.together, _): .triedInUsersTables
@@ -133,13 +135,13 @@ struct BatchAttempt {
         if case .unreadableRequest = error { return BatchFailure(error, lists: lockedLists) }
         // A single list is named in any case, so that it can be postponed, and other lists don't wait for it. If the connection broke, a user's
         // trigger may have ended the session.
-        let hasOneList = wanted.hasOneList || lockedLists.count == 1
+        let hasOneList = scopeOfBatch.hasOneList || lockedLists.count == 1
         let mayBeOfLists =
             switch stage {
             case .lockingOnlyList, .claiming: false
             case .applying: hasOneList || !error.isCausedByServerOrConnection || error.isConnectionLost
-            // The queue's own tables concern all lists. A constraint trigger of the user may fire too.
-            case .finishing: hasOneList && error.databaseError?.isFromFunction == true
+            // The queue's own tables concern all lists. A constraint trigger of the user may fire too, or a trigger may have changed requests.
+            case .finishing: hasOneList && (error.databaseError?.isFromFunction == true || error.isAboutCounts)
             case .committing: hasOneList
             }
         return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], happenedWhileReading: stage == .claiming)

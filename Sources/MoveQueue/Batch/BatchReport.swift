@@ -20,7 +20,7 @@ package struct BatchReport: Sendable {
     /// A batch that found only lists whose locks another session has.
     init(lockedByOthers: [ListIdentifier]) { claim.lockedByOthers = lockedByOthers }
 
-    /// Whether the batch gave a request its outcome, or made a list wait for a person.
+    /// Whether the batch gave a request its outcome, or held a list.
     var hasDecisions: Bool { decisions.count > 0 || !decisions.newlyHeld.isEmpty }
 
     /// Lists that make little or no progress, because another session has their locks, has locked their rows, or has a list that they
@@ -36,13 +36,14 @@ package struct BatchReport: Sendable {
     /// The ``unavailable`` lists whose locks the transaction had.
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
-    /// Whether lists or requests were found that wait for a person.
+    /// Whether waiting lists, or requests of them, were found.
     var foundWaitingWork: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
 
-    /// Whether requests were found that don't wait for a person.
+    /// Whether requests of other lists than waiting ones were found.
     var foundWork: Bool { claim.found > 0 && !foundOnlyWaitingWork }
 
     private var foundOnlyWaitingWork: Bool {
-        foundWaitingWork && !hasDecisions && undecided.count == 0 && claim.lockedByOthers.isEmpty
+        foundWaitingWork && !hasDecisions && undecided.count == 0 && undecided.crowdedOut == nil
+            && claim.lockedByOthers.isEmpty
     }
 }

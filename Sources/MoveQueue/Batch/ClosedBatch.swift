@@ -9,15 +9,17 @@ struct ClosedBatch: Equatable, Sendable {
     private(set) var requests: [PendingRequest] = []
     /// The number of requests that are left for a later transaction.
     private(set) var requestsLeft = 0
-    /// Whether further requests wait for a person, because they belong to a list that waits, or come after such a request.
+    /// Whether further requests belong to waiting lists, or come after such a request.
     private(set) var leavesWaitingRequests = false
+    /// The lists that wait for a person, and those of which a request waits for one of these lists.
+    private(set) var waitingLists: Set<ListIdentifier> = []
     /// Lists of which more requests are left than are in the batch, because they need a list that is left out.
     private(set) var obstructed: Set<ListIdentifier> = []
 
     /// - Parameters:
     ///   - pending: The requests of the locked lists: at least the `limit` earliest of each list as target, and as source.
     ///   - locked: The lists whose locks this transaction has.
-    ///   - waiting: Lists that wait for a person: see ``ListClaim/waiting``.
+    ///   - waiting: The waiting lists: see ``ListClaim/waiting``.
     ///   - leftOut: Lists whose locks another session has, and postponed lists. None of them is in `locked`.
     ///   - firstUnread: For lists that were not read to the end, the first id that was not read.
     ///   - limit: The most requests that were read for each list as target, and as source.
@@ -54,6 +56,7 @@ struct ClosedBatch: Equatable, Sendable {
                 for list in lists { balance[list, default: 0] -= 1 }
             }
         }
+        waitingLists = cutByWaiting
         obstructed = cutByLeftOut.intersection(locked).filter { balance[$0, default: 0] < 0 }
     }
 

@@ -26,7 +26,7 @@ package struct ListClaim: Sendable {
         var readyLists = 0
         for row in rows {
             let list = ListIdentifier(
-                orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list))
+                orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list))
             let number = try row.decode(Column.number, as: Int.self)
             if number > 0 { numbered[number] = list }
             readyLists = try row.decode(Column.readyLists)
@@ -43,5 +43,13 @@ package struct ListClaim: Sendable {
         // may then not be chosen. So the round continues after the last list before which no number is missing.
         var number = 1
         while let list = numbered[number] { (lastFound, number) = (list, number + 1) }
+    }
+    /// What two attempts found: this claim, and the claim of a second attempt on the lists that this one has locked.
+    func afterSecondAttempt(_ second: ListClaim) -> ListClaim {
+        var both = self
+        both.locked = second.locked
+        both.lockedByOthers = Array(Set(lockedByOthers + second.lockedByOthers).subtracting(second.locked))
+        both.waiting = Array(Set(waiting + second.waiting))
+        return both
     }
 }

@@ -19,7 +19,7 @@ extension PendingRequest {
     /// Reads the columns of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``.
     init(_ row: Row) throws(QueueError) {
         typealias Column = QueueStatements.PendingColumn
-        let (id, location, move): (Int64, String, Move?) = try QueueError.wrapping { () throws(PostgresError) in
+        let (id, location, move): (Int64, String, Move?) = try QueueError.wrappingErrors { () throws(PostgresError) in
             (try row.decode(Column.id), try row.decode(Column.location), try Move(row))
         }
         guard let move else { throw .unreadableRequest(id: id) }
@@ -52,7 +52,7 @@ extension Move {
         if case .arrive = action { items.removeAll { $0.utf8.count > Move.longestKey } }
         self.init(
             list: ListIdentifier(
-                orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list)),
+                orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list)),
             items: items, action: action, missing: missing)
     }
 }

@@ -16,7 +16,7 @@ struct QueueTransaction: Sendable {
         case suspects([ListIdentifier])
         /// The lists of the oldest requests. Together these requests can always be decided, however many changes of list are among them.
         case oldest(lists: Int)
-        /// A list that other sessions have again and again. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
+        /// A starving list. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
         case waitingFor(ListIdentifier)
 
         /// The only list that this scope names; nil if it names several lists, or only their number.
@@ -62,6 +62,7 @@ struct QueueTransaction: Sendable {
     ) throws(BatchFailure) -> BatchReport {
         let queue = QueueRepository(configuration, progress)
         var claimedInParts = scope
+        var firstClaim: ListClaim?
         switch scope {
         case .suspects, .waitingFor:
             break
@@ -73,11 +74,13 @@ struct QueueTransaction: Sendable {
             } catch {
                 guard attempt.mayDoBetterInParts(after: error) else { throw attempt.failure(error) }
             }
-            claimedInParts = .suspects(attempt.lockedLists)
+            (claimedInParts, firstClaim) = (.suspects(attempt.lockedLists), attempt.claim)
         }
         var attempt = BatchAttempt(queue, sizes: sizes, claiming: claimedInParts, for: scope, .inParts)
         do throws(QueueError) {
-            return try attempt.run(on: connection)
+            var report = try attempt.run(on: connection)
+            if let firstClaim { report.claim = firstClaim.afterSecondAttempt(report.claim) }
+            return report
         } catch {
             throw attempt.failure(error)
         }

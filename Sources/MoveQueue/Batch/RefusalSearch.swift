@@ -91,7 +91,8 @@ struct RefusalSearch {
             guard !error.isCausedByServerOrConnection else { throw error }
             return nil
         }
-        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection {
+        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection
+        {
             throw error
         }
         return TriedRequests(application.decisions.admissible(requests), trial)
@@ -144,14 +145,14 @@ struct RefusalSearch {
                 guard try Self.transactionSettings(on: connection) == transactionSettings else {
                     throw .settingsChanged
                 }
-                guard try areQueued(on: connection) else { throw .requestsDeleted }
+                guard try areUnchanged(on: connection) else { throw .requestsChanged }
             }
             return nil
         } catch {
             application.decisions = before
             guard !error.isCausedByServerOrConnection else { throw error }
-            // If another session deleted them, they are missing although the trigger's changes are undone.
-            if case .requestsDeleted = error, try !areQueued(on: connection) { throw error }
+            // If another session deleted or changed them, that remains although the trigger's changes are undone.
+            if case .requestsChanged = error, try !areUnchanged(on: connection) { throw error }
             return error
         }
     }
@@ -159,28 +160,28 @@ struct RefusalSearch {
     /// When constraints that are deferrable are checked.
     private enum ConstraintCheck: String {
         case deferred = "DEFERRED"
-        /// At once, also for the rows that were already written.
+        /// Immediately, also for the rows that were already written.
         case immediate = "IMMEDIATE"
     }
 
     private static func setConstraints(
         _ check: ConstraintCheck, on connection: isolated Connection
     ) throws(QueueError) {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(script: "SET CONSTRAINTS ALL \(check.rawValue)")
         }
     }
 
     private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
-        try QueueError.wrapping { () throws(PostgresError) in
+        try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.transactionSettings).single().decode(0)
         }
     }
 
-    /// Whether all requests of the batch are still in the queue.
-    private func areQueued(on connection: isolated Connection) throws(QueueError) -> Bool {
-        try QueueError.wrapping { () throws(PostgresError) in
-            let count = try connection.query(QueueStatements.queuedCount(of: allRequests.map(\.id))).single()
+    /// Whether all requests of the batch are still in the queue, as they were read.
+    private func areUnchanged(on connection: isolated Connection) throws(QueueError) -> Bool {
+        try QueueError.wrappingErrors { () throws(PostgresError) in
+            let count = try connection.query(QueueStatements.unchangedCount(of: allRequests)).single()
             return try count.decode(0) == allRequests.count
         }
     }
@@ -203,7 +204,7 @@ struct RefusalSearch {
 
     private func poisonPolicy(of table: String, on connection: isolated Connection) throws(QueueError) -> PoisonPolicy {
         if let policy = configuration.poisonPolicies[ExactText(table)] { return policy }
-        let chosen = try QueueError.wrapping { () throws(PostgresError) in
+        let chosen = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(QueueStatements.poisonPolicy(of: table)).first?.decode(0, as: String?.self)
         }
         return chosen.flatMap(PoisonPolicy.init) ?? configuration.poisonPolicy

@@ -4,19 +4,19 @@ import Ordering
 struct UndecidedRequests: Sendable {
     /// The number of requests that are left for a later transaction.
     var count = 0
-    /// Whether some requests wait for a person: see ``ClosedBatch/leavesWaitingRequests``.
+    /// Whether some requests belong to waiting lists, or come after such a request: see ``ClosedBatch/leavesWaitingRequests``.
     var includeWaiting = false
     /// Lists of which more requests are left than decided, because another session has a list that they need.
     var obstructed: Set<ListIdentifier> = []
     /// Whether one of the requests that were read is a change of list.
     var hasChangesOfList = false
-    /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
+    /// A crowded-out list; nil if the batch took requests of each locked list.
     var crowdedOut: ListIdentifier?
 
     init() {}
 
     /// What remains of the requests that were read in these lists, if `batch` is decided.
-    init(of pending: PendingRequests, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
+    init(of pending: RequestReading, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
         (count, includeWaiting) = (batch.requestsLeft, batch.leavesWaitingRequests)
         obstructed = batch.obstructed
         hasChangesOfList = pending.requests.contains { $0.move.source != nil }

@@ -17,15 +17,15 @@ struct ListDepth: Sendable {
     /// Whether most lists have a single request.
     func isLow(_ batch: QueueConfiguration) -> Bool { expected(batch) < 2 }
 
-    /// A small batch, such as the first ones, has fewer requests of each list instead of a single list. Otherwise a round would take
-    /// long.
+    /// Without the second limit, a small batch (such as the first ones) would have a single list, and a round would take long. With it, a
+    /// small batch has several lists, with fewer requests of each.
     private func expected(_ batch: QueueConfiguration) -> Double {
         min(requests, max(1, Double(batch.requestsPerList) / 2))
     }
 
     mutating func note(_ report: BatchReport) {
         guard report.decisions.count > 0 else {
-            // Otherwise a round would take long if many consecutive lists are locked or fail.
+            // The next batch gets more lists. So a round does not take long if many consecutive lists are locked or fail.
             requests = max(1, requests / 2)
             return
         }

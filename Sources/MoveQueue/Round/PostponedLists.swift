@@ -5,7 +5,8 @@ import Ordering
 ///
 /// A list is postponed if another session has its lock or has locked its rows, or if a batch with it failed. Postponed lists are
 /// tried in separate batches. If several lists fail together, one of them may be the cause: half as many are tried together
-/// next, until it is known which ones fail. Failing lists are tried in groups too, because a batch can tell them apart.
+/// next, until it is known which ones fail. Lists that are known to fail are tried again in groups too, because a batch
+/// that is applied in parts finds out which of its lists fail.
 package struct PostponedLists: Sendable {
     private enum Reason: Equatable {
         /// Another session has the list's lock, has locked some of its rows, or has a list that it needs.
@@ -129,8 +130,8 @@ package struct PostponedLists: Sendable {
     /// batch would end earlier, and other lists that exchange items with this list would have to wait.
     func halvings(of list: ListIdentifier) -> Int { entries[list]?.failures ?? 0 }
 
-    /// A list that is due, and that other sessions had at each of many attempts; nil if there is none. They may have it again and again for
-    /// short times, so that trying without waiting hardly ever succeeds.
+    /// A starving list that is due; nil if there is none. It was unavailable at ``attemptsWithoutWaiting`` attempts or more. Other sessions may
+    /// have it for short times, so that trying without waiting hardly ever succeeds.
     func starving(at now: ContinuousClock.Instant) -> ListIdentifier? {
         guard let earliest, earliest <= now else { return nil }
         let starving = entries.lazy.filter { _, entry in

@@ -12,10 +12,12 @@ struct PostponedTurns: Sendable {
     /// The limit for statements of a list that is tried alone for the first time. It doubles each time.
     private static let firstLimitAlone = Duration.seconds(1)
     private static let mostDoublings = 10
-    /// The limit for statements while the worker waits for rows. Other sessions wait for the rows that it has already.
+    /// The limit for statements while the worker waits for rows. The limit is short, because other sessions wait meanwhile for the rows
+    /// that the worker has already locked.
     private static let limitOfWaiting = Duration.seconds(2)
     /// The time between two such waits. So most of the worker's time is left for other lists.
     private static let pauseBetweenWaits = Duration.seconds(5)
+    /// The fewest requests that are tried together after a search that had no time for all of them.
     private static let smallestSearch = 16
     private static let longestSearchOfSuspects = Duration.milliseconds(500)
 
@@ -26,9 +28,9 @@ struct PostponedTurns: Sendable {
     /// each search that had time. nil: as many as in a usual batch.
     private var searchSize: Int?
     /// Whether a search for the oldest requests found no list to work on. Then the postponed lists are tried by their names: they may have no
-    /// requests any more, or lists that wait for a person may have all the oldest requests.
+    /// requests any more, or waiting lists may have all the oldest requests.
     private var isOldestInVain = false
-    /// When the worker may wait again for a list that other sessions have.
+    /// When the worker may wait again for a starving list.
     private var nextWait: ContinuousClock.Instant?
 
     init(_ postponed: PostponedLists, fullBatch: Int) {
@@ -57,7 +59,7 @@ struct PostponedTurns: Sendable {
             )
         }
         let limited = self.configuration(for: lists, configuration)
-        // If only other sessions kept the lists from being worked on, they most likely don't fail.
+        // Lists that are only unavailable most likely don't fail, so their requests are tried together first.
         let scope: QueueTransaction.Scope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
         return (.lists(lists), .init(scope: scope, postponed: [], configuration: limited))
     }

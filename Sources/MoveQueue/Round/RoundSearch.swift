@@ -21,7 +21,7 @@ struct RoundSearch: Sendable {
     }
 
     /// What follows a batch of the next lists.
-    enum Step: Equatable {
+    enum Continuation: Equatable {
         /// The same lists, now with the other lists of their changes of list.
         case sameLists
         /// The lists after these.
@@ -29,7 +29,7 @@ struct RoundSearch: Sendable {
         /// A new round. `decided`: the number of requests that the round before decided; 0 if that round left requests
         /// undecided.
         case nextRound(decided: Int)
-        /// A whole round found nothing to do, or only requests that wait for a person.
+        /// A whole round found nothing to do, or only requests of waiting lists.
         case nothingToDo(areRequestsWaiting: Bool)
     }
 
@@ -37,9 +37,9 @@ struct RoundSearch: Sendable {
     private struct Round {
         /// Whether the round began at the last list, and not at a list in the middle.
         var isWhole = true
-        /// Whether requests were found that don't wait for a person.
+        /// Whether requests of other lists than waiting ones were found.
         var foundWork = false
-        /// Whether requests were found that wait for a person.
+        /// Whether waiting lists were found.
         var foundWaitingWork = false
         /// The number of requests that were decided.
         var decided = 0
@@ -51,8 +51,8 @@ struct RoundSearch: Sendable {
     private var round = Round()
     /// Whether the latest batch read changes of list. Searching their other lists costs as much as finding the lists.
     private var seesChangesOfList = true
-    /// Whether the latest batch found lists that wait for a person. Then lists are looked up one by one, so that all lists of a
-    /// paused table are passed over at once.
+    /// Whether the latest batch found waiting lists. Then lists are looked up one by one, so that one look-up passes over all lists of a
+    /// paused table.
     private var seesWaitingLists = false
     private var entanglement = Entanglement.none
     private var depth: ListDepth
@@ -100,7 +100,7 @@ struct RoundSearch: Sendable {
     ///   - report: The results. The progress of reading was not lost.
     ///   - target: The lists that the batch asked for.
     /// - Returns: What follows.
-    mutating func note(_ report: BatchReport, of target: NextLists) -> Step {
+    mutating func note(_ report: BatchReport, of target: NextLists) -> Continuation {
         depth.note(report)
         entanglement.noteBatch(isEntangled: target.withPartners ? isEntangled(report) : entanglement.isPresent)
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
@@ -129,7 +129,7 @@ struct RoundSearch: Sendable {
         if report.undecided.count > 0 || report.undecided.crowdedOut != nil { round.leftRequests = true }
     }
 
-    private mutating func endRound(_ report: BatchReport) -> Step {
+    private mutating func endRound(_ report: BatchReport) -> Continuation {
         let ended = round
         (position, round) = (.beginning, Round())
         entanglement.endRound()

@@ -5,9 +5,9 @@ extension WorkerRound {
     package enum TurnResult: Sendable {
         /// Nothing is pending.
         case idle
-        /// All pending requests wait for a person.
+        /// All pending requests are in waiting lists.
         case waiting
-        /// All pending requests, except those that wait for a person, are in lists that must not be tried before this time.
+        /// All pending requests, except those of waiting lists, are in lists that must not be tried before this time.
         case postponed(until: ContinuousClock.Instant)
         /// The turn decided nothing. A later turn may.
         case undecided(BatchReport)

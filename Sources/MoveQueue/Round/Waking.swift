@@ -14,7 +14,7 @@ enum Waking: Sendable {
 
     /// Begins a turn.
     ///
-    /// - Returns: Whether the worker may look at the queue first. A worker that was just woken decides requests first, which is more
+    /// - Returns: Whether the worker may poll the queue first. A worker that was just woken decides requests first, which is more
     ///   urgent; but not twice in a row without success.
     mutating func beginTurn() -> Bool {
         switch self {

@@ -6,15 +6,15 @@ import Ordering
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
 /// they meet, the locks of the lists keep them apart, and ``hasMetAnotherWorker`` tells one of them to continue elsewhere.
 ///
-/// A worker chooses between postponed lists (``PostponedTurns``), a list for which the latest batch had no room, and the next lists of the
+/// A worker chooses between postponed lists (``PostponedTurns``), a crowded-out list, and the next lists of the
 /// round (``RoundSearch``).
 ///
-/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isLookDue:at:)`` returns the first action of
+/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isPollDue:at:)`` returns the first action of
 /// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
 package struct WorkerRound: Sendable {
     enum Action: Sendable {
-        /// Look at the queue, to find out how far it was read. The next event is ``noteLook()``.
-        case look
+        /// Poll the queue, to find out how far it was read. The next event is ``notePoll()``.
+        case poll
         /// Read the last id that was handed out. The next event is ``note(lastID:at:)``.
         case readLastID
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
@@ -25,7 +25,7 @@ package struct WorkerRound: Sendable {
 
     private enum State {
         case betweenTurns
-        case looking
+        case polling
         case gathering
         case retrying(PostponedTurns.Retry)
         case servingCrowdedOut
@@ -44,7 +44,7 @@ package struct WorkerRound: Sendable {
     private var postponedTurns: PostponedTurns
     /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
     private var isRoundTurn = false
-    /// The list of the next batch, alone, because the latest batch had no room for it.
+    /// A crowded-out list of the latest batch. It is the only list of the next batch.
     private var crowdedOut: ListIdentifier?
     private var waking = Waking.awake
     /// The wait for more requests before the next round; nil if there is none.
@@ -70,7 +70,7 @@ package struct WorkerRound: Sendable {
     // MARK: Events
 
     /// Sets the size of the next batches.
-    mutating func take(_ share: BatchShare) {
+    mutating func setBatchSize(_ share: BatchShare) {
         configuration = fullConfiguration.reduced(to: share)
     }
 
@@ -82,23 +82,23 @@ package struct WorkerRound: Sendable {
     /// Continues the round at this list.
     mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
-    /// Begins a turn. `isLookDue` says whether it is time to look at the queue.
-    mutating func beginTurn(isLookDue: Bool, at now: ContinuousClock.Instant) -> Action {
+    /// Begins a turn. `isPollDue` says whether it is time to poll the queue.
+    mutating func beginTurn(isPollDue: Bool, at now: ContinuousClock.Instant) -> Action {
         isRoundTurn.toggle()
         (hasEndedRound, hasMetAnotherWorker) = (false, false)
         if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
             state = .retrying(retry)
             return .decide(task)
         }
-        let mayLook = waking.beginTurn()
-        guard isLookDue, mayLook else { return serveCrowdedOut() }
-        state = .looking
-        return .look
+        let mayPoll = waking.beginTurn()
+        guard isPollDue, mayPoll else { return serveCrowdedOut() }
+        state = .polling
+        return .poll
     }
 
-    /// The worker has looked at the queue.
-    mutating func noteLook() -> Action {
-        guard case .looking = state else { preconditionFailure("A look was reported that no turn asked for.") }
+    /// The worker has polled the queue.
+    mutating func notePoll() -> Action {
+        guard case .polling = state else { preconditionFailure("A poll was reported that no turn asked for.") }
         return serveCrowdedOut()
     }
 
@@ -118,7 +118,7 @@ package struct WorkerRound: Sendable {
             return report.hasDecisions ? end(.decided(report)) : advance()
         case .searching(.next(let target)):
             return noteSearch(report, target, at: now)
-        case .betweenTurns, .looking, .gathering:
+        case .betweenTurns, .polling, .gathering:
             preconditionFailure("A batch was reported that no turn asked for.")
         }
     }
@@ -143,9 +143,9 @@ package struct WorkerRound: Sendable {
     /// The postponed lists that the latest batch was for; nil if it was another batch.
     private var retried: PostponedTurns.Retry? { if case .retrying(let retry) = state { retry } else { nil } }
 
-    // MARK: The list for which there was no room
+    // MARK: The crowded-out list
 
-    /// Decides requests of that list alone: together with other lists, there might be no room for it again.
+    /// Decides requests of that list alone: together with other lists, it might be crowded out again.
     private mutating func serveCrowdedOut() -> Action {
         guard let list = crowdedOut else { return advance() }
         crowdedOut = nil
@@ -172,23 +172,25 @@ package struct WorkerRound: Sendable {
         if report.hasLostProgress { return advance() }
         crowdedOut = report.undecided.crowdedOut ?? crowdedOut
         postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
-        let step = search.note(report, of: target)
-        if step != .sameLists { postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now) }
+        let continuation = search.note(report, of: target)
+        if continuation != .sameLists {
+            postponedTurns.postponed.noteUnavailable(report.unavailableAmongLocked, at: now)
+        }
         hasMetAnotherWorker = report.claim.lockedByOthers.count > report.claim.locked.count
         // Several batches of one turn may end rounds; the last one counts.
         hasEndedRound = false
-        if case .nextRound(let decided) = step {
+        if case .nextRound(let decided) = continuation {
             hasEndedRound = true
             gather(after: decided)
         }
-        guard let result = finishSearch(report, step) else { return advance() }
+        guard let result = finishSearch(report, continuation) else { return advance() }
         return end(result)
     }
 
     /// - Returns: The end of the turn; nil if it goes on with the search.
-    private mutating func finishSearch(_ report: BatchReport, _ step: RoundSearch.Step) -> TurnResult? {
+    private mutating func finishSearch(_ report: BatchReport, _ continuation: RoundSearch.Continuation) -> TurnResult? {
         if report.hasDecisions { return .decided(report) }
-        switch step {
+        switch continuation {
         case .sameLists:
             return nil
         case .nextLists, .nextRound:

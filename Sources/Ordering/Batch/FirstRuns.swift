@@ -15,7 +15,7 @@ struct FirstRuns: Sendable {
         guard bytesRead <= reading.bytesOfAllFirstRuns else { return [] }
         var rows = 0
         let next = needs.prefix { need in
-            let count = need.need.rowsFromBeginning ?? 0
+            let count = need.wanted.rowsFromBeginning ?? 0
             defer { rows += count }
             return rows == 0 || rows + count <= reading.rowsOfFirstRunsPerRead
         }

@@ -1,5 +1,6 @@
 /// A need, and the list that it concerns.
 package struct ListNeed: Hashable, Sendable {
     package let list: ListIdentifier
-    package let need: Need
+    /// What must be read of the list.
+    package let wanted: Need
 }

@@ -3,21 +3,21 @@ import SternBrocot
 /// The application of one move.
 extension MoveBatch {
     /// The result of trying to apply a move.
-    enum Attempt {
+    enum ApplicationResult {
         case decided(MoveResult)
         /// Nothing was changed: these needs must be read first.
         case needs([ListNeed])
 
         /// The move was applied, and no neighbour got a new rank.
-        static let applied = Attempt.decided(MoveResult(outcome: .applied(rebalancedRows: 0)))
+        static let applied = ApplicationResult.decided(MoveResult(outcome: .applied(rebalancedRows: 0)))
 
-        static func rejected(_ rejection: Rejection) -> Attempt {
+        static func rejected(_ rejection: Rejection) -> ApplicationResult {
             .decided(MoveResult(outcome: .rejected(rejection)))
         }
     }
 
     /// Applies a move to the known rows, if they suffice.
-    mutating func apply(_ index: BatchMove.Index) -> Attempt {
+    mutating func apply(_ index: BatchMove.Index) -> ApplicationResult {
         let move = moves[index]
         switch move.move.action {
         case .remove: return remove(move)
@@ -26,7 +26,7 @@ extension MoveBatch {
         }
     }
 
-    private mutating func arrive(_ move: BatchMove) -> Attempt {
+    private mutating func arrive(_ move: BatchMove) -> ApplicationResult {
         let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         // Unlike the keys of other moves, these need not be distinct. A key counts once, at its last place.
@@ -44,7 +44,7 @@ extension MoveBatch {
         return put(arriving, of: move, placement, sources: [])
     }
 
-    private mutating func remove(_ move: BatchMove) -> Attempt {
+    private mutating func remove(_ move: BatchMove) -> ApplicationResult {
         let (found, needs) = knownItems(move.move.items, in: move.list)
         guard needs.isEmpty else { return .needs(needs) }
         let ownsRows = lists[move.list].ownsRows
@@ -60,7 +60,7 @@ extension MoveBatch {
         return .applied
     }
 
-    private mutating func place(_ move: BatchMove, _ placement: Placement) -> Attempt {
+    private mutating func place(_ move: BatchMove, _ placement: Placement) -> ApplicationResult {
         let (targets, targetNeeds) = knownItems(move.move.items, in: move.list)
         let (sources, sourceNeeds) = move.source.map { knownItems(move.move.items, in: $0) } ?? ([], [])
         let (anchors, anchorNeeds) = knownItems(
@@ -73,21 +73,21 @@ extension MoveBatch {
         return put(targets, of: move, placement, sources: sources)
     }
 
-    /// Puts items of the move's list into the gap of a placement, if there is room. With `sources`, they are the same items in the
-    /// list that they leave.
+    /// Puts items of the move's list into the gap of a placement, if there is room. `sources` are the same items in the list that they leave;
+    /// empty if the items don't change lists.
     private mutating func put(
         _ targets: [KnownItem.Index], of move: BatchMove, _ placement: Placement, sources: [KnownItem.Index]
-    ) -> Attempt {
+    ) -> ApplicationResult {
         let before = lists[move.list].neighbourhood.takeOut(targets)
-        switch room(for: targets.count, from: before, placement, in: lists[move.list]) {
-        case .unchanged(let result):
+        switch plan(for: targets.count, from: before, placement, in: lists[move.list]) {
+        case .nothing(let result):
             lists[move.list].neighbourhood.putBack(targets, before)
             return result
-        case .window(let window, let gap):
+        case .write(let assignment, let gap):
             if let source = move.source { leave(source, sources, to: targets, in: move.list) }
-            let rebalanced = lists[move.list].neighbourhood.place(targets, in: window, at: gap)
+            let rebalanced = lists[move.list].neighbourhood.place(targets, assignment, at: gap)
             let outcome = MoveOutcome.applied(rebalancedRows: rebalanced)
-            return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(window)))
+            return .decided(MoveResult(outcome: outcome, window: RewrittenWindow(assignment)))
         }
     }
 
@@ -101,7 +101,7 @@ extension MoveBatch {
                 found.append(item)
             } else {
                 let need = Need.row(key: ExactText(key), below: neighbours, above: neighbours)
-                needs.append(ListNeed(list: lists[list].identifier, need: need))
+                needs.append(ListNeed(list: lists[list].identifier, wanted: need))
             }
         }
         return (found, needs)
@@ -130,13 +130,13 @@ extension MoveBatch {
         let items = target.neighbourhood.items
         if let anchor, items[anchor].current.rank == nil {
             return Rejection(
-                .anchorNotFound, "the anchor '\(items[anchor].key)' is not in list '\(target.identifier.list)'")
+                .anchorNotFound, "the anchor '\(items[anchor].key)' is not in list '\(target.identifier.key)'")
         }
         if let source = move.source {
             if let missing = firstAbsent(of: sources, in: lists[source]) { return missing }
             if let existing = targets.first(where: { items[$0].current != .absent }) {
                 return Rejection(
-                    .itemExists, "item '\(items[existing].key)' is in list '\(target.identifier.list)' already")
+                    .itemExists, "item '\(items[existing].key)' is in list '\(target.identifier.key)' already")
             }
         } else if !target.ownsRows || move.move.missing == .reject {
             return firstAbsent(of: targets, in: target)
@@ -148,26 +148,26 @@ extension MoveBatch {
     private func firstAbsent(of items: [KnownItem.Index], in list: BatchList) -> Rejection? {
         let known = list.neighbourhood.items
         return items.first { known[$0].current == .absent }.map {
-            Rejection(.itemNotFound, "item '\(known[$0].key)' is not in list '\(list.identifier.list)'")
+            Rejection(.itemNotFound, "item '\(known[$0].key)' is not in list '\(list.identifier.key)'")
         }
     }
 
-    // MARK: Room
+    // MARK: The plan of a placement
 
-    private enum Room {
+    private enum Plan {
         /// The ranks to write, and the gap of the order into which the items are put.
-        case window(RankWindow, RankOrder.Gap)
-        /// The items stay where they were, with this result of the move.
-        case unchanged(Attempt)
+        case write(RankAssignment, RankOrder.Gap)
+        /// Nothing is written: the items stay where they were, with this result of the move.
+        case nothing(ApplicationResult)
     }
 
     /// The gap for items that were taken out, and the new ranks of these items and their neighbours. `before` is where the
     /// items were.
-    private func room(
+    private func plan(
         for count: Int, from before: [Presence], _ placement: Placement, in list: BatchList
-    ) -> Room {
-        func missing(_ needs: [Need]) -> Room {
-            .unchanged(.needs(needs.map { ListNeed(list: list.identifier, need: $0) }))
+    ) -> Plan {
+        func missing(_ needs: [Need]) -> Plan {
+            .nothing(.needs(needs.map { ListNeed(list: list.identifier, wanted: $0) }))
         }
         let neighbourhood = list.neighbourhood
         switch neighbourhood.gap(placement) {
@@ -175,14 +175,14 @@ extension MoveBatch {
             return missing(needs)
         case .gap(let gap):
             let areAlreadyThere = neighbourhood.order.wereInOrder(before, in: gap)
-            if areAlreadyThere { return .unchanged(.applied) }
+            if areAlreadyThere { return .nothing(.applied) }
             let covered = neighbourhood.coveredGap(gap)
             switch policy.placement(of: count, in: covered) {
             case .load(let below, let above):
                 return missing(neighbourhood.needs(below: below, above: above, of: covered))
-            case .window(let window): return .window(window, gap)
+            case .write(let assignment): return .write(assignment, gap)
             case .noRoom:
-                return .unchanged(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
+                return .nothing(.rejected(Rejection(.failed, "the list is full", sqlState: "54000")))
             }
         }
     }

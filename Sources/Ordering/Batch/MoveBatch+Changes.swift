@@ -44,7 +44,7 @@ extension MoveBatch {
     /// row of the old list, and inserts a row into the new list.
     private func placeChange(of item: KnownItem, in list: BatchList.Index) -> RowChange? {
         guard item.stored != item.current else { return nil }
-        let here = lists[list].identifier.list
+        let here = lists[list].identifier.key
         return RowChange(
             key: item.key, storedList: item.stored == .absent ? nil : here,
             list: item.current == .absent ? nil : here, rank: item.current.rank, storedRank: item.stored.rank)
@@ -66,7 +66,7 @@ extension MoveBatch {
         guard lists[list].ownsRows, item.stored != .absent, item.row != .here else { return nil }
         guard !taken.contains(StoredKey(list: list, key: ExactText(item.key))) else { return nil }
         return RowChange(
-            key: item.key, storedList: lists[list].identifier.list, list: nil, rank: nil,
+            key: item.key, storedList: lists[list].identifier.key, list: nil, rank: nil,
             storedRank: item.stored.rank)
     }
 
@@ -75,18 +75,18 @@ extension MoveBatch {
         guard item.current != .absent else { return nil }
         func write(storedIn storedList: String?, storedRank: Rank?) -> RowChange {
             RowChange(
-                key: item.key, storedList: storedList, list: lists[list].identifier.list,
+                key: item.key, storedList: storedList, list: lists[list].identifier.key,
                 rank: item.current.rank, storedRank: storedRank)
         }
         switch item.row {
         case .here:
             guard item.stored != item.current else { return nil }
-            return write(storedIn: lists[list].identifier.list, storedRank: item.stored.rank)
+            return write(storedIn: lists[list].identifier.key, storedRank: item.stored.rank)
         case .list(let origin):
             // A row of another list with the same key may have replaced the row that is stored in this list.
             let source = lists[origin]
             let stored = source.neighbourhood.item(item.key).map { source.neighbourhood.items[$0].stored }
-            return write(storedIn: source.identifier.list, storedRank: stored?.rank)
+            return write(storedIn: source.identifier.key, storedRank: stored?.rank)
         case .new:
             return write(storedIn: nil, storedRank: nil)
         }

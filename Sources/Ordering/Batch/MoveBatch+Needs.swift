@@ -21,8 +21,8 @@ extension MoveBatch {
             // Moves without items need the ends of their lists only, which have no keys.
             let affordable = reading.bytesOfOneFirstRun * lookups / max(1, bytes[list.offset])
             let count = min(reading.rowsPerLookup * lookups, reading.rowsOfOneFirstRun, affordable)
-            if let least = leastSizes[lists[list].identifier], least >= count { return nil }
-            return ListNeed(list: lists[list].identifier, need: .run(from: nil, .up, count: count))
+            if let assumed = assumedSizes[lists[list].identifier], assumed >= count { return nil }
+            return ListNeed(list: lists[list].identifier, wanted: .run(from: nil, .up, count: count))
         }
     }
 
@@ -77,6 +77,6 @@ private struct CollectedNeeds {
     }
 
     private mutating func add(_ missing: [Need], of list: BatchList) {
-        needs += missing.map { ListNeed(list: list.identifier, need: $0) }
+        needs += missing.map { ListNeed(list: list.identifier, wanted: $0) }
     }
 }

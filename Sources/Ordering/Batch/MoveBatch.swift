@@ -10,8 +10,8 @@ package struct MoveBatch: Sendable {
     let policy: RebalancingPolicy
     let reading: ReadingPolicy
     private let listIndices: [ListIdentifier: BatchList.Index]
-    /// How many rows lists have at least, as far as is known.
-    let leastSizes: [ListIdentifier: Int]
+    /// How many rows each list is assumed to have: see ``KnownListSizes``. Unknown lists are left out.
+    let assumedSizes: [ListIdentifier: Int]
     /// The moves without an outcome, in their order.
     private(set) var pending: [BatchMove.Index]
     private var isStarted = false
@@ -22,15 +22,15 @@ package struct MoveBatch: Sendable {
     ///   - moves: The moves, in the order in which they are applied.
     ///   - tables: The ordered tables by name. Moves in other tables are rejected.
     ///   - policy: How ranks are rebalanced.
-    ///   - reading: How much is read at once.
-    ///   - leastSizes: How many rows lists have at least, as far as is known. Such a list is read from its beginning only if
-    ///     that may reach its end.
+    ///   - reading: How much one statement reads.
+    ///   - assumedSizes: How many rows each list is assumed to have: see ``KnownListSizes``. A list is read from its beginning only if more
+    ///     rows than this would be read.
     package init(
         _ moves: [Move], tables: [ExactText: OrderedTable], policy: RebalancingPolicy,
-        reading: ReadingPolicy = ReadingPolicy(), leastSizes: [ListIdentifier: Int] = [:]
+        reading: ReadingPolicy = ReadingPolicy(), assumedSizes: [ListIdentifier: Int] = [:]
     ) {
         self.policy = policy
-        self.leastSizes = leastSizes
+        self.assumedSizes = assumedSizes
         self.reading = reading
         firstRuns = FirstRuns(reading: reading)
         var lists: [BatchList] = []
@@ -117,7 +117,7 @@ package struct MoveBatch: Sendable {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
         firstRuns.note(result)
         do throws(StoredRowsFault) {
-            try lists[list].neighbourhood.learn(result, for: need.need)
+            try lists[list].neighbourhood.learn(result, for: need.wanted)
         } catch {
             throw OrderingError(error, in: need.list)
         }

@@ -1,4 +1,4 @@
-/// How much of a list is read at once. The values don't affect the outcomes. Tests choose small numbers, so that rows are
+/// How much of a list one statement reads. The values don't affect the outcomes. Tests choose small numbers, so that rows are
 /// read in many parts.
 package struct ReadingPolicy: Sendable {
     /// The number of rows that can be read in order in the time of one look-up by key. The figure was measured: see
@@ -9,11 +9,11 @@ package struct ReadingPolicy: Sendable {
     package var rowsPerLookup = Self.measuredRowsPerLookup
     /// A list may be read from its beginning if at least this many rows would be looked up.
     package var fewestLookupsOfWholeList = 8
-    /// The most rows that are read from one list's beginning at once.
+    /// The most rows that one statement reads from one list's beginning.
     package var rowsOfOneFirstRun = 16_384
-    /// The most bytes that are read from one list's beginning at once, estimated from the length of the moved items' keys.
+    /// The most bytes that one statement reads from one list's beginning, estimated from the length of the moved items' keys.
     var bytesOfOneFirstRun = 4 << 20
-    /// The most rows that are read from the beginnings of several lists at once. This limits a read whose size in bytes is not
+    /// The most rows that one statement reads from the beginnings of several lists. This limits a read whose size in bytes is not
     /// yet known.
     var rowsOfFirstRunsPerRead = 32_768
     /// After this many bytes from the beginnings of all lists, the rows of the remaining lists are looked up by key.

@@ -70,7 +70,7 @@ package struct ListImport: Sendable {
         guard let table = try OrderedTable.named(name, on: connection) else {
             throw ImportRefusal.unknownTable
         }
-        if let rejection = table.rejection(ofList: list.list) {
+        if let rejection = table.rejection(ofList: list.key) {
             throw ImportRefusal.impossible(reason: rejection.message)
         }
         guard table.ownsRows else {
@@ -101,7 +101,7 @@ package struct ListImport: Sendable {
             throw Rejection(.failed, "no rank is left behind the last item of list \(list)")
         }
         let lines = ImportedLines(keysOf: table.itemColumn, read: read)
-        let rows = ImportedRows(lines, in: table.listValues(of: list.list) ?? [], from: first.numerator)
+        let rows = ImportedRows(lines, in: table.listValues(of: list.key) ?? [], from: first.numerator)
         let copied: Int
         do throws(PostgresError) {
             copied = try connection.copyIn(statement, rows: rows)
@@ -117,7 +117,7 @@ package struct ListImport: Sendable {
     }
 
     private func lastRank(on connection: isolated Connection) throws -> Rank? {
-        let need = ListNeed(list: list, need: .run(from: nil, .down, count: 1))
+        let need = ListNeed(list: list, wanted: .run(from: nil, .down, count: 1))
         guard case .run(let rows)? = try OrderedTableRepository(table).read([need], on: connection).first?.result
         else {
             return nil

@@ -161,17 +161,19 @@ struct Neighbourhood: Sendable {
     /// Puts items that were taken out into a gap of the order, and gives the neighbours their new ranks.
     ///
     /// - Returns: The number of neighbours whose rank changed.
-    mutating func place(_ taken: [KnownItem.Index], in window: RankWindow, at gap: RankOrder.Gap) -> Int {
-        let start = gap.itemsBefore - window.below
+    mutating func place(_ taken: [KnownItem.Index], _ assignment: RankAssignment, at gap: RankOrder.Gap) -> Int {
+        let start = gap.itemsBefore - assignment.below
         var rebalanced = 0
-        for offset in 0..<(window.below + window.above) {
-            let rank = window.ranks[offset < window.below ? offset : offset + taken.count]
+        for offset in 0..<(assignment.below + assignment.above) {
+            let rank = assignment.ranks[offset < assignment.below ? offset : offset + taken.count]
             guard order.ranks[start + offset] != rank else { continue }
             setPresence(of: order.items[start + offset], to: .placed(rank))
             rebalanced += 1
         }
-        let (below, placed) = (window.ranks[..<window.below], window.ranks[window.below...].prefix(taken.count))
-        order.replaceRanks(above: gap, with: window.ranks.suffix(window.above))
+        let (below, placed) = (
+            assignment.ranks[..<assignment.below], assignment.ranks[assignment.below...].prefix(taken.count)
+        )
+        order.replaceRanks(above: gap, with: assignment.ranks.suffix(assignment.above))
         order.replaceRanks(below: gap, with: below)
         order.insert(taken, ranks: placed, in: gap)
         for (item, rank) in zip(taken, placed) { setPresence(of: item, to: .placed(rank)) }

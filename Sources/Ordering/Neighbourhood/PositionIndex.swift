@@ -9,7 +9,7 @@ import SternBrocot
 /// An example: A list has 1,000 rows with the ranks 0, 1, 2, … 999. Two moves are requested: the first row goes to the
 /// end, and then another row goes to position 500. The database says that 500 rows are stored before rank 500.
 ///
-/// ```swift
+/// ```text
 /// var index = PositionIndex()
 /// index.add(rank: 500, storedPosition: 500)
 /// // The first row, with rank 0, gets rank 1000.
@@ -19,7 +19,7 @@ import SternBrocot
 /// let position = 500 + index.shift(before: 500)       // 499
 /// ```
 ///
-/// So the row with rank 500 is now at position 499, and position 500 is one row further up.
+/// So the row with rank 500 is now at position 499, and position 500 is now the row with rank 501.
 struct PositionIndex: Sendable {
     /// A rank whose stored position was read. A nil rank is the end of the list.
     struct Entry: Equatable, Sendable {

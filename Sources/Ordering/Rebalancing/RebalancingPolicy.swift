@@ -47,28 +47,28 @@ package struct RebalancingPolicy: Sendable {
     /// - Parameters:
     ///   - count: The number of placed items, at least 1.
     ///   - gap: The neighbours of the gap, without the items that are placed.
-    /// - Returns: The neighbours to load before the next call, or the window to write, or that the list has no room.
-    package func placement(of count: Int, in gap: some GapNeighbours) -> RebalancingStep {
+    /// - Returns: The neighbours to load before the next call, or the ranks to write, or that the list has no room.
+    package func placement(of count: Int, in gap: some GapNeighbours) -> PlacementStep {
         precondition(count >= 1, "a placement is of one item at least")
         switch (gap.below(1), gap.above(1)) {
         case (.unknown, _), (_, .unknown): return .load(below: 1, above: 1)
         case (let below, let above):
             let interval = OpenInterval(below.knownRank, above.knownRank)
             if let ranks = interval.oneAfterTheOther(count, limit: limit) {
-                return .window(RankWindow(below: 0, above: 0, ranks: ranks))
+                return .write(RankAssignment(below: 0, above: 0, ranks: ranks))
             }
             return rebalance(count, in: gap)
         }
     }
 
-    private func rebalance(_ count: Int, in gap: some GapNeighbours) -> RebalancingStep {
+    private func rebalance(_ count: Int, in gap: some GapNeighbours) -> PlacementStep {
         var best: CandidateWindow?
         var size = 1
         while true {
             size *= 2
-            if let best, isSettled(best, before: size) { return .window(best.window) }
+            if let best, isSettled(best, before: size) { return .write(best.assignment) }
             guard let reach = Reach(of: gap, upTo: size) else {
-                // Twice as many as this size needs, so that the next size needs no further reading.
+                // As many as the next size needs: its neighbours, and one more on each side.
                 return .load(below: 2 * size + 1, above: 2 * size + 1)
             }
             let bounds =
@@ -80,14 +80,14 @@ package struct RebalancingPolicy: Sendable {
                 best = candidate
             }
             if reach.isWholeList {
-                return best.map { .window($0.window) } ?? wholeList(reach, placing: count)
+                return best.map { .write($0.assignment) } ?? wholeList(reach, placing: count)
             }
         }
     }
 
     /// Whether no window of `size` or more neighbours can have a lower cost, or be worth reading.
     private func isSettled(_ best: CandidateWindow, before size: Int) -> Bool {
-        let rows = best.window.below + best.window.above
+        let rows = best.assignment.below + best.assignment.above
         return size > largestWindow || size > Self.largestGrowth * rows
             || Self.cost(rows: size, room: bitWidth(of: limit)) >= best.cost
     }
@@ -113,20 +113,20 @@ package struct RebalancingPolicy: Sendable {
         let scale = bitWidth(of: limit) / bitWidth(of: Rank.limit)
         let reserved = reservedBits * max(0, bitWidth(of: Int64(rows)) - bitWidth(of: Self.freeWindow)) * scale
         guard room > 0, room >= reserved || rows >= largestWindow else { return nil }
-        let window = RankWindow(below: below, above: above, ranks: ranks)
-        return CandidateWindow(window: window, cost: Self.cost(rows: rows, room: room))
+        let assignment = RankAssignment(below: below, above: above, ranks: ranks)
+        return CandidateWindow(assignment: assignment, cost: Self.cost(rows: rows, room: room))
     }
 
     /// The last possibility: new ranks for the whole list, or no room at all.
-    private func wholeList(_ reach: Reach<some GapNeighbours>, placing count: Int) -> RebalancingStep {
+    private func wholeList(_ reach: Reach<some GapNeighbours>, placing count: Int) -> PlacementStep {
         let total = reach.below + count + reach.above
         guard let ranks = OpenInterval(nil, nil).simplest(total, limit: limit) else { return .noRoom }
-        return .window(RankWindow(below: reach.below, above: reach.above, ranks: ranks))
+        return .write(RankAssignment(below: reach.below, above: reach.above, ranks: ranks))
     }
 }
 
 private struct CandidateWindow {
-    let window: RankWindow
+    let assignment: RankAssignment
     /// The cost; lower is better.
     let cost: Double
 }

@@ -11,11 +11,13 @@ package struct RewrittenWindow: Hashable, Sendable {
     package let last: Rank
 
     /// nil if no neighbour is rewritten.
-    init?(_ window: RankWindow) {
-        guard window.below + window.above > 0, let first = window.ranks.first, let last = window.ranks.last else {
+    init?(_ assignment: RankAssignment) {
+        guard assignment.below + assignment.above > 0, let first = assignment.ranks.first,
+            let last = assignment.ranks.last
+        else {
             return nil
         }
-        (below, above, self.first, self.last) = (window.below, window.above, first, last)
+        (below, above, self.first, self.last) = (assignment.below, assignment.above, first, last)
     }
 }
 

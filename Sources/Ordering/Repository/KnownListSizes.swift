@@ -1,12 +1,13 @@
 import Synchronization
 
 /// The number of placed rows that a worker found when it last read lists from their beginning. A list that is known to be long is
-/// not read from its beginning again, which would be in vain.
+/// not read from its beginning again, which would be in vain: see ``growth``.
 ///
 /// The sizes are hints: another writer may have changed a list since. They decide only how a list is read.
 package final class KnownListSizes: Sendable {
-    /// A list that was read in vain counts as this many times as long as what was read of it. So it is read in vain a few times at most, each
-    /// time at least this many times as far. Otherwise each batch that wants slightly more of its rows would read it in vain again.
+    /// Reading a list from its beginning is *in vain* if the read reaches its limit before the end of the list. Then the list counts as
+    /// `growth` times as long as the rows that were read, so the next such read must be longer than that. With 1, each batch that wants
+    /// slightly more rows would read the list in vain again.
     static let growth = 2
 
     /// The most lists that are remembered; they need a few MB.
@@ -18,8 +19,8 @@ package final class KnownListSizes: Sendable {
 
     package init() {}
 
-    /// The number of rows that each of the lists is expected to have at least; unknown lists are left out.
-    func leastSizes(of lists: some Sequence<ListIdentifier>) -> [ListIdentifier: Int] {
+    /// The number of rows that each of the lists is assumed to have; unknown lists are left out.
+    func assumedSizes(of lists: some Sequence<ListIdentifier>) -> [ListIdentifier: Int] {
         sizes.withLock { sizes in
             var known: [ListIdentifier: Int] = [:]
             for list in lists { known[list] = sizes[list.hashValue].map(Int.init) }

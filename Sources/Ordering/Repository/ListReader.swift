@@ -23,8 +23,8 @@ package struct ListReader: Sendable {
         guard let table = try OrderedTable.named(name, on: connection) else {
             return .failure(.unknownOrderedTable(name))
         }
-        if let rejection = table.rejection(ofList: list.list) { return .failure(rejection) }
-        return .success(ListReader(list.list, of: table))
+        if let rejection = table.rejection(ofList: list.key) { return .failure(rejection) }
+        return .success(ListReader(list.key, of: table))
     }
 
     /// An item and its rank.

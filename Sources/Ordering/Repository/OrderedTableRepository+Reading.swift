@@ -17,7 +17,7 @@ extension OrderedTableRepository {
         var positions: [ListIdentifier: [Int]] = [:]
         var found: [Reading] = []
         for need in needs {
-            switch need.need {
+            switch need.wanted {
             case .row: rows.append(need)
             case .run(_, .up, _): up.append(need)
             case .run(_, .down, _): down.append(need)
@@ -37,8 +37,8 @@ extension OrderedTableRepository {
     ) throws(OrderingError) -> [Reading] {
         guard !needs.isEmpty else { return [] }
         var wanted = RowsWanted()
-        for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.need) }) {
-            wanted.lists.append(list.list)
+        for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
+            wanted.lists.append(list.key)
             wanted.keys.append(key.text)
             wanted.below.append(below)
             wanted.above.append(above)
@@ -48,7 +48,7 @@ extension OrderedTableRepository {
         let firstRowColumn = OrderingStatements.SideColumn.allCases.count
         for row in try connection.rows(statements.rows(wanted)) {
             let index = try indexOfArgument(of: row)
-            let side = try decodingRows { () throws(PostgresError) in
+            let side = try wrappingErrors { () throws(PostgresError) in
                 try row.decode(OrderingStatements.SideColumn.side, as: Int32.self)
             }
             guard let stored = try storedRow(row, from: firstRowColumn, list: needs[index].list) else {
@@ -83,7 +83,7 @@ extension OrderedTableRepository {
         let found = try readRuns(needs, .up, on: connection)
         sizes?.remember(
             found.compactMap { need, result in
-                guard case .run(let rows) = result, let limit = need.need.rowsFromBeginning else { return nil }
+                guard case .run(let rows) = result, let limit = need.wanted.rowsFromBeginning else { return nil }
                 return .init(list: need.list, rows: rows.count, isWholeList: rows.count < limit)
             })
         return found
@@ -94,8 +94,8 @@ extension OrderedTableRepository {
     ) throws(OrderingError) -> [Reading] {
         guard !needs.isEmpty else { return [] }
         var wanted = RunsWanted()
-        for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.need) }) {
-            wanted.lists.append(list.list)
+        for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
+            wanted.lists.append(list.key)
             wanted.numerators.append(start?.numerator ?? (direction == .up ? -1 : 1))
             wanted.denominators.append(start?.denominator ?? 0)
             wanted.counts.append(count)
@@ -117,7 +117,7 @@ extension OrderedTableRepository {
         let offsets = AscendingOffsets(positions.map { max(0, $0 - margin) })
         var rows: [Int: [StoredRow]] = [:]
         for row in try connection.rows(
-            statements.rows(of: list.list, at: offsets, count: Self.rowsAroundPosition))
+            statements.rows(of: list.key, at: offsets, count: Self.rowsAroundPosition))
         {
             let offset = offsets.offsets[try indexOfArgument(of: row)]
             if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: list) {
@@ -126,20 +126,20 @@ extension OrderedTableRepository {
         }
         return positions.map { position in
             let offset = max(0, position - margin)
-            return (ListNeed(list: list, need: .position(position)), .position(offset: offset, rows[offset] ?? []))
+            return (ListNeed(list: list, wanted: .position(position)), .position(offset: offset, rows[offset] ?? []))
         }
     }
 
     private func count(of list: ListIdentifier, on connection: isolated Connection) throws(OrderingError) -> Int {
-        let rows = try connection.rows(statements.count(of: list.list))
-        return try decodingRows { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
+        let rows = try connection.rows(statements.count(of: list.key))
+        return try wrappingErrors { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 
     private static let columnsBeforeRow = OrderingStatements.NumberColumn.allCases.count
 
     /// The index of the argument for which a statement with an array of arguments found a row.
     func indexOfArgument(of row: Row) throws(OrderingError) -> Int {
-        try decodingRows { () throws(PostgresError) in
+        try wrappingErrors { () throws(PostgresError) in
             try row.decode(OrderingStatements.NumberColumn.number, as: Int.self) - 1
         }
     }
@@ -148,7 +148,7 @@ extension OrderedTableRepository {
 
     /// Reads key, rank and visibility. `first` is the number of the key's column. Returns nil if the row has no rank.
     private func storedRow(_ row: Row, from first: Int, list: ListIdentifier) throws(OrderingError) -> StoredRow? {
-        let (key, numerator, denominator) = try decodingRows { () throws(PostgresError) in
+        let (key, numerator, denominator) = try wrappingErrors { () throws(PostgresError) in
             (
                 try row.decode(Column.key, from: first, as: String.self),
                 try row.decode(Column.numerator, from: first, as: Int64?.self),
@@ -158,13 +158,13 @@ extension OrderedTableRepository {
         guard let numerator, let denominator else { return nil }
         guard let rank = Rank(numerator: numerator, denominator: denominator) else {
             throw .invalidStoredRank(
-                table: table.name, list: list.list, key: key, rank: "\(numerator)/\(denominator)")
+                table: table.name, list: list.key, key: key, rank: "\(numerator)/\(denominator)")
         }
         return StoredRow(key: key, rank: rank, isVisible: try isVisible(row, from: first))
     }
 
     private func isVisible(_ row: Row, from first: Int) throws(OrderingError) -> Bool {
         guard table.visible != nil else { return true }
-        return try decodingRows { () throws(PostgresError) in try row.decode(Column.isVisible, from: first) }
+        return try wrappingErrors { () throws(PostgresError) in try row.decode(Column.isVisible, from: first) }
     }
 }

@@ -43,11 +43,11 @@ extension OrderedTableRepository {
         guard !changes.isEmpty else { return }
         let updates = changes.filter(\.isUpdate)
         if waitsForRows, !table.isBuiltIn, !updates.isEmpty {
-            try expect(updates.count, try written(try connection.rows(statements.lock(updates))))
+            try requireWritten(try written(try connection.rows(statements.lock(updates))), of: updates.count)
         }
         if let announcement { _ = try connection.rows(announcement) }
         for write in writes(changes) {
-            try expect(write.rows, try written(try connection.rows(write.statement)))
+            try requireWritten(try written(try connection.rows(write.statement)), of: write.rows)
         }
         if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.endOfWriting) }
     }
@@ -64,8 +64,10 @@ extension OrderedTableRepository {
         if !deletions.isEmpty {
             writes.append(Write(statement: statements.delete(deletions), rows: deletions.count))
         }
-        let holders = table.isBuiltIn ? [] : holders(among: updates)
-        if !holders.isEmpty { writes.append(Write(statement: statements.clearRanks(holders), rows: holders.count)) }
+        let rowsToClear = table.isBuiltIn ? [] : rowsToClear(among: updates)
+        if !rowsToClear.isEmpty {
+            writes.append(Write(statement: statements.clearRanks(rowsToClear), rows: rowsToClear.count))
+        }
         for group in RowChangeGroups(updates).groups {
             let changesLists = group.contains(where: \.changesList)
             let statement = changesLists ? statements.updateListsAndRanks(group) : statements.updateRanks(group)
@@ -79,12 +81,12 @@ extension OrderedTableRepository {
 
     /// The number of rows that a write has written as requested.
     func written(_ rows: Rows) throws(OrderingError) -> Int {
-        try decodingRows { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
+        try wrappingErrors { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
     }
 
     /// The rows whose stored rank another of the rows gets. Their ranks are removed first, because the unique index of a user's table
     /// is checked after each row.
-    private func holders(among changes: [RowChange]) -> [RowChange] {
+    private func rowsToClear(among changes: [RowChange]) -> [RowChange] {
         var wanted: [ExactText: Set<Rank>] = [:]
         for change in changes {
             guard let list = change.list, let rank = change.rank else { continue }
@@ -96,8 +98,10 @@ extension OrderedTableRepository {
         }
     }
 
+    /// Makes sure that as many rows were written as requested.
+    ///
     /// - Throws: ``OrderingError/unexpectedRowCount(table:expected:written:)`` if the two numbers of rows differ.
-    func expect(_ expected: Int, _ written: Int) throws(OrderingError) {
+    func requireWritten(_ written: Int, of expected: Int) throws(OrderingError) {
         guard written == expected else {
             throw .unexpectedRowCount(table: table.name, expected: expected, written: written)
         }

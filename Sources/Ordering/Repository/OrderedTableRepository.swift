@@ -21,7 +21,7 @@ struct OrderedTableRepository {
     ) throws(OrderingError) -> [ExactText: OrderedTable] {
         var columns: [ExactText: [RegisteredColumn]] = [:]
         for row in try connection.rows(OrderingStatements.keyColumns(ofTablesNamed: names)) {
-            let column = try decodingRows { () throws(PostgresError) in try RegisteredColumn(row) }
+            let column = try wrappingErrors { () throws(PostgresError) in try RegisteredColumn(row) }
             columns[ExactText(column.orderedTable), default: []].append(column)
         }
         var tables: [ExactText: OrderedTable] = [:]
@@ -39,6 +39,6 @@ extension Connection {
 }
 
 /// Converts an error of the database into an error of this module.
-func decodingRows<Value>(_ body: () throws(PostgresError) -> Value) throws(OrderingError) -> Value {
+func wrappingErrors<Value>(_ body: () throws(PostgresError) -> Value) throws(OrderingError) -> Value {
     do { return try body() } catch { throw .database(error) }
 }

@@ -27,12 +27,12 @@ extension OrderingStatements {
     }
 
     private func rowColumns(of relation: SQL) -> SQL {
-        "\(itemType.text(of: "\(relation).item")), \(relation).num, \(relation).den\(isVisible(of: relation))"
+        "\(itemType.text(of: "\(relation).item")), \(relation).num, \(relation).den\(visibilityColumn(of: relation))"
     }
 
     /// The columns that ``rowColumns(of:)`` needs, of a row of the table. The table must be the only relation of the query.
     private func tableColumns(of row: SQL) -> SQL {
-        "\(row).\(itemColumn) AS item, \(row).\(num) AS num, \(row).\(den) AS den\(isVisible)"
+        "\(row).\(itemColumn) AS item, \(row).\(num) AS num, \(row).\(den) AS den\(visibilityColumn)"
     }
 
     /// The rows with these keys, and the wanted numbers of placed neighbours below and above each: see ``Side``.
@@ -42,10 +42,10 @@ extension OrderingStatements {
         FROM \(relation(of: wanted.lists, wanted.keys, "\(wanted.below)", "\(wanted.above)"))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, below, above, number)
         CROSS JOIN LATERAL (
-            \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den\(isVisible)", of: "wanted"))
+            \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den\(visibilityColumn)", of: "wanted"))
         ) AS anchor
         CROSS JOIN LATERAL (
-            SELECT 0 AS side, anchor.item, anchor.num, anchor.den\(isVisible(of: "anchor"))
+            SELECT 0 AS side, anchor.item, anchor.num, anchor.den\(visibilityColumn(of: "anchor"))
             UNION ALL
             \(neighbours(.down, of: "anchor", "wanted.below"))
             UNION ALL

@@ -40,10 +40,10 @@ struct OrderingStatements {
     }
 
     /// A further column that says whether the row is visible; empty if the table has no hidden rows.
-    var isVisible: SQL { visible.map { ", \($0) AS is_visible" } ?? "" }
+    var visibilityColumn: SQL { visible.map { ", \($0) AS is_visible" } ?? "" }
 
-    /// The column ``isVisible`` of a relation that has it, as a further column; empty if the table has no hidden rows.
-    func isVisible(of relation: SQL) -> SQL { visible == nil ? "" : ", \(relation).is_visible" }
+    /// The column ``visibilityColumn`` of a relation that has it, as a further column; empty if the table has no hidden rows.
+    func visibilityColumn(of relation: SQL) -> SQL { visible == nil ? "" : ", \(relation).is_visible" }
 
     /// A further condition for WHERE: only visible rows.
     var andIsVisible: SQL { visible.map { " AND \($0)" } ?? "" }

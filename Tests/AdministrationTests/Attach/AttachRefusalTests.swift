@@ -57,6 +57,10 @@ struct AttachRefusalTests {
             "CREATE TABLE tasks (id int PRIMARY KEY, rank numeric(57,38))",
             "its column \"rank\" is numeric(57,38); Brocot needs numeric, nullable, without default. Change its type to numeric"
         ),
+        (
+            "CREATE TABLE tasks (id int PRIMARY KEY, rank_num bigint NOT NULL)",
+            "its column \"rank_num\" is bigint NOT NULL; Brocot needs bigint, nullable, without default. Choose another name"
+        ),
     ]
 
     @Test("brocot attach says why an object can't be attached") func unsuitable() async throws {
@@ -304,11 +308,11 @@ struct AttachRefusalTests {
         let error = await #expect(throws: AttachError.self) {
             try await attacher.exclusively { () async throws(AttachError) in Issue.record("it ran") }
         }
-        guard case .busy(let owners, _) = error else {
+        guard case .busy(let holders, _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(owners.map(\.description) == ["process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
+        #expect(holders.map(\.description) == ["process \(holder.backendProcessIdentifier) (user postgres, squatter)"])
         let settings = try await fixture.connection.query(
             """
             SELECT FROM pg_settings

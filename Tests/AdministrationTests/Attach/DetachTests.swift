@@ -114,7 +114,7 @@ import Testing
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: AttachFixture.definition())
         #expect(
-            found.refusal == """
+            found.reasonNotRepairable == """
                 the table is now public.jobs. Rename it back, or run: brocot detach public.tasks, and attach public.jobs. The order stays.
                 """)
         try await fixture.detach()

@@ -131,7 +131,7 @@ import Testing
         let found = try await repair.findings(of: definition)
         try await repair.repair(definition, found, placingRows: false)
         let left = try await repair.findings(of: definition)
-        #expect(left.missing == [] && left.damagedRows == 0 && left.refusal == nil, "\(left.lines)")
+        #expect(left.missing == [] && left.damagedRows == 0 && left.reasonNotRepairable == nil, "\(left.lines)")
         return found
     }
 

@@ -22,7 +22,7 @@ import Testing
         let findings = try await repair.findings(of: definition)
         try await repair.repair(definition, findings, placingRows: placingRows)
         let left = try await repair.findings(of: definition)
-        #expect(left.missing == [] && left.damagedRows == 0 && left.refusal == nil)
+        #expect(left.missing == [] && left.damagedRows == 0 && left.reasonNotRepairable == nil)
         return (fixture, findings.lines(placingRows: placingRows))
     }
 
@@ -268,7 +268,7 @@ import Testing
             script: "ALTER TABLE tasks \(change) \(change.hasPrefix("DROP") ? "CASCADE" : "")")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let findings = try await repair.findings(of: AttachFixture.definition())
-        #expect(findings.refusal?.hasPrefix(reason) == true, "\(findings.lines())")
+        #expect(findings.reasonNotRepairable?.hasPrefix(reason) == true, "\(findings.lines())")
         #expect(!findings.isRepairable)
     }
 
@@ -306,7 +306,7 @@ import Testing
         #expect(try await repair.findings(of: AttachFixture.definition()).lines() == ["all is right"])
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE text")
         let changed = try await repair.findings(of: AttachFixture.definition())
-        #expect(changed.refusal?.hasPrefix("column \"id\" is now text; it was public.\(type).") == true)
+        #expect(changed.reasonNotRepairable?.hasPrefix("column \"id\" is now text; it was public.\(type).") == true)
     }
 
     @Test("brocot check, doctor and status report an attach that is not finished") func unfinished() async throws {

@@ -42,6 +42,21 @@ import Testing
         #expect(failures.first?.advice?.contains(advice) == true)
     }
 
+    @Test("brocot doctor warns if the sequence of the requests gives ids that the log has, and says what to run", .database)
+    func requestIDs() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                SELECT brocot.move_now('l', item, last => true) FROM unnest('{a,b,c}'::text[]) AS item;
+                ALTER SEQUENCE brocot.move_requests_id_seq RESTART WITH 2
+                """)
+        let result = try #require(try await examination().first { $0.check == "request ids" })
+        #expect(result.level == .warn)
+        try await connection.execute(script: try #require(result.advice?.split(separator: ": ").last.map(String.init)))
+        try await connection.execute("SELECT brocot.move_now('l', 'd', last => true)")
+        #expect(try await examination().first { $0.check == "request ids" }?.level == .ok)
+    }
+
     /// An ordered table of the user's, whose `rank` is a plain column.
     private static func cards(board: String = "bigint", keys: String) -> String {
         """
@@ -130,9 +145,9 @@ import Testing
             CREATE TABLE comments (task bigint, project bigint, FOREIGN KEY (task, project) REFERENCES tasks);
             """)
         try await fixture.attach()
-        #expect(try await examination().first { $0.check == "references" }?.level == .ok)
+        #expect(try await examination().first { $0.check == "foreign key" }?.level == .ok)
         try await fixture.connection.execute(script: "REINDEX TABLE CONCURRENTLY \(relation)")
-        let result = try #require(try await examination().first { $0.check == "references" })
+        let result = try #require(try await examination().first { $0.check == "foreign key" })
         #expect(result.level == .warn)
         #expect(result.message.hasSuffix("have no condition: public.brocot_tasks_rank"))
         let command = partitioning.isEmpty ? "DROP INDEX CONCURRENTLY" : "DROP INDEX"
@@ -140,7 +155,7 @@ import Testing
 
         try await fixture.connection.execute(script: "\(command) public.brocot_tasks_rank")
         try await fixture.attach()
-        #expect(try await examination().first { $0.check == "references" }?.level == .ok)
+        #expect(try await examination().first { $0.check == "foreign key" }?.level == .ok)
     }
 
     @Test("brocot doctor warns of a table in which an item could have several rows", .database)
@@ -157,7 +172,7 @@ import Testing
         try await holder.execute("SELECT pg_advisory_lock(hashtextextended('brocot.move_log retention', 0))")
         let results = try await examination()
         #expect(results.allSatisfy { $0.failureKind == nil })
-        let result = try #require(results.first { $0.check == "retention" })
+        let result = try #require(results.first { $0.check == "log pruning" })
         let process = holder.backendProcessIdentifier
         #expect(result.level == .warn && result.message.hasPrefix("process \(process) (user postgres"))
         #expect(result.advice?.contains("pg_terminate_backend(\(process))") == true)
@@ -171,7 +186,7 @@ import Testing
                 CREATE POLICY tenants ON brocot.move_requests USING (list = current_user);
                 CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING;
                 """)
-        let own = try await examination().first { $0.check == "additions" }
+        let own = try await examination().first { $0.check == "added code" }
         #expect(own?.level == .ok)
         #expect(
             own?.message == "rule keep on brocot.move_log (postgres), policy tenants on brocot.move_requests (postgres)"
@@ -184,7 +199,7 @@ import Testing
                 ALTER FUNCTION audit() OWNER TO \(role);
                 CREATE TRIGGER audit AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION audit();
                 """)
-        let others = try await examination().first { $0.check == "additions" }
+        let others = try await examination().first { $0.check == "added code" }
         try await owner.execute(script: "DROP FUNCTION audit() CASCADE; DROP ROLE \(role)")
         #expect(others?.level == .warn)
         #expect(others?.message.hasPrefix("trigger audit on brocot.items (\(role)), ") == true)
@@ -197,7 +212,7 @@ import Testing
         )
         let results = try await examination()
         #expect(results.allSatisfy { $0.failureKind == nil })
-        #expect(results.first { $0.check == "queue" }?.advice?.contains("Is a daemon running?") == true)
+        #expect(results.first { $0.check == "queue" }?.advice?.contains("If no daemon runs, start one") == true)
     }
 
     private static let held = """

@@ -55,7 +55,7 @@ import Testing
     func hiddenSessions() async throws {
         let owner = try await TestDatabase.current.connect()
         let results = try await TestRole.with("blind", owner: owner) { try await examination(url: $0.url) }
-        #expect(results.first { $0.check == "horizon" }?.message.contains("pg_monitor sees all sessions") == true)
+        #expect(results.first { $0.check == "dead rows" }?.message.contains("pg_monitor sees all sessions") == true)
     }
 
     @Test(
@@ -68,7 +68,7 @@ import Testing
         try await preparing.execute(script: "BEGIN; CREATE TABLE public.x (); PREPARE TRANSACTION 'forgotten'")
         let results = try await examination(oldTransaction: .milliseconds(1))
         #expect(results.allSatisfy { $0.failureKind == nil })
-        let horizon = try #require(results.first { $0.check == "horizon" })
+        let horizon = try #require(results.first { $0.check == "dead rows" })
         #expect(horizon.level == .warn)
         #expect(horizon.message.contains("session pid \(holding.backendProcessIdentifier), user postgres"))
         #expect(horizon.message.contains("idle in transaction"))

@@ -23,21 +23,23 @@ struct PreparedTransactionLockTests {
     func list() async throws {
         let connection = try await prepare("brocot.list_lock_key('items', 'l')")
         let list = ListIdentifier("l")
-        let holders = try await LockHoldingTransaction.find([list, ListIdentifier("other")], on: connection)
-        #expect(holders.mapValues(\.owner) == [list: .prepared("a 'forgotten' one")])
-        #expect(try await LockHoldingTransaction.find([list], on: connection) == holders, "it is the same at each look")
+        let transactions = try await LockHoldingTransaction.find([list, ListIdentifier("other")], on: connection)
+        #expect(transactions.mapValues(\.holder) == [list: .prepared("a 'forgotten' one")])
+        #expect(
+            try await LockHoldingTransaction.find([list], on: connection) == transactions, "it is the same at each look"
+        )
     }
 
     @Test("A prepared transaction with the lock for log pruning is found, also by brocot doctor")
     func retention() async throws {
         let connection = try await prepare("hashtextextended('brocot.move_log retention', 0)")
-        let holder = try #require(try await LogPruningLock.find(on: connection))
-        #expect(LogPruningLockHeld(holder: holder).description.contains("prepared transaction 'a 'forgotten' one'"))
+        let transaction = try #require(try await LogPruningLock.find(on: connection))
+        #expect(LogPruningLockHeld(transaction).description.contains("prepared transaction 'a 'forgotten' one'"))
         let doctor = Doctor(
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
             oldTransaction: .seconds(900),
             logger: Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() })
-        let finding = try #require(await doctor.examine().first { $0.check == "retention" })
+        let finding = try #require(await doctor.examine().first { $0.check == "log pruning" })
         #expect(finding.level == .warn && finding.message.contains("a prepared transaction"), "\(finding)")
     }
 

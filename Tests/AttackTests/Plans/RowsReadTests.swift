@@ -22,7 +22,7 @@ import Testing
         try await history.take(on: connection)
         let moves = (1...200).map { number in
             Move(
-                list: ListIdentifier(orderedTable: "items", list: "l1"), items: ["\(3 * number + 1)"],
+                list: ListIdentifier(orderedTable: "items", key: "l1"), items: ["\(3 * number + 1)"],
                 action: .place(.after("\(4_000 - 3 * number)"), from: nil))
         }
         expectFew(try await rowsRead(by: moves, on: connection), moves.count, "\(history)")

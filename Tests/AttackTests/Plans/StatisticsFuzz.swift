@@ -82,7 +82,7 @@ struct StatisticsFuzz {
                 default: .place(.after(item()), from: nil)
                 }
             return Move(
-                list: ListIdentifier(orderedTable: "items", list: list), items: [moved], action: action)
+                list: ListIdentifier(orderedTable: "items", key: list), items: [moved], action: action)
         }
     }
 }

@@ -31,7 +31,7 @@ import Testing
                 """)
         let repair = TableRepair(connection: owner, logger: Self.logger)
         let definition = try #require(try await repair.definitions(named: nil).first)
-        #expect(try await repair.findings(of: definition).refusal?.contains(text) == true)
+        #expect(try await repair.findings(of: definition).reasonNotRepairable?.contains(text) == true)
         let results = await Doctor(
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
             oldTransaction: .seconds(900), logger: Self.logger

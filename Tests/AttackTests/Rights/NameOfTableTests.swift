@@ -48,7 +48,9 @@ struct NameOfTableTests {
         #expect(result.advice?.contains("brocot detach") == true)
         let repair = TableRepair(connection: owner, logger: Self.logger)
         for definition in try await repair.definitions(named: nil) {
-            #expect(try await repair.findings(of: definition).refusal == "this is a view. Only tables can be attached")
+            #expect(
+                try await repair.findings(of: definition).reasonNotRepairable
+                    == "this is a view. Only tables can be attached")
         }
         await #expect(throws: OrderingError.self) {
             try await owner.run { connection throws in

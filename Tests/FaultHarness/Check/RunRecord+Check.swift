@@ -90,7 +90,7 @@ extension RunRecord {
         }
         let modelled = models.flatMap { table, model in model.lists.keys.map { ListIdentifier($0, of: table) } }
         for list in Set(lists.keys).union(modelled).sorted(by: { $0.description < $1.description }) {
-            let expected = models[list.orderedTable]?.lists[list.list]?.placed ?? []
+            let expected = models[list.orderedTable]?.lists[list.key]?.placed ?? []
             guard lists[list] ?? [] != expected else { continue }
             found.append("list \(list) is \(lists[list] ?? []), not \(expected)")
         }

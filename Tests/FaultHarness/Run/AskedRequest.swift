@@ -34,9 +34,9 @@ struct RequestColumns: Hashable, Sendable {
 
     init(_ move: Move) {
         orderedTable = move.list.orderedTable
-        list = move.list.list
+        list = move.list.key
         items = move.items
-        source = move.source?.list
+        source = move.source?.key
         anchor = move.placement?.anchor
         switch move.placement {
         case nil: (placement, position) = ("remove", nil)

@@ -48,7 +48,7 @@ enum FaultTables {
                 model.addUnplaced(item, isVisible: (index + 1) % 4 != 0, to: list)
             }
             // brocot attach has placed them.
-            let identifier = ListIdentifier(orderedTable: kind.name, list: list)
+            let identifier = ListIdentifier(orderedTable: kind.name, key: list)
             _ = model.apply(Move(list: identifier, items: items(of: kind), action: .arrive))
         }
         return model

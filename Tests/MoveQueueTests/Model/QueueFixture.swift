@@ -106,7 +106,7 @@ extension Move {
             case .at(let position): ("at", nil, String(position))
             }
         return [
-            list.orderedTable, list.list, "{\(quoted.joined(separator: ","))}", name, anchor, position, source?.list,
+            list.orderedTable, list.key, "{\(quoted.joined(separator: ","))}", name, anchor, position, source?.key,
             missing.rawValue,
         ]
     }

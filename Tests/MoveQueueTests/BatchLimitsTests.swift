@@ -6,9 +6,9 @@ import Testing
 
 @testable import MoveQueue
 
-@Suite("Batches with too little room", .database, .timeLimit(.minutes(30)))
-struct SharedRoomTests {
-    private static let roomForFifty: QueueConfiguration = {
+@Suite("Batches with low limits", .database, .timeLimit(.minutes(30)))
+struct BatchLimitsTests {
+    private static let limitedToFifty: QueueConfiguration = {
         var configuration = QueueConfiguration()
         configuration.bytesPerBatch = 5_500
         return configuration
@@ -27,18 +27,18 @@ struct SharedRoomTests {
     func smallBeforeLarge() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([move("large 1", items: 60), move("large 2", items: 60), move("small")])
-        var worker = QueueWorker(Self.roomForFifty)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        var worker = QueueWorker(Self.limitedToFifty)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await pendingLists(fixture) == ["large 1", "large 2"])
     }
 
-    @Test("Each request that is larger than the room of a batch is decided alone")
+    @Test("Each request that is larger than the limit of a batch is decided alone")
     func largeAlone() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...4).map { move("large \($0)", items: 60) })
-        var worker = QueueWorker(Self.roomForFifty)
+        var worker = QueueWorker(Self.limitedToFifty)
         for left in [3, 2, 1, 0] {
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             #expect(try await pendingLists(fixture).count == left)
         }
     }
@@ -47,10 +47,10 @@ struct SharedRoomTests {
     func largeBesideSmall() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...3).map { move("large \($0)", items: 60) })
-        var worker = QueueWorker(Self.roomForFifty)
+        var worker = QueueWorker(Self.limitedToFifty)
         for _ in 1...6 {
             try await fixture.enqueue([move("small 1"), move("small 2")])
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
         #expect(try await pendingLists(fixture).allSatisfy { $0.hasPrefix("small") })
     }
@@ -59,24 +59,43 @@ struct SharedRoomTests {
     func smallAmongMany() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((100..<140).map { move("\($0)", items: 60) } + [move("099")])
-        var worker = QueueWorker(Self.roomForFifty)
+        var worker = QueueWorker(Self.limitedToFifty)
         var share = BatchShare.atStart
         var batches = 0
         while try await pendingLists(fixture).contains("099"), batches < 100 {
-            worker.take(share)
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            worker.setBatchSize(share)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             share.noteSuccess()
             batches += 1
         }
         #expect(batches <= 6, "\(batches) batches")
     }
 
-    @Test("A list with many requests leaves room for the single request of another list")
+    @Test("A large request is decided beside many requests that wait for a paused list", arguments: [false, true])
+    func largeBesidePaused(isHeld: Bool) async throws {
+        let fixture = try await QueueFixture()
+        let waiting = (0..<400).map { n in
+            Move(list: ListIdentifier("b\(n % 20)"), items: ["\(n)"], action: .place(.last, from: "inbox"))
+        }
+        try await fixture.enqueue(waiting)
+        try await fixture.connection.execute(
+            isHeld
+                ? "INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'inbox', 1, '', now())"
+                : "SELECT brocot.pause('items', 'inbox')")
+        try await fixture.enqueue([move("a", items: 30)])
+        var configuration = QueueConfiguration()
+        (configuration.requestsPerBatch, configuration.bytesPerBatch) = (50, 20_000)
+        var worker = QueueWorker(configuration)
+        try await worker.drain(on: fixture.connection)
+        #expect(try await !pendingLists(fixture).contains("a"))
+    }
+
+    @Test("A list with many requests does not crowd out the single request of another list")
     func deepList() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...100).map { _ in move("deep", items: 5) } + [move("shallow")])
-        var worker = QueueWorker(Self.roomForFifty)
-        _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+        var worker = QueueWorker(Self.limitedToFifty)
+        _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         let pending = try await pendingLists(fixture)
         #expect(!pending.contains("shallow") && (1..<100).contains(pending.count), "\(pending.count)")
     }
@@ -88,8 +107,8 @@ struct SharedRoomTests {
         let anchored = Move(
             list: ListIdentifier(long), items: ["x"], action: .place(.before(long), from: long + "2"))
         try await fixture.enqueue((1...10).map { _ in anchored })
-        var worker = QueueWorker(Self.roomForFifty)
-        guard case .decided(let report) = try await worker.runBatchDespiteTimeout(on: fixture.connection) else {
+        var worker = QueueWorker(Self.limitedToFifty)
+        guard case .decided(let report) = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
             Issue.record("nothing was decided")
             return
         }
@@ -100,11 +119,11 @@ struct SharedRoomTests {
     func entangledLists() async throws {
         let fixture = try await QueueFixture()
         let lists = (0..<6).map { ListIdentifier("\($0)") }
-        // The older requests are the larger ones, so that the room goes to younger requests, which wait for them.
+        // The older requests are the larger ones, so that younger requests are taken, which wait for them.
         let changes = (0..<60).map { number in
             Move(
                 list: lists[(number + 1) % 6], items: (1...(61 - number)).map(String.init),
-                action: .place(.last, from: lists[number % 6].list))
+                action: .place(.last, from: lists[number % 6].key))
         }
         try await fixture.enqueue(changes)
         var configuration = QueueConfiguration()
@@ -112,7 +131,7 @@ struct SharedRoomTests {
         var worker = QueueWorker(configuration)
         var turns = 0
         while turns < 1_000, try await !pendingLists(fixture).isEmpty {
-            _ = try await worker.runBatchDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             turns += 1
         }
         #expect(turns <= 3 * changes.count)

@@ -1,7 +1,7 @@
 import SternBrocot
 
-/// New ranks for the neighbours on both sides of a gap and for the items placed in it.
-package struct RankWindow: Equatable, Sendable {
+/// The ranks to write for the items placed in a gap and, if the gap is full, for its neighbours.
+package struct RankAssignment: Equatable, Sendable {
     /// The number of neighbours below the gap that get a new rank. Both numbers are 0 if the gap has enough room.
     package let below: Int
     /// The number of neighbours above the gap that get a new rank.

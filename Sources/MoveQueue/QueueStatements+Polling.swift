@@ -18,8 +18,8 @@ extension QueueStatements {
         """
     }
 
-    /// The columns of ``look(_:)``. ``QueueState`` reads them.
-    enum LookColumn: Int {
+    /// The columns of ``poll(_:)``. ``QueueState`` reads them.
+    enum PollColumn: Int {
         case isPending, lastID, writers, newestTransaction, enqueuersNotify
     }
 
@@ -28,7 +28,7 @@ extension QueueStatements {
     ///
     /// The statement runs in a transaction of its own, with ``QueueConfiguration/settings``: if a policy may hide requests, the server
     /// refuses it. With other settings, it would report that some are pending, and the workers that read them would get the error.
-    static func look(_ progress: ReadProgress) -> SQL {
+    static func poll(_ progress: ReadProgress) -> SQL {
         .with(
             [remembered(progress)],
             """

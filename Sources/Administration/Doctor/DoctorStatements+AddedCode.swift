@@ -1,45 +1,8 @@
 import LibPQ
 
-extension Doctor {
-    /// A trigger on an attached table runs with the daemon's rights.
-    func powers(_ connection: Connection) async -> CheckResult {
-        await attempt("powers", connection) { connection throws(PostgresError) in
-            let row = try connection.query(DoctorStatements.powers).single()
-            guard try row.decode(0, as: Bool.self) else { return .ok("powers", "this role is not a superuser") }
-            let owners = try row.decode(1, as: [String].self)
-            guard !owners.isEmpty else {
-                return .ok("powers", "this role is a superuser, and so are the owners of all ordered tables")
-            }
-            return .warning(
-                "powers",
-                "this role is a superuser, and triggers on ordered tables of \(owners.joined(separator: ", ")) run with its rights",
-                advice: "Run the daemon as a role of its own: brocot grant daemon ROLE")
-        }
-    }
-
-    /// Lists code that runs when a role uses a table of Brocot and that no migration created. It may be intended.
-    func additions(_ connection: Connection) async -> CheckResult {
-        await attempt("additions", connection) { connection throws(PostgresError) in
-            var (names, areAllTrusted): ([String], Bool) = ([], true)
-            for row in try connection.query(DoctorStatements.additions) {
-                names.append("\(try row.decode(0, as: String.self)) (\(try row.decode(1, as: String.self)))")
-                areAllTrusted = try row.decode(2, as: Bool.self) && areAllTrusted
-            }
-            guard !names.isEmpty else { return .ok("additions", "only Brocot's own triggers, rules and policies") }
-            guard !areAllTrusted else { return .ok("additions", names.joined(separator: ", ")) }
-            return .warning(
-                "additions", names.joined(separator: ", "),
-                advice: """
-                    A trigger runs with the daemon's rights. The roles in parentheses can change what it does. Check that you \
-                    trust them, or drop the trigger.
-                    """)
-        }
-    }
-}
-
 extension DoctorStatements {
     /// Whether the current role is a superuser, and the owners of ordered tables that are not superusers.
-    static let powers: SQL = """
+    static let superuser: SQL = """
         SELECT role.rolsuper, ARRAY(
             SELECT DISTINCT owner.rolname::text
             FROM brocot.ordered_tables AS registered
@@ -53,7 +16,7 @@ extension DoctorStatements {
     /// Triggers, rules and policies on the tables of schema `brocot` that no migration created: the name, the role that can
     /// change their code, and whether that role owns the table or is a superuser. The triggers of migrations call functions of the
     /// schema, which belong to the table's owner.
-    static let additions: SQL = """
+    static let addedCode: SQL = """
         WITH addition AS (
             SELECT trigger.tgrelid AS relation, 'trigger' AS kind, trigger.tgname::text AS name, function.proowner AS owner
             FROM pg_catalog.pg_trigger AS trigger

@@ -1,8 +1,9 @@
 import LibPQ
 import Ordering
 
-/// Leaves lists out of a search by a look-up in a hashed subplan. The cost of the look-up does not depend on the number of lists.
-struct Postponement {
+/// A part of a statement that leaves postponed lists out of a search, by a look-up in a hashed subplan. The cost of the look-up
+/// does not depend on the number of lists.
+struct PostponedListsCondition {
     private let lists: [ListIdentifier]
 
     init(_ lists: [ListIdentifier]) { self.lists = lists }
@@ -14,7 +15,7 @@ struct Postponement {
             CommonTableExpression(
                 "postponed", as: .materialized,
                 """
-                SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.list))) AS postponed (ordered_table, list)
+                SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) AS postponed (ordered_table, list)
                 """)
         ]
     }

@@ -1,10 +1,10 @@
 import LibPQ
 import Ordering
 
-/// The earliest requests of locked lists.
-struct PendingRequests {
+/// What one statement read of the requests of locked lists.
+struct RequestReading {
     private(set) var requests: [PendingRequest] = []
-    /// For each list that was not read to its end because there was no room: the first id that was not read.
+    /// For each list that was not read to its end because of the limits of the batch: the first id that was not read.
     private(set) var firstUnread: [ListIdentifier: Int64] = [:]
     /// When the requests were read.
     let time: Timestamp
@@ -12,14 +12,14 @@ struct PendingRequests {
     /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
     init?(_ rows: Rows) throws(QueueError) {
         guard let first = rows.first else { return nil }
-        time = try QueueError.wrapping { () throws(PostgresError) in
+        time = try QueueError.wrappingErrors { () throws(PostgresError) in
             try first.decode(QueueStatements.PendingColumn.time)
         }
         // A change of list is read twice if both of its lists are locked.
         var known: [Int64: PendingRequest] = [:]
         known.reserveCapacity(rows.count)
         for row in rows {
-            if let unread = try QueueError.wrapping({ () throws(PostgresError) in try Self.unread(row) }) {
+            if let unread = try QueueError.wrappingErrors({ () throws(PostgresError) in try Self.unread(row) }) {
                 firstUnread[unread.list] = min(unread.id, firstUnread[unread.list] ?? .max)
             } else {
                 let request = try PendingRequest(row)
@@ -33,16 +33,16 @@ struct PendingRequests {
     private static func unread(_ row: Row) throws(PostgresError) -> (list: ListIdentifier, id: Int64)? {
         typealias Column = QueueStatements.PendingColumn
         guard try row.decode(Column.placement, as: String?.self) == nil else { return nil }
-        let list = ListIdentifier(orderedTable: try row.decode(Column.orderedTable), list: try row.decode(Column.list))
+        let list = ListIdentifier(orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list))
         return (list, try row.decode(Column.id))
     }
 
-    /// One of the locked lists for which the batch had no room; nil if it had room for requests of each list.
+    /// A crowded-out list of the locked ones; nil if the batch took requests of each list that was not read to its end.
     func crowdedOut(of batch: ClosedBatch, in lockedLists: [ListIdentifier]) -> ListIdentifier? {
-        guard !firstUnread.isEmpty else { return nil }
-        // Each request may wait for an older one that found no room. The oldest of these waits for none.
-        if batch.requests.isEmpty { return firstUnread.min { $0.value < $1.value }?.key }
+        let unread = lockedLists.filter { firstUnread[$0] != nil && !batch.waitingLists.contains($0) }
+        // Each request may wait for an older one that was left out. The oldest of these waits for none.
+        if batch.requests.isEmpty { return unread.min { firstUnread[$0, default: .max] < firstUnread[$1, default: .max] } }
         let served = Set(batch.requests.flatMap(\.move.lists))
-        return lockedLists.filter { firstUnread[$0] != nil && !served.contains($0) }.randomElement()
+        return unread.filter { !served.contains($0) }.randomElement()
     }
 }

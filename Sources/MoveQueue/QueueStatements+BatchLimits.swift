@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// How the lists of a batch share its room. This is a part of the statement that reads their requests.
+/// How the lists of a batch share its limits. This is a part of the statement that reads their requests.
 extension QueueStatements {
     /// Each item counts as at least this many bytes.
     private static let leastBytesOfItem: SQL = "100"
@@ -12,10 +12,10 @@ extension QueueStatements {
     private static let largestInlineSize: SQL = "2000"
     /// How many times its own size an array counts at most. An element has at least 8 bytes, and counts as 100.
     private static let largestCountRatio: SQL = "13"
-    /// Only requests within this many times the room are measured exactly, because that decompresses them.
+    /// Only requests within this many times the limit of bytes are measured exactly, because that decompresses them.
     private static let largestMeasuredMultiple: SQL = "64"
 
-    /// Whether there is room for all candidates and, if not, which ones are taken.
+    /// Whether all candidates are within the limits of the batch and, if not, which ones are taken.
     ///
     /// The requests of a list are taken in their order. Among the lists, requests come first that have the fewest bytes together
     /// with the earlier requests of their list. So a list with little work never waits for a list with much. The requests of the
@@ -27,13 +27,13 @@ extension QueueStatements {
     /// Each step reads the rows of the one before:
     ///
     /// - `estimated`: the candidates with an upper bound of their bytes.
-    /// - `room`: whether there is room for all of them. If so, the next steps have no rows.
+    /// - `limits`: whether all of them are within the limits. If so, the next steps have no rows.
     /// - `once`: each request once. A change of list is a candidate of both lists.
     /// - `queued`, `bounded`: in which order they are taken, by that bound.
     /// - `measured`, `shared`: how many bytes are taken so far, and whether a request is still taken.
-    static func sharedRoom(total: Int, bytes: Int, preferred: ListIdentifier?) -> [CommonTableExpression] {
+    static func batchLimits(total: Int, bytes: Int, preferred: ListIdentifier?) -> [CommonTableExpression] {
         [
-            estimated, room(total: total, bytes: bytes), once(preferred: preferred), queued, bounded,
+            estimated, limits(total: total, bytes: bytes), once(preferred: preferred), queued, bounded,
             measured(bytes: bytes), shared(total: total, bytes: bytes),
         ]
     }
@@ -58,12 +58,12 @@ extension QueueStatements {
         "greatest(\(size), \(leastBytesOfItem) * pg_catalog.cardinality(\(row).items))"
     }
 
-    private static func room(total: Int, bytes: Int) -> CommonTableExpression {
+    private static func limits(total: Int, bytes: Int) -> CommonTableExpression {
         CommonTableExpression(
-            "room", as: .materialized,
+            "limits", as: .materialized,
             """
             SELECT count(*) <= \(total)::bigint
-                AND coalesce(sum(estimated.most_bytes + estimated.name_bytes), 0) <= \(bytes)::numeric AS is_enough
+                AND coalesce(sum(estimated.most_bytes + estimated.name_bytes), 0) <= \(bytes)::numeric AS are_met
             FROM estimated
             """)
     }
@@ -73,7 +73,7 @@ extension QueueStatements {
             preferred.map { list -> SQL in
                 """
                 (estimated.ordered_table = \(list.orderedTable) AND (
-                    estimated.list = \(list.list) OR coalesce(estimated.from_list = \(list.list), false)))
+                    estimated.list = \(list.key) OR coalesce(estimated.from_list = \(list.key), false)))
                 """
             } ?? "false"
         return CommonTableExpression(
@@ -81,7 +81,7 @@ extension QueueStatements {
             """
             SELECT DISTINCT ON (estimated.id) estimated.*, \(isPreferred) AS is_preferred
             FROM estimated
-            WHERE NOT (SELECT is_enough FROM room)
+            WHERE NOT (SELECT are_met FROM limits)
             ORDER BY estimated.id
             """)
     }

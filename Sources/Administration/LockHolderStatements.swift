@@ -2,13 +2,13 @@ import LibPQ
 import Ordering
 
 /// The statements that find out who has a lock. ``DescribedLockHolder`` reads their rows.
-enum LockOwnerStatements {
+enum LockHolderStatements {
     /// One row for each session or prepared transaction.
     ///
     /// - Parameter condition: Whether a row of `pg_locks` shows the lock. The row is named `holder`, and the session's row of
     ///   `pg_stat_activity` is named `session`.
     /// - Returns: The statement.
-    static func owners(where condition: SQL) -> SQL {
+    static func holders(where condition: SQL) -> SQL {
         """
         SELECT DISTINCT holder.pid, session.usename::pg_catalog.text, session.application_name
         FROM pg_catalog.pg_locks AS holder
@@ -23,7 +23,7 @@ enum LockOwnerStatements {
     /// `search_path`.
     static func ofRows(of table: OrderNames) -> SQL {
         let oid = SQL.relation(schema: "\(table.schema)", name: "\(table.table)")
-        return owners(
+        return holders(
             where: """
                 holder.locktype = 'relation' AND holder.granted AND holder.mode IN ('RowShareLock', 'RowExclusiveLock')
                     AND holder.pid IS DISTINCT FROM pg_backend_pid()
@@ -35,7 +35,7 @@ enum LockOwnerStatements {
 
     /// Who keeps the lock for pruning the log. A daemon has this lock only for moments. PostgreSQL does not show how long a session
     /// has had a lock.
-    static let ofLogPruning = owners(
+    static let ofLogPruning = holders(
         where: """
             \(AdvisoryLock.ofLogPruning.matches("holder"))
                 AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'

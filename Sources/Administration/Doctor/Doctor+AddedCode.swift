@@ -1,0 +1,38 @@
+import LibPQ
+
+extension Doctor {
+    /// A trigger on an attached table runs with the daemon's rights.
+    func superuser(_ connection: Connection) async -> CheckResult {
+        await attempt("superuser", connection) { connection throws(PostgresError) in
+            let row = try connection.query(DoctorStatements.superuser).single()
+            guard try row.decode(0, as: Bool.self) else { return .ok("superuser", "this role is not a superuser") }
+            let owners = try row.decode(1, as: [String].self)
+            guard !owners.isEmpty else {
+                return .ok("superuser", "this role is a superuser, and so are the owners of all ordered tables")
+            }
+            return .warning(
+                "superuser",
+                "this role is a superuser, and triggers on ordered tables of \(owners.joined(separator: ", ")) run with its rights",
+                advice: "Run the daemon as a role of its own: brocot grant daemon ROLE")
+        }
+    }
+
+    /// Lists code that runs when a role uses a table of Brocot and that no migration created. It may be intended.
+    func addedCode(_ connection: Connection) async -> CheckResult {
+        await attempt("added code", connection) { connection throws(PostgresError) in
+            var (names, areAllTrusted): ([String], Bool) = ([], true)
+            for row in try connection.query(DoctorStatements.addedCode) {
+                names.append("\(try row.decode(0, as: String.self)) (\(try row.decode(1, as: String.self)))")
+                areAllTrusted = try row.decode(2, as: Bool.self) && areAllTrusted
+            }
+            guard !names.isEmpty else { return .ok("added code", "only Brocot's own triggers, rules and policies") }
+            guard !areAllTrusted else { return .ok("added code", names.joined(separator: ", ")) }
+            return .warning(
+                "added code", names.joined(separator: ", "),
+                advice: """
+                    A trigger runs with the daemon's rights. The roles in parentheses can change what it does. Check that you \
+                    trust them, or drop the trigger.
+                    """)
+        }
+    }
+}

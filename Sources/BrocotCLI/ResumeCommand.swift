@@ -1,0 +1,29 @@
+import Administration
+import ArgumentParser
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Apply the requests of a list, a table or everything again, after brocot pause.",
+        discussion: """
+            EXAMPLES:
+              brocot resume                         everything that is paused
+              brocot resume public.cards            a table, and each paused list of it
+              brocot resume items groceries         one list
+
+            A list of a paused table continues only after the table is resumed. Lists that are held because the database \
+            refused a request stay held: see brocot release.
+
+            Exit status: 0 resumed, or not paused · 1 failed, such as a missing right · 2 no such table · 3 migrations pending · \
+            6 cannot connect · 8 the database is newer
+            """)
+
+    @OptionGroup var scope: PauseScope
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let resumed = try await scope.run(connection, Pauses.resume)
+        let nothing = scope.table == nil ? "Nothing was paused." : "\(scope.name(atStart: true)) was not paused."
+        Stream.error.printText(resumed == 0 ? nothing : "Resumed \(scope.name()).")
+    }
+}

@@ -1,0 +1,22 @@
+/// The prepared statements of a session.
+struct PreparedStatements {
+    struct Key: Hashable {
+        /// The bytes of the text: two texts that Swift considers equal (canonical equivalence) may name two tables.
+        let text: [UInt8]
+        let types: [PostgresType]
+    }
+
+    /// Each prepared statement takes memory in the server until the session ends. Statements beyond this limit are parsed
+    /// each time.
+    static let limit = 256
+
+    var names: [Key: String] = [:]
+    /// Whether the same server process runs every statement of this session; nil if not yet known.
+    var hasOwnServerProcess: Bool?
+    /// How many statements were prepared in all. So no name is used twice, and statements that are forgotten count: the server keeps them.
+    var count = 0
+
+    mutating func keepNone() {
+        (names, hasOwnServerProcess) = ([:], false)
+    }
+}
