@@ -60,7 +60,7 @@ test-attacks: dependencies ## Attack Brocot in every way that was found, with HI
 
 benchmark: dependencies ## Measure speed, cost and memory, as ratios to what else PostgreSQL could do (20 minutes)
 	swift build -c release
-	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle at-once busy import; do "$$(swift build -c release --show-bin-path)/Comparison" $$what; done
+	for what in draining positions list-sizes pages waking-up fairness held-horizon memory idle at-once busy import; do "$$(swift build -c release --show-bin-path)/Comparison" $$what || exit 1; done
 
 COMPARE = swift build -c release --product brocot && swift build -c release --product LibraryMoves && Benchmarks/Peers/prepare && \
 	.build/bench/venv/bin/python Benchmarks/Peers/bench.py $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(ARGUMENTS)

@@ -58,7 +58,7 @@ struct Bystanders: AsyncParsableCommand {
             case .lockedLists:
                 try await hindering.execute(
                     script:
-                        "SELECT pg_advisory_lock(brocot.list_lock_key('brocot.items', list)) FROM brocot.move_requests")
+                        "SELECT pg_advisory_lock(brocot.list_lock_key(ordered_table, list)) FROM brocot.move_requests")
             case .trigger(let body):
                 try await hindering.execute(
                     script: """
@@ -75,7 +75,18 @@ struct Bystanders: AsyncParsableCommand {
                     "beside \(name): \(Self.shown(latencies)); first tenth \(Self.shown(first)); later \(Self.shown(later))"
                 )
             }
+            try await expectPending(pending, hindrance, on: server)
             withExtendedLifetime(hindering) {}
+        }
+    }
+
+    /// Checks that what was to hinder the moves of other lists did so until the end.
+    private func expectPending(_ number: Int, _ hindrance: Hindrance, on server: BenchmarkServer) async throws {
+        let left = try await server.psql(statement: "SELECT count(*) FROM brocot.move_requests")
+        switch hindrance {
+        case .none, .lockedRows, .lockedLists:
+            guard Int(left) == number else { throw ValidationError("\(left) of \(number) requests are pending") }
+        case .trigger: break
         }
     }
 

@@ -21,7 +21,7 @@ struct DevCommand: AsyncParsableCommand {
             PostgreSQL is not installed
             """)
 
-    @Option(help: "The folder for the server's data.")
+    @Option(help: "The folder for the server's data: a new or empty one, or that of an earlier start.")
     var directory = ".brocot"
 
     @Option(

@@ -51,7 +51,11 @@ struct ClusterDirectory: Sendable {
         } catch {
             throw .fileSystem(operation: "create the folder", path: rootsDirectory, reason: "\(error)")
         }
-        return rootsDirectory + "/" + preferred.split(separator: "/").joined(separator: "-")
+        // So that `my-app` and `my/app` differ.
+        let parts = preferred.split(separator: "/").map {
+            $0.replacing("%", with: "%25").replacing("-", with: "%2D")
+        }
+        return rootsDirectory + "/" + parts.joined(separator: "-")
     }
 
     /// The folder for clusters of root whose preferred folder only root can reach.
@@ -73,9 +77,33 @@ struct ClusterDirectory: Sendable {
         }
     }
 
+    /// Refuses a folder that others use, before its mode and owner change: one that has files but not those of a private server, or to
+    /// which everybody may write.
+    private func refuseForeignFolder() throws(LocalPostgresError) {
+        try refuseLinkAndOtherOwner()
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw failure("read the status of", path) }
+        let files: Set<String>
+        do {
+            files = Set(try FileManager.default.contentsOfDirectory(atPath: path))
+        } catch {
+            throw .fileSystem(operation: "read the folder", path: path, reason: "\(error)")
+        }
+        let isNew = files.isEmpty && status.st_mode & S_IWOTH == 0
+        // The password is the first file, and the lock the second one.
+        let isOwn = files == ["password"] || files.isSuperset(of: ["password", "lock"])
+        guard isNew || isOwn else {
+            let reason =
+                files.isEmpty ? "everybody may write to it" : "it has files that are not those of a private server"
+            throw .fileSystem(
+                operation: "use the folder", path: path,
+                reason: "\(reason); choose a new folder, or an empty one of your own")
+        }
+    }
+
     /// As root, refuses a link and a folder of another user: their target would get another owner. A downloaded project may contain such
     /// a link.
-    private func refuseForeignFolder() throws(LocalPostgresError) {
+    private func refuseLinkAndOtherOwner() throws(LocalPostgresError) {
         guard let account else { return }
         var status = stat()
         guard lstat(path, &status) == 0 else { throw failure("read the status of", path) }

@@ -23,21 +23,22 @@ struct FullDiskTests {
         defer { disk.unmount() }
         try await connection.execute("CREATE TABLESPACE small LOCATION \(unsafeRaw: "'\(folder)'")")
         try await connection.execute("ALTER TABLE brocot.items SET TABLESPACE small")
-        let daemon = try await Self.startDaemon(database)
-        try disk.fill()
-        try await Self.ask(for: 1_000, connection)
-        try await Self.wait(until: "the log says that the disk is full") { daemon.latestLog.joined().contains("53100") }
-        let failures = try Self.fullDiskErrors(of: database)
-        try await Self.wait(until: "the daemon fails again and again") {
-            try Self.fullDiskErrors(of: database) >= failures + 3
+        try await Self.withDaemon(database) { daemon in
+            try disk.fill()
+            try await Self.ask(for: 1_000, connection)
+            try await Self.wait(until: "the log says that the disk is full") {
+                daemon.latestLog.joined().contains("53100")
+            }
+            let failures = try Self.fullDiskErrors(of: database)
+            try await Self.wait(until: "the daemon fails again and again") {
+                try Self.fullDiskErrors(of: database) >= failures + 3
+            }
+            #expect(try await Self.count(Self.pending, connection) > 0)
+            #expect(try await Self.count(Self.rejected, connection) == 0)
+            try disk.makeRoom()
+            try await Self.wait(until: "nothing is pending") { try await Self.count(Self.pending, connection) == 0 }
+            #expect(try await Self.count(Self.applied, connection) == 1_000)
         }
-        #expect(try await Self.count(Self.pending, connection) > 0)
-        #expect(try await Self.count(Self.rejected, connection) == 0)
-        try disk.makeRoom()
-        try await Self.wait(until: "nothing is pending") { try await Self.count(Self.pending, connection) == 0 }
-        #expect(try await Self.count(Self.applied, connection) == 1_000)
-        await daemon.stop()
-        #expect(await daemon.failures == [])
     }
 
     @Test(
@@ -50,24 +51,23 @@ struct FullDiskTests {
         let disk = try await SmallFilesystem(replacing: "\(cluster.directory)/data/pg_wal")
         defer { disk.unmount() }
         try await cluster.start()
-        let daemon = try await Self.startDaemon(database)
-        try await Self.ask(for: 1_000, database.connect())
-        try disk.fill()
-        try await Self.wait(until: "the server stops") { try await !Self.canWriteOn(database) }
-        try disk.makeRoom()
-        try await Self.wait(until: "the server writes again") {
-            // The server may have ended, because recovery had no room either.
-            if await cluster.serverProcess == nil { try await cluster.start() }
-            return try await Self.canWriteOn(database)
+        try await Self.withDaemon(database) { _ in
+            try await Self.ask(for: 1_000, database.connect())
+            try disk.fill()
+            try await Self.wait(until: "the server stops") { try await !Self.canWriteOn(database) }
+            try disk.makeRoom()
+            try await Self.wait(until: "the server writes again") {
+                // The server may have ended, because recovery had no room either.
+                if await cluster.serverProcess == nil { try await cluster.start() }
+                return try await Self.canWriteOn(database)
+            }
+            let log = try String(contentsOfFile: cluster.logFile, encoding: .utf8)
+            #expect(log.contains("PANIC") && log.contains("No space left on device"))
+            let connection = try await database.connect()
+            try await Self.ask(for: 1_000, connection)
+            try await Self.wait(until: "nothing is pending") { try await Self.count(Self.pending, connection) == 0 }
+            #expect(try await Self.count(Self.applied, connection) == 2_000)
         }
-        let log = try String(contentsOfFile: cluster.logFile, encoding: .utf8)
-        #expect(log.contains("PANIC") && log.contains("No space left on device"))
-        let connection = try await database.connect()
-        try await Self.ask(for: 1_000, connection)
-        try await Self.wait(until: "nothing is pending") { try await Self.count(Self.pending, connection) == 0 }
-        #expect(try await Self.count(Self.applied, connection) == 2_000)
-        await daemon.stop()
-        #expect(await daemon.failures == [])
     }
 
     // MARK: Steps
@@ -78,12 +78,23 @@ struct FullDiskTests {
         try #require(chown(folder, status.st_uid, status.st_gid) == 0)
     }
 
-    private static func startDaemon(_ database: TestDatabase) async throws -> DaemonUnderFaults {
+    /// Runs a daemon meanwhile, which has to end well.
+    private static func withDaemon(
+        _ database: TestDatabase, _ body: (DaemonUnderFaults) async throws -> Void
+    ) async throws {
         let daemon = DaemonUnderFaults(
             name: "daemon", proxy: try FaultProxy(serverPorts: []), url: database.url, arguments: [])
-        try await daemon.start()
-        try await wait(until: "the daemon is connected") { daemon.latestLog.joined().contains("connected") }
-        return daemon
+        defer { daemon.proxy.close() }
+        do {
+            try await daemon.start()
+            try await wait(until: "the daemon is connected") { daemon.latestLog.joined().contains("connected") }
+            try await body(daemon)
+        } catch {
+            await daemon.kill()
+            throw error
+        }
+        await daemon.stop()
+        #expect(await daemon.failures == [])
     }
 
     private static func ask(for requests: Int, _ connection: Connection) async throws {

@@ -97,6 +97,57 @@ struct LocalClusterTests {
         #expect(status.st_mode & 0o777 == 0o755)
     }
 
+    @Test(
+        "A private server refuses a folder with other files, and one that everybody may write to, and leaves it unchanged"
+    )
+    func foreignFolder() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        chmod(parent, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        for (name, mode, files) in [("project", 0o755, ["password", "Makefile"]), ("shared", 0o1777, [])] {
+            let folder = "\(parent)/\(name)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            for file in files { #expect(FileManager.default.createFile(atPath: "\(folder)/\(file)", contents: Data())) }
+            chmod(folder, mode_t(mode))
+            let error = await #expect(throws: LocalPostgresError.self) {
+                try await LocalCluster(.init(directory: folder), installation: .locate())
+            }
+            #expect(error?.description.contains("choose a new folder") == true)
+            var status = stat()
+            #expect(stat(folder, &status) == 0)
+            #expect(status.st_uid == getuid() && Int(status.st_mode & 0o7777) == mode)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == files.sorted())
+        }
+    }
+
+    @Test("A private server works in an empty folder")
+    func emptyFolder() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        chmod(parent, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        try FileManager.default.createDirectory(atPath: "\(parent)/empty", withIntermediateDirectories: false)
+        let cluster = try await LocalCluster(.init(directory: "\(parent)/empty"), installation: .locate())
+        try await cluster.start()
+        #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
+        await cluster.shutDown()
+        // It continues in a folder that is not empty, but its own.
+        let next = try await LocalCluster(.init(directory: "\(parent)/empty"), installation: .locate())
+        await next.shutDown()
+    }
+
+    @Test(
+        "As root, private servers of different unreachable folders have different folders", .enabled(if: getuid() == 0))
+    func unreachableFolders() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        var folders: Set<String> = []
+        for preferred in ["my-app/.brocot", "my/app/.brocot", "my%2Dapp/.brocot", "my/-app/.brocot", "my-/app/.brocot"]
+        {
+            folders.insert(try await LocalCluster.lastingDirectory(preferred: "\(parent)/\(preferred)"))
+        }
+        #expect(folders.count == 5, "\(folders)")
+    }
+
     @Test("A private server in a lasting folder keeps its data and its port, and refuses a second owner")
     func lastingFolder() async throws {
         let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)

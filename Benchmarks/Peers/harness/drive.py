@@ -1,6 +1,7 @@
 """Runs a workload's moves on a peer, by one session or by eight, and measures each move."""
 
 import multiprocessing
+import queue
 import re
 import subprocess
 import tempfile
@@ -17,6 +18,11 @@ from .server import program
 def longest_statement(seconds):
     """A statement that takes longer is cancelled, and a server process that ignores that is killed."""
     return max(10, round(6 * seconds))
+
+
+def longest_run(seconds):
+    """The longest time of a run of several sessions: its last statements may be killed, and then the server recovers."""
+    return seconds + 2 * longest_statement(seconds) + 300
 
 
 @dataclass
@@ -39,7 +45,16 @@ def drive(peer, workload, seconds):
         return peer.run_program(workload, seconds)
     if workload.sessions == 1:
         return _one_session(peer, workload, seconds)
-    return _pgbench(peer, workload, seconds) if peer.statement else _processes(peer, workload, seconds)
+    # At that time each session has ended, unless a statement of it can't be cancelled.
+    watchdog = Watchdog(peer, longest_statement(seconds), pause=seconds)
+    watchdog.begin()
+    try:
+        outcome = _pgbench(peer, workload, seconds) if peer.statement else _processes(peer, workload, seconds)
+    finally:
+        watchdog.stop()
+    if watchdog.killed:
+        outcome.broke, outcome.killed = watchdog.message, True
+    return outcome
 
 
 def run_moves(session, moves, seconds, progress=None):
@@ -83,19 +98,22 @@ def _one_session(peer, workload, seconds):
     finished = time.time()
     watchdog.stop()
     if watchdog.killed:
-        broke = f"no answer in {watchdog.longest} s and no reaction to a cancellation: the server process had to be killed"
+        broke = watchdog.message
     else:
         session.close()
     return Outcome([latencies], sum(latencies) if broke else finished - start, finished, broke, watchdog.killed)
 
 
 class Watchdog(threading.Thread):
-    """Kills the server process of a call that never ends: no time-out and no cancellation interrupts some code in C."""
+    """Kills the server process of a call that never ends: no time-out and no cancellation interrupts some code in C.
 
-    def __init__(self, peer, longest):
+    It looks for one when the longest time of a statement has passed since `begin`, and `pause` before."""
+
+    def __init__(self, peer, longest, pause=0):
         super().__init__(daemon=True)
         self.longest, self.killed = longest, False
-        self._peer, self._began = peer, None
+        self.message = f"no answer in {longest} s and no reaction to a cancellation: the server process had to be killed"
+        self._peer, self._pause, self._began = peer, pause, None
         self._ended = threading.Event()
         self.start()
 
@@ -111,39 +129,60 @@ class Watchdog(threading.Thread):
 
     def run(self):
         while not self._ended.wait(0.5):
-            if self._began and time.monotonic() - self._began > self.longest + 3:
+            if self._began and time.monotonic() - self._began > self._pause + self.longest + 3:
                 with self._peer.server.connect("postgres") as connection:
-                    backends = connection.execute(
+                    found = connection.execute(
                         """SELECT pid FROM pg_stat_activity WHERE datname = %s AND state = 'active'
                         AND backend_type = 'client backend' AND query_start < now() - make_interval(secs => %s)""",
-                        [self._peer.database, self.longest]).fetchall()
-                self.killed = True
-                for (backend,) in backends:
-                    self._peer.server.kill(backend)
-                return
+                        [self._peer.database, self.longest + 2]).fetchone()
+                if found:
+                    self.killed = True
+                    # That ends all the others too.
+                    self._peer.server.kill(found[0])
+                    return
+
+
+_OTHER_FAILED = "not all sessions began"
 
 
 def _processes(peer, workload, seconds):
     """For libraries of Python. A process each, since threads would wait for each other in the interpreter."""
     context = multiprocessing.get_context("fork")
-    barrier, results = context.Barrier(workload.sessions), context.SimpleQueue()
+    barrier, results = context.Barrier(workload.sessions), context.Queue()
 
     def work(number):
-        session = peer.session()
-        barrier.wait(60)
-        start = time.time()
-        latencies, broke = run_moves(session, workload.moves(number), seconds)
+        # Each process answers, whatever happens: it is waited for.
+        latencies, broke, start = [], None, time.time()
+        try:
+            session = peer.session()
+            barrier.wait(60)
+            start = time.time()
+            latencies, broke = run_moves(session, workload.moves(number), seconds)
+        except threading.BrokenBarrierError:
+            broke = _OTHER_FAILED
+        except Exception as error:
+            barrier.abort()
+            broke = _message(error)
         results.put((number, latencies, broke, start, time.time()))
 
     processes = [context.Process(target=work, args=[number], daemon=True) for number in range(workload.sessions)]
     for process in processes:
         process.start()
-    answers = sorted(results.get() for _ in processes)
+    answers = sorted(_answers(results, len(processes), longest_run(seconds)))
     for process in processes:
         process.join()
     start, finished = min(answer[3] for answer in answers), max(answer[4] for answer in answers)
-    broke = next((answer[2] for answer in answers if answer[2]), None)
+    broke = min((answer[2] for answer in answers if answer[2]), key=lambda message: message == _OTHER_FAILED, default=None)
     return Outcome([answer[1] for answer in answers], finished - start, finished, broke)
+
+
+def _answers(results, number, seconds):
+    deadline = time.monotonic() + seconds
+    for arrived in range(number):
+        try:
+            yield results.get(timeout=max(0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise TimeoutError(f"not within {seconds} s: the last {number - arrived} of {number} sessions have ended") from None
 
 
 def pgbench(peer, script, variables, sessions, seconds, *options):
@@ -151,7 +190,8 @@ def pgbench(peer, script, variables, sessions, seconds, *options):
     words = [word for pair in variables.items() for word in ("-D", "{}={}".format(*pair))]
     return subprocess.run(
         [program("pgbench"), "-n", "-M", "prepared", "-c", str(sessions), "-j", str(min(2, sessions)), "-T", str(max(1, round(seconds))),
-         "-f", "-", *words, *options, peer.server.url(peer.database)], input=script, capture_output=True, text=True)
+         "-f", "-", *words, *options, peer.server.url(peer.database)], input=script, capture_output=True, text=True,
+        timeout=longest_run(seconds))
 
 
 def _pgbench(peer, workload, seconds):

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psycopg
 
+from .deadline import end
+
 # Everything else is PostgreSQL's default. Neither a checkpoint nor autovacuum happens while a workload runs: they would come in the
 # run of one peer and not in that of another. Each run begins with tables that were just vacuumed, and is shorter than the pause of
 # autovacuum. `jit` would compile the large updates of some peers, which costs them more than it gains.
@@ -43,8 +45,7 @@ class Server:
 
     def __exit__(self, *_):
         if self.process:
-            self.process.send_signal(signal.SIGINT)
-            self.process.wait()
+            end(self.process, "the server", signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self):

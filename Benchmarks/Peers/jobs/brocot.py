@@ -1,9 +1,11 @@
 """Brocot's requests: moves that leave the order as it is."""
 
 import os
+import signal
 import subprocess
 import time
 
+from harness.deadline import end
 from peers.brocot import BUILT
 
 from .queue import JobQueue
@@ -14,7 +16,7 @@ LISTS, ITEMS = 64, 100
 class BrocotJobs(JobQueue):
     title = "Brocot"
     how = (
-        "Requests that put an item where it is, in 64 lists of 100: unlike an empty job, each needs a look at the list. One "
+        "Requests that put an item where it is, in 64 lists of 100: unlike an empty job, each needs a look at the list. Added with arrays. One "
         "`brocot daemon --workers 1`, and `--drain` for what is pending, with the "
         "start of its process.")
 
@@ -36,11 +38,15 @@ class BrocotJobs(JobQueue):
     def enqueue(self, number):
         with self.connect() as connection:
             for first in range(0, number, 1000):
+                numbers = range(first, min(first + 1000, number))
                 connection.execute(
                     """INSERT INTO brocot.move_requests (list, items, placement, anchor)
-                    SELECT 'l' || n %% %(lists)s, ARRAY['i' || n %% (%(items)s - 1) + 1], 'after', 'i' || n %% (%(items)s - 1)
-                    FROM generate_series(%(first)s::integer, %(last)s) AS n""",
-                    {"lists": LISTS, "items": ITEMS, "first": first, "last": min(first + 1000, number) - 1})
+                    SELECT list, ARRAY[item], 'after', anchor
+                    FROM unnest(%s::text[], %s::text[], %s::text[]) AS moves (list, item, anchor)""",
+                    [
+                        [f"l{n % LISTS}" for n in numbers], [f"i{n % (ITEMS - 1) + 1}" for n in numbers],
+                        [f"i{n % (ITEMS - 1)}" for n in numbers],
+                    ])
 
     def drain(self, number):
         self._brocot("daemon", "--drain", "--workers", "1")
@@ -60,5 +66,4 @@ class BrocotJobs(JobQueue):
                     """SELECT extract(epoch FROM pg_xact_commit_timestamp(xmin) - requested_at)::float8
                     FROM brocot.move_log WHERE id > %s""", [first])]
         finally:
-            daemon.terminate()
-            daemon.wait()
+            end(daemon, "the daemon", signal.SIGTERM, signal.SIGKILL)

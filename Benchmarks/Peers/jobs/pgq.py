@@ -3,6 +3,7 @@
 import threading
 import time
 
+from harness.deadline import wait_until
 from harness.debian import Package
 
 from .queue import JobQueue
@@ -11,8 +12,8 @@ from .queue import JobQueue
 class PgQ(JobQueue):
     title = "PgQ"
     how = (
-        "Events read in batches by one consumer. It makes a tick before each batch; its ticker `pgqd`, which is another program, makes "
-        "one in up to three seconds.")
+        "Events added with arrays, and read in batches by one consumer. It makes a tick before each batch; its ticker `pgqd`, which is "
+        "another program, makes one in up to three seconds.")
 
     def __init__(self, key, server):
         super().__init__(key, server)
@@ -33,14 +34,19 @@ class PgQ(JobQueue):
         with self.connect() as connection:
             for first in range(0, number, 1000):
                 connection.execute(
-                    "SELECT count(pgq.insert_event('nothing', 'nothing', '')) FROM generate_series(%s::integer, %s)",
-                    [first, min(first + 1000, number) - 1])
+                    "SELECT count(pgq.insert_event('nothing', 'nothing', data)) FROM unnest(%s::text[]) AS data",
+                    [[""] * (min(first + 1000, number) - first)])
 
     def drain(self, number):
         with self.connect() as connection:
             done = 0
-            while done < number:
+
+            def is_done():
+                nonlocal done
                 done += self._batch(connection)
+                return done >= number
+
+            wait_until("all events are read", is_done, pause=0)
 
     def _batch(self, connection):
         """The number of events in the next batch."""
@@ -63,14 +69,21 @@ class PgQ(JobQueue):
 
         worker, seconds = threading.Thread(target=work), []
         worker.start()
-        with self.connect() as connection:
-            for _ in range(number):
-                time.sleep(pause)
-                began, done = time.time(), len(ended)
-                connection.execute("SELECT pgq.insert_event('nothing', 'nothing', '')")
-                while len(ended) == done:
-                    time.sleep(0.0005)
-                seconds.append(ended[-1] - began)
-        over.set()
-        worker.join()
+        try:
+            with self.connect() as connection:
+                for _ in range(number):
+                    time.sleep(pause)
+                    began, done = time.time(), len(ended)
+                    connection.execute("SELECT pgq.insert_event('nothing', 'nothing', '')")
+                    wait_until("the worker has read the event", lambda: _is_longer(ended, done, worker), seconds=60, pause=0.0005)
+                    seconds.append(ended[-1] - began)
+        finally:
+            over.set()
+            worker.join()
         return seconds
+
+
+def _is_longer(ended, done, worker):
+    if not worker.is_alive():
+        raise RuntimeError("the worker has ended")
+    return len(ended) > done

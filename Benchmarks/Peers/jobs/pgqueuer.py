@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import asyncpg
+from harness.deadline import wait_beside
 from pgqueuer import PgQueuer
 from pgqueuer.types import QueueExecutionMode
 
@@ -66,8 +67,7 @@ class PgQueuerJobs(JobQueue):
                 await asyncio.sleep(pause)
                 began, done = time.time(), len(ended)
                 await sending.qm.queries.enqueue("nothing", None)
-                while len(ended) == done:
-                    await asyncio.sleep(0.0005)
+                await wait_beside(worker, "the job is done", lambda: len(ended) > done)
                 seconds.append(ended[-1] - began)
             queue.qm.shutdown.set()
             await worker

@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import procrastinate
+from harness.deadline import wait_beside
 
 from .queue import JobQueue
 
@@ -62,8 +63,7 @@ class Procrastinate(JobQueue):
                     await asyncio.sleep(pause)
                     began, done = time.time(), len(ended)
                     await nothing.defer_async()
-                    while len(ended) == done:
-                        await asyncio.sleep(0.0005)
+                    await wait_beside(worker, "the job is done", lambda: len(ended) > done)
                     seconds.append(ended[-1] - began)
                 worker.cancel()
                 await asyncio.gather(worker, return_exceptions=True)

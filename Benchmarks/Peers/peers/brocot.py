@@ -2,11 +2,13 @@
 
 import itertools
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
 
-from harness.drive import Outcome
+from harness.deadline import end, wait_until
+from harness.drive import Outcome, longest_run
 
 from .peer import SqlPeer
 
@@ -72,14 +74,15 @@ class BrocotDaemon(Brocot):
 
     def settle(self):
         with self.connect() as connection:
-            while connection.execute("SELECT EXISTS (SELECT FROM brocot.move_requests)").fetchone()[0]:
+            def is_settled():
                 if self.daemon.poll() is not None:
                     raise RuntimeError("the daemon has ended")
-                time.sleep(0.02)
+                return not connection.execute("SELECT EXISTS (SELECT FROM brocot.move_requests)").fetchone()[0]
+
+            wait_until("the daemon has applied all requests", is_settled)
 
     def stop(self):
-        self.daemon.terminate()
-        self.daemon.wait()
+        end(self.daemon, "the daemon", signal.SIGTERM, signal.SIGKILL)
 
     def visible_after(self):
         with self.connect() as connection:
@@ -106,7 +109,8 @@ class BrocotLibrary(Brocot):
             for session in range(workload.sessions)
             for move in itertools.islice(workload.moves(session), int(seconds * MOST_PER_SECOND)))
         result = subprocess.run(
-            [BUILT / "LibraryMoves", self.server.url(self.database), str(seconds)], input=moves, capture_output=True, text=True)
+            [BUILT / "LibraryMoves", self.server.url(self.database), str(seconds)], input=moves, capture_output=True, text=True,
+            timeout=longest_run(seconds))
         if result.returncode:
             raise RuntimeError(f"LibraryMoves failed: {result.stderr}")
         latencies = [[] for _ in range(workload.sessions)]

@@ -10,14 +10,17 @@ NOTEWORTHY = 1.1
 
 WAYS = [key for key in PEERS if is_brocot(key)]
 WORKLOADS = ("sessions", "random", "one-spot", "zigzag", "prepend", "recorded")
-# Of each figure: its heading, its name, whether more is better, how it is printed, and which workloads it is compared in.
+# Of each figure: its heading, its name, whether more is better, how it is printed, and which workloads it is compared in: all that
+# have it. Only the size of a filled list is the same in all workloads with lists of that length. The size after the moves is not
+# compared, since a fast peer has made more of them.
 FIGURES = [
     ("Moves a second", "per_second", True, number, WORKLOADS),
-    ("Median time until others see a move, ms", "p50", False, milliseconds, ("sessions", "random")),
-    ("Pages of 50 items read a second, after the moves", "pages_per_second", True, number, ("random",)),
+    ("Median time until others see a move, ms", "p50", False, milliseconds, WORKLOADS),
+    ("99th percentile of the time until others see a move, ms", "p99", False, milliseconds, WORKLOADS),
+    ("Pages of 50 items read a second, after the moves", "pages_per_second", True, number, WORKLOADS),
     ("Rows written for each move, in all tables", "all_rows_per_move", False, number, WORKLOADS),
-    ("Bytes of write-ahead log for each move", "wal_per_move", False, number, ("random",)),
-    ("Bytes of a row with its indexes, after the moves", "bytes_per_row_afterwards", False, number, ("random",)),
+    ("Bytes of write-ahead log for each move", "wal_per_move", False, number, WORKLOADS),
+    ("Bytes of a row with its indexes, in a filled list", "bytes_per_row", False, number, ("random",)),
 ]
 JOB_FIGURES = [
     ("Jobs done a second", "per_second", True, number), ("Jobs added a second", "enqueued_per_second", True, number),
@@ -33,23 +36,24 @@ def worse(results):
         "broke in another one."]
     failed = _failed(results)
     for heading, name, more_is_better, say, beginnings in FIGURES:
-        rows = [
+        compared = [
             row for workload in results.workloads(*beginnings)
             if (row := _row(workload["title"], workload["peers"], WAYS, name, more_is_better, say, failed))]
-        parts.append(_part(heading, rows, len(results.workloads(*beginnings)), WAYS))
+        parts.append(_part(heading, compared, WAYS))
     if stored := results.jobs():
-        rows = [
+        compared = [
             row for heading, name, more_is_better, say in JOB_FIGURES
             if (row := _row(heading, stored["peers"], ["brocot"], name, more_is_better, say, failed))]
-        parts.append(_part("As a job queue", rows, len(JOB_FIGURES), ["brocot"]))
+        parts.append(_part("As a job queue", compared, ["brocot"]))
     return "\n\n".join(parts)
 
 
-def _part(heading, rows, comparisons, ways):
+def _part(heading, compared, ways):
+    rows = [cells for cells, is_worse in compared if is_worse]
     if not rows:
-        return f"**{heading}**: not worse in any of {comparisons} comparisons."
+        return f"**{heading}**: not worse in {f'any of {len(compared)} comparisons' if len(compared) > 1 else 'the only comparison'}."
     names = [title(key).removeprefix("Brocot, ") for key in ways]
-    return f"**{heading}**: worse in {len(rows)} of {comparisons} comparisons.\n\n" + table(["", "best other peer", *names], rows)
+    return f"**{heading}**: worse in {len(rows)} of {len(compared)} comparisons.\n\n" + table(["", "best other peer", *names], rows)
 
 
 def _failed(results):
@@ -59,10 +63,10 @@ def _failed(results):
 
 
 def _row(heading, peers, ways, name, more_is_better, say, failed):
-    """The best other peer and Brocot's ways; None if it is better than none of them."""
+    """The best other peer and Brocot's ways, and whether it is better than one of them; None if there is nothing to compare."""
     others = {
         key: figures[name] for key, figures in peers.items() if not is_brocot(key) and is_right(figures) and figures.get(name)}
-    if not others:
+    if not others or not any(peers.get(key, {}).get(name) for key in ways):
         return None
     best = (max if more_is_better else min)(others, key=others.get)
     cells, is_worse = [], False
@@ -70,5 +74,5 @@ def _row(heading, peers, ways, name, more_is_better, say, failed):
         value = peers.get(key, {}).get(name)
         ratio = 0 if not value else others[best] / value if more_is_better else value / others[best]
         is_worse = is_worse or ratio >= NOTEWORTHY
-        cells.append(f"**{say(value)}** ({ratio:.1f} times)" if ratio >= NOTEWORTHY else say(value))
-    return [heading, f"{say(others[best])} {title(best)}{'*' if best in failed else ''}", *cells] if is_worse else None
+        cells.append(f"**{say(value)}** ({ratio:{'.1f' if ratio < 100 else ',.0f'}} times)" if ratio >= NOTEWORTHY else say(value))
+    return [heading, f"{say(others[best])} {title(best)}{'*' if best in failed else ''}", *cells], is_worse

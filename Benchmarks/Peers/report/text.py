@@ -16,9 +16,10 @@ unpacked there, and not installed. A peer that can't be had is reported as missi
 `.build/bench/results`, so that a run can be done in parts."""
 
 METHOD = """\
-- **Work.** All peers get the same moves, in one server, one after the other; each round begins with freshly filled lists. A move is
-  "this item goes directly behind that one", as a user who drags it says. The database finds the neighbours, and the order is committed
-  with each move. Each peer is one small file in `Benchmarks/Peers/peers`, and each workload one in `Benchmarks/Peers/workloads`.
+- **Work.** All peers get the same moves, in one server, one after the other, and make as many as they can in the time; each round begins
+  with freshly filled lists. A move is "this item goes directly behind that one", as a user who drags it says. The database finds the
+  neighbours, and the order is committed with each move. Each peer is one small file in `Benchmarks/Peers/peers`, and each workload one in
+  `Benchmarks/Peers/workloads`.
 - **A fair chance.** A peer whose move is SQL alone does it in one function, thus in one round trip, even where its library needs more.
   A library of Python runs in Python. Peers that would lose moves without one wait for a lock of the list; libraries take only their own locks.
   Each has the index that serves it best.
@@ -46,8 +47,9 @@ def peers():
 
 
 def machine(results):
-    """From the part that was measured last."""
-    part = max(results.parts(), key=lambda part: part["date"])
+    """From the workload that was measured last, and what else was measured at another time."""
+    jobs = results.jobs()
+    part = max([part for part in results.parts() if part is not jobs] or [jobs], key=lambda part: part["date"])
     settings = ", ".join(f"`{name} = {value}`" for name, value in part["settings"].items())
     rounds = " and ".join(sorted({str(part["rounds"]) for part in results.workloads("sessions", "random") if "rounds" in part}))
     return "\n".join([
@@ -56,4 +58,7 @@ def machine(results):
         f"- PostgreSQL {part['postgresql']}, with {settings}; all other settings are its defaults.",
         f"- {part['date']}, revision {part['revision']}. Each run took {part['seconds']:g} s. Rounds of eight sessions and of random moves: "
         f"{rounds}; each figure is from the round with the median speed.",
+        *(
+            [f"- The job queues were measured at another time: {jobs['date']}, revision {jobs['revision']}, PostgreSQL {jobs['postgresql']}."]
+            if jobs and any(jobs[name] != part[name] for name in ("date", "revision", "postgresql")) else []),
     ])

@@ -43,6 +43,8 @@ package final class FaultProxy: Sendable {
         var reached: [StopIdentifier: LinkIdentifier] = [:]
         var isFrozen = false
         var isClosed = false
+        /// Whether all descriptors are closed: their numbers may belong to others by now.
+        var hasEnded = false
     }
 
     /// Where clients connect to, one for each server.
@@ -173,8 +175,11 @@ package final class FaultProxy: Sendable {
     }
 
     private func signal() {
-        var byte: UInt8 = 0
-        _ = write(wakeUp.writeEnd, &byte, 1)
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            var byte: UInt8 = 0
+            _ = write(wakeUp.writeEnd, &byte, 1)
+        }
     }
 }
 
@@ -260,7 +265,11 @@ extension FaultProxy {
     }
 
     private func end() {
-        for link in state.withLock({ $0.links.values }) { link.close() }
-        for descriptor in listeners + [wakeUp.readEnd, wakeUp.writeEnd] { Glibc.close(descriptor) }
+        state.withLock { state in
+            state.hasEnded = true
+            for link in state.links.values { link.close() }
+            state.links = [:]
+            for descriptor in listeners + [wakeUp.readEnd, wakeUp.writeEnd] { Glibc.close(descriptor) }
+        }
     }
 }

@@ -13,9 +13,21 @@ package actor DaemonUnderFaults {
     private var process: pid_t?
     private var running: Task<TerminationStatus?, Never>?
     private var isEndExpected = false
-    private nonisolated let log = Mutex<[String]>([])
+    private nonisolated let log = Mutex(Log())
     /// Things that it must not do but did, such as ending by itself.
     package private(set) var failures: [String] = []
+
+    private struct Log {
+        var lines: [String] = []
+        /// Whether the process has logged nothing since its start.
+        var isSilent = true
+
+        mutating func append(_ line: String) {
+            isSilent = false
+            lines.append(line)
+            if lines.count > 300 { lines.removeFirst(100) }
+        }
+    }
 
     package init(name: String, proxy: FaultProxy, url: String, arguments: [String]) {
         self.name = name
@@ -25,10 +37,11 @@ package actor DaemonUnderFaults {
     }
 
     /// The last lines that it logged.
-    package nonisolated var latestLog: [String] { log.withLock { $0 } }
+    package nonisolated var latestLog: [String] { log.withLock { $0.lines } }
 
     package func start() async throws {
         isEndExpected = false
+        log.withLock { $0.isSilent = true }
         let (starts, started) = AsyncStream.makeStream(of: pid_t.self)
         running = Task { [self] in
             let status = await run { started.yield($0) }
@@ -47,10 +60,7 @@ package actor DaemonUnderFaults {
         ) { execution in
             announce(execution.processIdentifier.value)
             for try await line in execution.standardOutput.strings() {
-                log.withLock { log in
-                    log.append(line)
-                    if log.count > 300 { log.removeFirst(100) }
-                }
+                log.withLock { $0.append(line) }
             }
         }
         return result?.terminationStatus
@@ -66,22 +76,34 @@ package actor DaemonUnderFaults {
         if let process { Glibc.kill(process, signal) }
     }
 
-    /// Kills it, and starts it again.
-    package func killAndStart() async throws {
+    /// Kills it, and waits for its end.
+    package func kill() async {
         isEndExpected = true
         send(SIGKILL)
         _ = await running?.value
+    }
+
+    /// Kills it, and starts it again.
+    package func killAndStart() async throws {
+        await kill()
         try await start()
     }
 
-    /// Ends it as an operator does: within 10 s, and with status 0.
+    /// Ends it as an operator does: within 10 s, and with status 0. One that has not ended after 30 s is killed, which is a failure.
     package func stop() async {
         isEndExpected = true
         let start = ContinuousClock.now
         send(SIGTERM)
-        guard let status = await running?.value else { return }
-        // One that is only just starting has begun nothing, and does not listen to signals yet.
-        if !status.isSuccess, status != .signaled(SIGTERM) {
+        let killing = Task {
+            try await Task.sleep(for: .seconds(30))
+            send(SIGKILL)
+        }
+        let status = await running?.value
+        killing.cancel()
+        guard let status else { return }
+        // One that is only just starting has begun and logged nothing, and does not listen to signals yet.
+        let isStarting = status == .signaled(SIGTERM) && log.withLock { $0.isSilent }
+        if !status.isSuccess, !isStarting {
             failures.append("\(name) was told to stop and ended with \(status)")
         }
         let duration = start.duration(to: .now)

@@ -117,6 +117,15 @@ package struct FaultRun: Sendable {
     }
 
     private func run() async throws -> Report {
+        do {
+            return try await work()
+        } catch {
+            for daemon in injector.daemons { await daemon.kill() }
+            throw error
+        }
+    }
+
+    private func work() async throws -> Report {
         let start = ContinuousClock.now
         try await fillLog()
         for daemon in injector.daemons { try await daemon.start() }
