@@ -45,7 +45,8 @@ struct DaemonProbes {
             probe: .init(
                 isReady: { [health] in health.reasonNotReady == nil },
                 isAlive: { [health, stallAfter] in health.stalled(longerThan: stallAfter).isEmpty },
-                status: { [health] in health.reasonNotReady.map { "Not ready: \($0.printable)" } ?? "Applying requests" }))
+                status: { [health] in health.reasonNotReady.map { "Not ready: \($0.printable)" } ?? "Applying requests"
+                }))
         let services: [(any Service)?] = [server, daemon, notifier]
         return services.compactMap(\.self)
     }

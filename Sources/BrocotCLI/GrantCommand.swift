@@ -78,7 +78,8 @@ struct GrantCommand: AsyncParsableCommand {
         } catch {
             throw error
         }
-        Stream.error.printText("Granted the rights of a \(kind.rawValue) to \(roles.map(\.printable).joined(separator: ", ")).")
+        Stream.error.printText(
+            "Granted the rights of a \(kind.rawValue) to \(roles.map(\.printable).joined(separator: ", ")).")
     }
 
     private func failure(_ reason: String, _ missing: [String]) -> CommandFailure {

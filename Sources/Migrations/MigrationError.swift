@@ -126,17 +126,17 @@ extension MigrationError: CustomStringConvertible {
                 """
             )
             : isFirstRun
-            ? (
-                "No migration was ever applied, but schema brocot is not empty:",
-                "Brocot needs this schema for itself. Drop these objects, or move them to another schema."
-            )
-            : (
-                "Schema brocot has objects of a role that the current role is not a member of:",
-                """
-                Their owner could run any statement with your rights. If you don't know the owner, drop these objects. If you trust \
-                the owner, log in as that role, or grant it to the present one.
-                """
-            )
+                ? (
+                    "No migration was ever applied, but schema brocot is not empty:",
+                    "Brocot needs this schema for itself. Drop these objects, or move them to another schema."
+                )
+                : (
+                    "Schema brocot has objects of a role that the current role is not a member of:",
+                    """
+                    Their owner could run any statement with your rights. If you don't know the owner, drop these objects. If you trust \
+                    the owner, log in as that role, or grant it to the present one.
+                    """
+                )
         return "\(reason)\n\(list(of: objects))\n\(advice) Nothing was changed."
     }
 

@@ -20,7 +20,8 @@ import Testing
             results.map(\.check) == [
                 "connection", "version", "encoding", "replica", "pooler", "notify", "time-outs", "lock table",
                 "table locks", "schema",
-                "privileges", "grants", "tables", "orders", "keys", "foreign key", "duplicates", "ranks", "request ids", "policies",
+                "privileges", "grants", "tables", "orders", "keys", "foreign key", "duplicates", "ranks", "request ids",
+                "policies",
                 "superuser", "added code",
                 "autovacuum", "log pruning", "held lists", "pauses", "daemons", "queue", "dead rows",
             ])

@@ -5,7 +5,8 @@ import TestPostgres
 import Testing
 
 @Suite(.commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
-    @Test("A statement that has no answer in time is stopped on the server, so that it keeps no locks") func stoppedStatement()
+    @Test("A statement that has no answer in time is stopped on the server, so that it keeps no locks")
+    func stoppedStatement()
         async throws
     {
         var parameters = try ConnectionParameters(url: TestDatabase.current.url)

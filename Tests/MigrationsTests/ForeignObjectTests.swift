@@ -73,7 +73,9 @@ struct ForeignObjectTests {
         }
     }
 
-    @Test("migrate up says that the history is missing if the schema was restored without it, and does not advise to drop the objects")
+    @Test(
+        "migrate up says that the history is missing if the schema was restored without it, and does not advise to drop the objects"
+    )
     func lostHistory() async throws {
         let owner = try await TestDatabase.current.connect()
         let migrator = Migrator(connection: owner)
@@ -81,7 +83,9 @@ struct ForeignObjectTests {
         try await owner.execute("TRUNCATE brocot.schema_migrations")
         let error = await #expect(throws: MigrationError.self) { try await migrator.up() }
         let text = error.map { "\($0)" } ?? ""
-        #expect(text.contains("its history is empty") && text.contains("pg_dump --data-only --table=brocot.schema_migrations"))
+        #expect(
+            text.contains("its history is empty")
+                && text.contains("pg_dump --data-only --table=brocot.schema_migrations"))
         #expect(!text.contains("Drop these objects"))
     }
 

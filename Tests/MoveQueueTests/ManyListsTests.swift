@@ -51,7 +51,8 @@ struct ManyListsTests {
         try await fixture.drain()
         let held = (0..<heldLists).map { ListIdentifier("held \($0)") }
         try await fixture.enqueue(
-            (0..<4).flatMap { item in held.map { Move(list: $0, items: ["\(item)"], action: .place(.last, from: nil)) } })
+            (0..<4).flatMap { item in held.map { Move(list: $0, items: ["\(item)"], action: .place(.last, from: nil)) }
+            })
         for list in held { try await fixture.connection.execute("SELECT brocot.pause('items', \(list.key))") }
         try await fixture.enqueue(
             zip(names, ["a"] + names).map { target, source in
@@ -64,7 +65,9 @@ struct ManyListsTests {
             try #require(batches <= 40, "the healthy list is not decided after 40 batches")
             _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         }
-        while try await !fixture.connection.query("SELECT FROM brocot.move_requests WHERE from_list IS NOT NULL").isEmpty {
+        while try await !fixture.connection.query("SELECT FROM brocot.move_requests WHERE from_list IS NOT NULL")
+            .isEmpty
+        {
             batches += 1
             try #require(batches <= 200, "the chain is not decided after 200 batches")
             _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)

@@ -103,7 +103,8 @@ struct MisbehavingTriggerTests {
         let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
         let report = try await fixture.connection.run { connection throws(BatchFailure) in
             try transaction.run(
-                .next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false), ReadProgress(), on: connection)
+                .next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false), ReadProgress(), on: connection
+            )
         }
         let lists = ["1", "7", "8", "9"].map { ListIdentifier("l\($0)", of: "public.cards") }
         #expect(report.decisions.count == 2)
@@ -223,22 +224,27 @@ struct MisbehavingTriggerTests {
         #expect(try await fixture.outcomes() == [healthy: nil])
     }
 
-    @Test("The query of a cursor WITH HOLD that a trigger leaves open does not run at COMMIT", arguments: ["together", "in parts"])
+    @Test(
+        "The query of a cursor WITH HOLD that a trigger leaves open does not run at COMMIT",
+        arguments: ["together", "in parts"])
     func heldCursor(method: String) async throws {
         let fixture = try await fixture(
-            "EXECUTE format('DECLARE %I CURSOR WITH HOLD FOR SELECT 1 / (n - n) FROM generate_series(1, 1) AS n', 'kept_' || random())")
+            "EXECUTE format('DECLARE %I CURSOR WITH HOLD FOR SELECT 1 / (n - n) FROM generate_series(1, 1) AS n', 'kept_' || random())"
+        )
         if method == "in parts" {
             try await fixture.connection.execute("ALTER TABLE brocot.items ADD CONSTRAINT refuse CHECK (item <> 'bad')")
         }
         let ids = try await fixture.enqueue([
-            place("7", in: "l7"), place("1", in: "l1"), Move(list: "a list", items: ["bad"], action: .place(.last, from: nil)),
+            place("7", in: "l7"), place("1", in: "l1"),
+            Move(list: "a list", items: ["bad"], action: .place(.last, from: nil)),
         ])
         try await fixture.drain()
         let outcomes = try await fixture.outcomes()
         #expect(outcomes == [ids[0]: nil, ids[1]: nil, ids[2]: method == "in parts" ? "failed" : nil])
     }
 
-    @Test("A trigger that fails only at COMMIT delays no other list, in small and in large batches", arguments: [12, 0])
+    @Test(
+        "A trigger that fails only at COMMIT delays no other list, in small and in large batches", arguments: [12, 0])
     func failsAtCommit(halvings: Int) async throws {
         let fixture = try await fixture("RETURN NEW")
         // SET CONSTRAINTS ALL IMMEDIATE does not reach an event that a trigger makes deferred meanwhile.

@@ -60,13 +60,16 @@ struct QueuePlanTests {
         try await finishing(plans)
     }
 
-    @Test("Lists with requests below the floor compare by their bytes, as in the queue's indexes, whatever the database's collation is")
+    @Test(
+        "Lists with requests below the floor compare by their bytes, as in the queue's indexes, whatever the database's collation is"
+    )
     func collation() async throws {
         let connection = try await TestDatabase.current.connect()
         let row = try await connection.query(
             .with(
                 [QueueStatements.remembered(progress)],
-                "SELECT pg_collation_for(remembered.ordered_table), pg_collation_for(remembered.list) FROM remembered LIMIT 1")
+                "SELECT pg_collation_for(remembered.ordered_table), pg_collation_for(remembered.list) FROM remembered LIMIT 1"
+            )
         ).single()
         #expect(try (0...1).map { try row.decode($0, as: String.self) } == ["\"C\"", "\"C\""])
     }

@@ -236,7 +236,10 @@ struct ApplyPendingTests {
             ("SQL function \"allowed\" statement 1", "PL/pgSQL function decide line 5 at SQL statement"),
             ("SQL-Funktion »allowed« Anweisung 1", "PL/pgSQL-Funktion decide Zeile 5 bei SQL-Anweisung"),
             ("función SQL «allowed» en la sentencia 1", "función PL/pgSQL decide en la línea 5 en sentencia SQL"),
-            ("fonction SQL «\u{A0}allowed\u{A0}», instruction 1", "fonction PL/pgSQL decide, ligne 5 à instruction SQL"),
+            (
+                "fonction SQL «\u{A0}allowed\u{A0}», instruction 1",
+                "fonction PL/pgSQL decide, ligne 5 à instruction SQL"
+            ),
             ("SQL関数\"allowed\"の行番号 1", "PL/pgSQL関数decideの5行目 - SQL文"),
             ("SQL 함수 \"allowed\"의 문 1", "PL/pgSQL 함수 \"decide\" 의 5번째 SQL 구문"),
             ("SQL-функция \"allowed\", оператор 1", "функция PL/pgSQL decide, строка 5, оператор SQL-оператор"),

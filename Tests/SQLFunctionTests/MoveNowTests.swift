@@ -98,7 +98,8 @@ struct MoveNowTests {
         ("move_now('a', '{1,2}', last => true)", "looks like an array"),
     ]
 
-    @Test("A rejection names the missing item of an array whose first index is not 1") func indexOfArray() async throws {
+    @Test("A rejection names the missing item of an array whose first index is not 1") func indexOfArray() async throws
+    {
         let caller = try await prepared()
         let error = await #expect(throws: PostgresError.self) {
             try await caller.connection.execute(

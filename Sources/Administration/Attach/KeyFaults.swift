@@ -15,8 +15,11 @@ package enum KeyFaults {
     }
 
     /// The same for the order with this name; none if no table is attached with this name.
-    package static func ofTypes(inOrder name: String, on connection: isolated Connection) throws(PostgresError) -> [String] {
-        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) { connection throws(PostgresError) in
+    package static func ofTypes(inOrder name: String, on connection: isolated Connection) throws(PostgresError)
+        -> [String]
+    {
+        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+            connection throws(PostgresError) in
             let order = try RegisteredOrder.attached(on: connection).first { $0.name == name }
             guard let order else { return [] }
             return try ofTypes(of: order.definition, on: connection)

@@ -64,9 +64,10 @@ extension Doctor {
             if case .database(let error) = error { throw error }
             faults.append("\(error)")
         }
-        return faults + (try definition.map { definition throws(PostgresError) in
-            try KeyFaults.ofTypes(of: definition, on: connection).map { "\(name): \($0)" }
-        } ?? [])
+        return faults
+            + (try definition.map { definition throws(PostgresError) in
+                try KeyFaults.ofTypes(of: definition, on: connection).map { "\(name): \($0)" }
+            } ?? [])
     }
 
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.

@@ -41,7 +41,9 @@ struct RequestReading {
     func crowdedOut(of batch: ClosedBatch, in lockedLists: [ListIdentifier]) -> ListIdentifier? {
         let unread = lockedLists.filter { firstUnread[$0] != nil && !batch.waitingLists.contains($0) }
         // Each request may wait for an older one that was left out. The oldest of these waits for none.
-        if batch.requests.isEmpty { return unread.min { firstUnread[$0, default: .max] < firstUnread[$1, default: .max] } }
+        if batch.requests.isEmpty {
+            return unread.min { firstUnread[$0, default: .max] < firstUnread[$1, default: .max] }
+        }
         let served = Set(batch.requests.flatMap(\.move.lists))
         return unread.filter { !served.contains($0) }.randomElement()
     }

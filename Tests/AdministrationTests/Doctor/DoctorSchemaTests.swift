@@ -42,7 +42,9 @@ import Testing
         #expect(failures.first?.advice?.contains(advice) == true)
     }
 
-    @Test("brocot doctor warns if the sequence of the requests gives ids that the log has, and says what to run", .database)
+    @Test(
+        "brocot doctor warns if the sequence of the requests gives ids that the log has, and says what to run",
+        .database)
     func requestIDs() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
