@@ -53,7 +53,7 @@ extension Doctor {
         }
     }
 
-    /// - Parameter definition: The order's definition if the table is attached; nil if it was registered by hand.
+    /// The key columns whose types can't be keys, or are not safe. `definition` is nil for a table that was registered by hand.
     private static func faultsOfKeys(
         _ name: String, _ definition: OrderDefinition?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
