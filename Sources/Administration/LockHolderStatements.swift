@@ -23,14 +23,17 @@ enum LockHolderStatements {
     /// `search_path`.
     static func ofRows(of table: OrderNames) -> SQL { holders(of: table, modes: ["RowShareLock", "RowExclusiveLock"]) }
 
-    /// The other sessions that keep a table from being read. The statement runs with only `pg_catalog` in the `search_path`.
-    static func keepingFromReading(_ table: OrderNames) -> SQL { holders(of: table, modes: ["AccessExclusiveLock"]) }
+    /// The other sessions that keep a table from being read, because they have an exclusive lock or wait for it. The statement runs with
+    /// only `pg_catalog` in the `search_path`.
+    static func keepingFromReading(_ table: OrderNames) -> SQL {
+        holders(of: table, modes: ["AccessExclusiveLock"], orWaiting: true)
+    }
 
-    private static func holders(of table: OrderNames, modes: [String]) -> SQL {
+    private static func holders(of table: OrderNames, modes: [String], orWaiting: Bool = false) -> SQL {
         let oid = SQL.relation(schema: "\(table.schema)", name: "\(table.table)")
         return holders(
             where: """
-                holder.locktype = 'relation' AND holder.granted AND holder.mode = ANY (\(modes))
+                holder.locktype = 'relation' AND (holder.granted OR \(orWaiting)) AND holder.mode = ANY (\(modes))
                     AND holder.pid IS DISTINCT FROM pg_backend_pid()
                     AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
                     AND (holder.relation = \(oid)

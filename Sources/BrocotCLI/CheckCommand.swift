@@ -132,10 +132,12 @@ struct CheckCommand: AsyncParsableCommand {
         if !json { Stream.output.printText(table.text) }
     }
 
-    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if a table could not be checked.
+    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if a policy hides rows; `.lockTimeout` if there is no fault, but
+    ///   another session has locked a table.
     private func refuseFaults(_ all: [TableFindings]) throws {
         let left = all.filter { repair ? $0.needsPerson : !$0.isEmpty }
         guard !left.isEmpty else { return }
+        if left.allSatisfy(\.isLocked) { throw CommandFailure(.lockTimeout, "Locked tables were not checked.") }
         let advice =
             if left.allSatisfy(\.areRowsHidden) {
                 "Tables with hidden rows were not checked."

@@ -4,6 +4,9 @@ internal import CLibPQ
 enum Interruptibility {
     /// The statement does not begin after a cancellation, and a cancellation stops it on the server.
     case cancellable
+    /// The same, but the statement is not stopped on the server if no answer comes in time: COMMIT may wait for a synchronous
+    /// standby, and would end without it.
+    case commit
     /// The statement runs in any case, because it undoes what was cancelled.
     case mustRun
 }
@@ -30,20 +33,20 @@ extension Connection {
         body: (OpaquePointer, ContinuousClock.Instant) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
         let pointer = try handle.live()
-        if interruptibility == .cancellable {
+        if interruptibility != .mustRun {
             try refuseOtherEncoding(pointer)
-            guard interruption.beginCancellableStatement() else {
+            guard interruption.beginCancellableStatement(stopsWithoutAnswer: interruptibility == .cancellable) else {
                 throw PostgresError(.cancelled, "the task was cancelled before the statement began")
             }
         }
         let start = ContinuousClock.now
         let outcome = Result { () throws(PostgresError) in try body(pointer, start) }
         interruption.endStatement()
+        awaitCancellationRequest()
         if case .failure(let error) = outcome, error.isConnectionLost {
-            // The connection must not be closed earlier: libpq's pointer is in use until the exchange is over.
+            // The connection must not be closed earlier: libpq's pointer is in use until the exchange is over. And a pooler forwards no
+            // cancellation request of a client that is gone.
             handle.close()
-        } else {
-            awaitCancellationRequest()
         }
         return try outcome.get()
     }
@@ -137,7 +140,7 @@ extension Connection {
             case .socket: return
             case .woken: break
             case .timedOut where cancelledAt == nil:
-                interruption.stopBeforeClosing()
+                interruption.stopUnansweredStatement()
                 throw noAnswer()
             case .timedOut: interruption.repeatCancellation()
             }

@@ -24,7 +24,7 @@ extension Connection {
         var answers = PipelineAnswers()
         var isSent = false
         do throws(PostgresError) {
-            try exchange(.cancellable) { pointer, start throws(PostgresError) in
+            try exchange(.commit) { pointer, start throws(PostgresError) in
                 try inPipelineMode(pointer) { () throws(PostgresError) in
                     try send(statements, pointer)
                     isSent = true

@@ -154,7 +154,7 @@ extension Connection {
         }
         let result: ResultHandle
         do throws(PostgresError) {
-            result = try execute(script: "COMMIT", .cancellable)
+            result = try execute(script: "COMMIT", .commit)
         } catch {
             // The server may have committed before the connection broke.
             throw error.isConnectionLost ? error.ofLostCommit : error

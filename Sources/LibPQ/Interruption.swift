@@ -16,6 +16,7 @@ final class Interruption: Sendable {
         var operation: UInt64?
         var cancelledAt: ContinuousClock.Instant?
         var statementIsCancellable = false
+        var stopsWithoutAnswer = false
         var requestIsUnderWay = false
         var wakeUpIsRequested = false
         var target: CancelHandle?
@@ -83,11 +84,12 @@ final class Interruption: Sendable {
     var requestIsUnderWay: Bool { state.withLock { $0.requestIsUnderWay } }
 
     /// Makes later cancellations go to the server. Returns false if the operation was already cancelled; then the
-    /// statement must not begin.
-    func beginCancellableStatement() -> Bool {
+    /// statement must not begin. `stopsWithoutAnswer` says whether ``stopUnansweredStatement()`` concerns it.
+    func beginCancellableStatement(stopsWithoutAnswer: Bool) -> Bool {
         state.withLock { state in
             guard state.cancelledAt == nil else { return false }
             state.statementIsCancellable = true
+            state.stopsWithoutAnswer = stopsWithoutAnswer
             return true
         }
     }
@@ -101,11 +103,10 @@ final class Interruption: Sendable {
         if let target = state.withLock({ $0.beginRequest() }) { send(to: target) }
     }
 
-    /// Asks the server once to stop the statement, of any kind, of a connection that is closed next. Otherwise the server would go on with it, and
-    /// keep its locks.
-    func stopBeforeClosing() {
-        guard let target = state.withLock({ $0.target }) else { return }
-        queue.async { target.send() }
+    /// Asks the server to stop a statement that has no answer in time. Otherwise the server would go on with it, and keep its locks.
+    func stopUnansweredStatement() {
+        let target = state.withLock { state in state.stopsWithoutAnswer ? state.beginRequest() : nil }
+        if let target { send(to: target) }
     }
 
     private func send(to target: CancelHandle) {

@@ -81,7 +81,7 @@ extension QueueError: CustomStringConvertible {
             """
         case .requestsChanged:
             """
-            a trigger, or another session, has deleted or changed requests of the batch. A trigger must not write brocot.move_requests
+            a trigger, or another session, has deleted or changed requests of the batch. A trigger must not change or delete rows of brocot.move_requests
             """
         }
     }

@@ -87,6 +87,14 @@ struct QueueRepository {
 
     // MARK: Writing
 
+    /// Runs what users' triggers have deferred, and sets what ``finish(_:at:replacing:on:)`` needs.
+    func prepareToFinish(on connection: isolated Connection) throws(QueueError) {
+        try QueueError.wrappingErrors { () throws(PostgresError) in
+            try connection.execute(
+                script: QueueStatements.prepareToFinish(statementTimeout: configuration.statementTimeoutSetting))
+        }
+    }
+
     /// Deletes decided requests, logs their outcomes, and makes lists wait for a person. With `replacing`, the log may already have
     /// rows with these ids.
     ///
@@ -106,8 +114,6 @@ struct QueueRepository {
     private func write(
         _ decisions: BatchDecisions, at time: Timestamp, replacing: Bool, on connection: isolated Connection
     ) throws(PostgresError) -> (deleted: Int, logged: Int) {
-        try connection.execute(
-            script: QueueStatements.prepareToFinish(statementTimeout: configuration.statementTimeoutSetting))
         let newlyHeld = decisions.summary.newlyHeld
         if !newlyHeld.isEmpty { try connection.execute(QueueStatements.hold(newlyHeld, at: time)) }
         guard !decisions.decided.isEmpty else { return (0, 0) }

@@ -20,6 +20,35 @@ import Testing
                 """)
     }
 
+    @Test(
+        "brocot show prints a list of a table with --visible to a role to which a policy applies, and refuses a cast by a function"
+    )
+    func policyAndCast() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE TYPE mood AS ENUM ('good', 'bad');
+                CREATE TABLE tasks (id int PRIMARY KEY, mood mood, archived boolean NOT NULL DEFAULT false);
+                INSERT INTO tasks VALUES (41, 'good'), (42, 'bad');
+                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY; CREATE POLICY good ON tasks USING (mood = 'good')
+                """)
+        let attached = try await BrocotProcess.run(
+            "attach", "public.tasks", "--item", "id", "--list", "mood", "--visible", "NOT archived")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await GrantedRole.with("reader", owner: owner) { roles in
+            let arguments = ["show", "good", "--table", "public.tasks"]
+            let shown = try await BrocotProcess.run(arguments, databaseURL: roles[0].url)
+            #expect(shown.exitCode == 0 && shown.output.contains("41"), "\(shown.errors)")
+            try await owner.execute(
+                script: """
+                    CREATE FUNCTION spy(mood) RETURNS text LANGUAGE sql RETURN 'good';
+                    CREATE CAST (mood AS text) WITH FUNCTION spy AS ASSIGNMENT
+                    """)
+            let refused = try await BrocotProcess.run(arguments, databaseURL: roles[0].url)
+            #expect(refused.exitCode == 7 && refused.errors.contains("cast by a function"), "\(refused.errors)")
+        }
+    }
+
     @Test("brocot show --json prints the exact rank")
     func printsJSON() async throws {
         struct Item: Decodable, Equatable {

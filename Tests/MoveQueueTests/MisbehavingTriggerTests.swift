@@ -244,18 +244,21 @@ struct MisbehavingTriggerTests {
     }
 
     @Test(
-        "A trigger that fails only at COMMIT delays no other list, in small and in large batches", arguments: [12, 0])
-    func failsAtCommit(halvings: Int) async throws {
+        "A trigger or a foreign key that fails only at COMMIT delays no other list, in small and in large batches",
+        arguments: [12, 0], ["", "REFERENCES causes DEFERRABLE"])
+    func failsAtCommit(halvings: Int, foreignKey: String) async throws {
         let fixture = try await fixture("RETURN NEW")
         // SET CONSTRAINTS ALL IMMEDIATE does not reach an event that a trigger makes deferred meanwhile.
         try await fixture.connection.execute(
             script: """
-                CREATE TABLE effects (number bigint);
-                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+                CREATE TABLE causes (number bigint PRIMARY KEY);
+                CREATE TABLE effects (number bigint \(foreignKey));
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN IF \(foreignKey.isEmpty) THEN RAISE EXCEPTION 'not now'; END IF; RETURN NULL; END $$;
                 CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON effects DEFERRABLE INITIALLY DEFERRED
                     FOR EACH ROW EXECUTE FUNCTION refuse();
                 CREATE FUNCTION cause() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN SET CONSTRAINTS refuse DEFERRED; INSERT INTO effects VALUES (1); RETURN NULL; END $$;
+                    $$ BEGIN SET CONSTRAINTS ALL DEFERRED; INSERT INTO effects VALUES (1); RETURN NULL; END $$;
                 CREATE CONSTRAINT TRIGGER cause AFTER UPDATE ON cards DEFERRABLE INITIALLY DEFERRED
                     FOR EACH ROW EXECUTE FUNCTION cause();
                 """)

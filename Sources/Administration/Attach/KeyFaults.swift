@@ -7,10 +7,8 @@ package enum KeyFaults {
     package static func ofTypes(
         of definition: OrderDefinition, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        let table = try TableReader.describe(
-            definition.names, listColumns: definition.listColumns, on: connection)
-        guard let table, table.isTable else { return [] }
-        return definition.keyColumns.compactMap(table.column)
+        guard let table = try TableReader.ownerAndColumns(of: definition.names, on: connection) else { return [] }
+        return definition.keyColumns.compactMap { name in table.columns.first { $0.name == name } }
             .compactMap { AttachRules.faultOfType(of: $0, owner: table.owner) }
     }
 

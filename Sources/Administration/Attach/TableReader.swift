@@ -57,6 +57,19 @@ package enum TableReader {
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
     }
 
+    /// The owner of a table, and its columns; nil if there is no such table. Only the catalog is read, so row-level security and locks of the
+    /// table don't matter.
+    static func ownerAndColumns(
+        of names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> (owner: String, columns: [TableDescription.Column])? {
+        typealias Column = CatalogStatements.RelationColumn
+        guard let relation = try connection.query(CatalogStatements.relation(names)).first,
+            try relation.decode(Column.faultOfKind, as: String?.self) == nil
+        else { return nil }
+        let oid = try relation.decode(Column.oid, as: Int64.self)
+        return (try relation.decode(Column.owner), try columns(of: oid, on: connection))
+    }
+
     /// The present names of the table that has the triggers of an order; nil if no table has them.
     static func tableWithTriggers(
         of names: OrderNames, on connection: isolated Connection

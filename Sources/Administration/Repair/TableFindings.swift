@@ -7,6 +7,8 @@ package struct TableFindings: Hashable, Sendable {
     package let reasonNotRepairable: String?
     /// Whether the ``reasonNotRepairable`` is no fault of the table: row-level security hides rows from the current role.
     package let areRowsHidden: Bool
+    /// Whether the ``reasonNotRepairable`` is no fault of the table: another session has locked it.
+    package let isLocked: Bool
     /// The steps of attach that create missing objects.
     package let missing: [AttachStep]
     /// How many rank columns the first of ``missing`` adds. Nothing is known of the rows until then.
@@ -28,7 +30,7 @@ package struct TableFindings: Hashable, Sendable {
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, reasonNotRepairable: String? = nil, areRowsHidden: Bool = false,
+        _ names: OrderNames, reasonNotRepairable: String? = nil, areRowsHidden: Bool = false, isLocked: Bool = false,
         missing: [AttachStep] = [],
         missingColumns: Int = 0,
         damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
@@ -39,6 +41,7 @@ package struct TableFindings: Hashable, Sendable {
         // Each line begins with the name of the order already.
         self.reasonNotRepairable = reasonNotRepairable.map(names.withoutTable)
         self.areRowsHidden = areRowsHidden
+        self.isLocked = isLocked
         self.missing = missing
         self.missingColumns = missingColumns
         self.damagedRows = damagedRows

@@ -61,30 +61,29 @@ package struct TableRepair: Sendable {
                 names, missing: missing, damagedRows: damaged[0], examples: examples, unplacedRows: unplaced[0],
                 unplaceableRows: unplaced[1], isBeingFilled: plan.fills)
         } catch {
-            guard let reason = try await reasonNotRead(names, error) else { throw error }
-            return TableFindings(names, reasonNotRepairable: reason)
+            switch error {
+            case .refused(let reason): return TableFindings(names, reasonNotRepairable: reason)
+            case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
+                return TableFindings(names, reasonNotRepairable: try await descriptionOfLock(names), isLocked: true)
+            default: throw error
+            }
         }
     }
 
-    /// Why a table could not be read; nil if the error concerns other tables too.
-    private func reasonNotRead(_ names: OrderNames, _ error: AttachError) async throws(AttachError) -> String? {
-        switch error {
-        case .refused(let reason): return reason
-        case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
-            let holders = try await wrappingErrors {
-                try await connection.run { connection throws(PostgresError) in
-                    try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                        try connection.query(LockHolderStatements.keepingFromReading(names))
-                            .map { row throws(PostgresError) in try DescribedLockHolder(row) }
-                    }
+    /// Who keeps a table from being read, and what to do.
+    private func descriptionOfLock(_ names: OrderNames) async throws(AttachError) -> String {
+        let holders = try await wrappingErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    try connection.query(LockHolderStatements.keepingFromReading(names))
+                        .map { row throws(PostgresError) in try DescribedLockHolder(row) }
                 }
             }
-            return """
-                it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
-                \(holders.first?.holder.advice ?? "")
-                """
-        default: return nil
         }
+        return """
+            it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
+            \(holders.first?.holder.advice ?? "")
+            """
     }
 
     private func reasonForNoTable(_ names: OrderNames) async throws(AttachError) -> String {

@@ -86,6 +86,7 @@ struct BatchAttempt {
         try queue.limitStatements(on: connection)
         stage = .applying
         let decisions = try apply(batch.requests, on: connection)
+        try queue.prepareToFinish(on: connection)
         stage = .finishing
         try queue.finish(decisions, at: pending.time, replacing: method == .inParts, on: connection)
         report.decisions = decisions.summary
@@ -140,8 +141,8 @@ struct BatchAttempt {
             switch stage {
             case .lockingOnlyList, .claiming: false
             case .applying, .committing: hasOneList || !error.isCausedByServerOrConnection || error.isConnectionLost
-            // The queue's own tables concern all lists. A constraint trigger of the user may fire too, or a trigger may have changed requests.
-            case .finishing: error.databaseError?.isFromFunction == true || hasOneList && error.isAboutCounts
+            // The queue's own tables concern all lists. But a trigger may have changed requests.
+            case .finishing: hasOneList && (error.databaseError?.isFromFunction == true || error.isAboutCounts)
             }
         return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], happenedWhileReading: stage == .claiming)
     }

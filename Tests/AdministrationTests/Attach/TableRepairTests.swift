@@ -89,7 +89,9 @@ import Testing
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let definition = AttachFixture.definition()
-        let reason = try await repair.findings(of: definition).reasonNotRepairable ?? ""
+        let findings = try await repair.findings(of: definition)
+        #expect(findings.isLocked)
+        let reason = findings.reasonNotRepairable ?? ""
         let process = holder.backendProcessIdentifier
         #expect(reason.contains("locked by process \(process)") && reason.contains("pg_terminate_backend(\(process))"))
         try await holder.execute(script: "COMMIT")
