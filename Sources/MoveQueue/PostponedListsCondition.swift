@@ -20,10 +20,10 @@ struct PostponedListsCondition {
         ]
     }
 
-    /// The condition that the list of a row is left out. The statement must have the ``expressions``.
-    func includes(_ row: SQL) -> SQL {
+    /// The condition that the list in a column of a row is left out. The statement must have the ``expressions``.
+    func includes(_ row: SQL, column: SQL = "list") -> SQL {
         lists.isEmpty
             ? "false"
-            : "((\(row).ordered_table, \(row).list) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
+            : "((\(row).ordered_table, \(row).\(column)) IN (SELECT postponed.ordered_table, postponed.list FROM postponed))"
     }
 }

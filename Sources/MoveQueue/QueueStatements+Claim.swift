@@ -39,7 +39,7 @@ extension QueueStatements {
                 UNION ALL
                 (\(earliest(columns, by: "from_list", of: "remembered", limit: oldestRequestsPerRememberedList)))
             ) AS early
-            WHERE \(hasNoWaitingList("early"))
+            WHERE \(waitsForNoOther("early", condition))
             """
         let oldest = CommonTableExpression(
             "oldest", as: .materialized,
@@ -51,7 +51,7 @@ extension QueueStatements {
                 WHERE request.id > \(progress.floor)
                 ORDER BY request.id LIMIT \(mostOldestRequestsRead)::bigint
             ) AS early
-            WHERE \(hasNoWaitingList("early"))
+            WHERE \(waitsForNoOther("early", condition))
             ORDER BY early.id LIMIT \(oldestRequestsPerList * lists)::bigint)
             \(progress.remembered.isEmpty ? "" : ofRemembered)
             """)
@@ -73,13 +73,16 @@ extension QueueStatements {
             locks: locks, condition, progress)
     }
 
-    /// The condition that neither list of a request waits. It does not cover requests that come after a request of a waiting list.
-    private static func hasNoWaitingList(_ request: SQL) -> SQL {
+    /// The condition that neither list of a request waits, or is left out. It does not cover requests that come after such a request:
+    /// see ``RoundSearch/noteOldest(_:)``.
+    private static func waitsForNoOther(_ request: SQL, _ condition: PostponedListsCondition) -> SQL {
         let held: SQL = "SELECT held.ordered_table, held.list FROM brocot.held_lists AS held"
         return """
             \(request).ordered_table NOT IN (SELECT waiting_table.name FROM waiting_table)
-                AND (\(request).ordered_table, \(request).list) NOT IN (\(held))
-                AND (\(request).from_list IS NULL OR (\(request).ordered_table, \(request).from_list) NOT IN (\(held)))
+                AND (\(request).ordered_table, \(request).list) NOT IN (\(held)) AND NOT \(condition.includes(request))
+                AND (\(request).from_list IS NULL OR (
+                    (\(request).ordered_table, \(request).from_list) NOT IN (\(held))
+                    AND NOT \(condition.includes(request, column: "from_list"))))
             """
     }
 

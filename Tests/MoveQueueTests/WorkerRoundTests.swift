@@ -150,6 +150,23 @@ import Testing
         #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
     }
 
+    @Test("A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something")
+    func oldestLeftOut() {
+        var search = RoundSearch(QueueConfiguration())
+        var inVain = BatchReport()
+        (inVain.claim.found, inVain.claim.locked) = (1, lists("a"))
+        func leftOut() -> [ListIdentifier] {
+            _ = search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists())
+            _ = search.note(entangled(lists("z")), of: .init(count: 10, withPartners: true))
+            return search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists()).1.postponed
+        }
+        #expect(leftOut() == [])
+        search.noteOldest(inVain)
+        #expect(leftOut() == lists("a"))
+        search.noteOldest(decided(lists("b")))
+        #expect(leftOut() == [])
+    }
+
     @Test(
         "Postponed lists without pending requests are forgotten, however many there are", arguments: [10, 300, 5_000])
     func manyEmptyPostponedLists(count: Int) {

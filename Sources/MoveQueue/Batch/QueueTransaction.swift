@@ -15,7 +15,7 @@ struct QueueTransaction: Sendable {
         /// Lists of which one or more failed before. Their requests are applied in parts, without trying them together first.
         case suspects([ListIdentifier])
         /// The lists of the oldest requests. Together these requests can be decided, however many changes of list are among them, except
-        /// those that come after a request of a waiting list.
+        /// those that come after a request of a waiting list or of one that is left out.
         case oldest(lists: Int)
         /// A starving list. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
         case waitingFor(ListIdentifier)

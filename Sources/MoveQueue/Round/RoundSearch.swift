@@ -55,6 +55,10 @@ struct RoundSearch: Sendable {
     /// paused table.
     private var seesWaitingLists = false
     private var entanglement = Entanglement.none
+    /// Lists of which batches of the oldest requests decided nothing, although their locks were taken. The next such batch leaves them out.
+    private var oldestInVain: Set<ListIdentifier> = []
+    /// If more lists than this are in vain, all of them are tried again.
+    private static let mostOldestInVain = 4_096
     private var depth: ListDepth
 
     init(_ configuration: QueueConfiguration) {
@@ -77,7 +81,8 @@ struct RoundSearch: Sendable {
             let scope = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
             return (
                 .oldest,
-                BatchTask(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+                BatchTask(
+                    scope: scope, postponed: Array(oldestInVain.union(postponed.lists)), configuration: configuration)
             )
         }
         let lists = depth.lists(of: configuration)
@@ -112,6 +117,14 @@ struct RoundSearch: Sendable {
             return .nextLists
         }
         return endRound(report)
+    }
+
+    /// Records a batch of the oldest requests. If it decided nothing, its requests come after a request that waits, such as one of a
+    /// paused list.
+    mutating func noteOldest(_ report: BatchReport) {
+        guard !report.hasLostProgress else { return }
+        let isInVain = !report.hasDecisions && !report.claim.locked.isEmpty && oldestInVain.count < Self.mostOldestInVain
+        oldestInVain = isInVain ? oldestInVain.union(report.claim.locked) : []
     }
 
     /// Whether a batch left more requests than it decided, because changes of list need more lists than it can lock. If other sessions

@@ -113,6 +113,7 @@ package struct WorkerRound: Sendable {
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut, .searching(.oldest):
+            if case .searching = state { search.noteOldest(report) }
             postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
             if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
             return report.hasDecisions ? end(.decided(report)) : advance()
