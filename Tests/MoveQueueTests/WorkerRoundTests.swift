@@ -150,7 +150,9 @@ import Testing
         #expect(round.note(BatchReport(), at: now).batch?.scope.isNext(from: "z") == true)
     }
 
-    @Test("A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something")
+    @Test(
+        "A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something"
+    )
     func oldestLeftOut() {
         var search = RoundSearch(QueueConfiguration())
         var inVain = BatchReport()

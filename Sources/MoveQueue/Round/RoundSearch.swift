@@ -123,7 +123,8 @@ struct RoundSearch: Sendable {
     /// paused list.
     mutating func noteOldest(_ report: BatchReport) {
         guard !report.hasLostProgress else { return }
-        let isInVain = !report.hasDecisions && !report.claim.locked.isEmpty && oldestInVain.count < Self.mostOldestInVain
+        let isInVain =
+            !report.hasDecisions && !report.claim.locked.isEmpty && oldestInVain.count < Self.mostOldestInVain
         oldestInVain = isInVain ? oldestInVain.union(report.claim.locked) : []
     }
 
