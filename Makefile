@@ -15,7 +15,7 @@ RELEASE := swift build -c release --product brocot -Xswiftc -static-stdlib -Xlin
 TEST := swift build -c release --product brocot && \
 	PROGRAM_UNDER_TEST="$$(swift build -c release --show-bin-path)/brocot" OPTIMIZE_TESTED_CODE=1 .ci/failures-last swift test
 
-.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks memory-check benchmark bench bench-quick instructions simulation demo dev example format lint clean
+.PHONY: help dependencies build test test-versions test-model test-ranks test-traces test-faults test-attacks schema-pages memory-check benchmark bench bench-quick instructions simulation demo dev example format lint clean
 
 help: ## List these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ test: dependencies ## Run the tests against real servers of their own; the attac
 
 test-versions: dependencies ## Run all tests on PostgreSQL of this system, and on 16 and 18 from PyPI; ARGUMENTS="--filter …"
 	@.ci/test-versions $(ARGUMENTS)
+
+schema-pages: dependencies ## Write the pages of docs/schema again, from a migrated database
+	export BROCOT_WRITE_SCHEMA_PAGES=1; $(TEST) --filter SchemaPageTests
 
 memory-check: dependencies ## Run the tests of the libpq wrapper under AddressSanitizer and LeakSanitizer
 	@.ci/memory-check
