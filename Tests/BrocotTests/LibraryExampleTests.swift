@@ -24,7 +24,7 @@ struct LibraryExampleTests {
                     result.standardOutput == """
                         groceries: ["butter", "eggs", "bread", "milk", "tea"]
                         moved to the basket: 1
-                        rejected: the anchor 'honey' is not in list 'groceries'
+                        rejected: the anchor 'honey' has no place in list 'groceries'
                         request: applied(rebalancedRows: 0)
                         page: ["butter", "jam"]
                         page: ["eggs", "bread"]

@@ -244,6 +244,7 @@ struct ApplyPendingTests {
             ("SQL 함수 \"allowed\"의 문 1", "PL/pgSQL 함수 \"decide\" 의 5번째 SQL 구문"),
             ("SQL-функция \"allowed\", оператор 1", "функция PL/pgSQL decide, строка 5, оператор SQL-оператор"),
             ("SQL 函数 \"allowed\" 语句 1", "在SQL语句的第5行的PL/pgSQL函数decide"),
+            ("SQL function \"allowed\" statement 1", "decide PL/pgSQL fonksiyonu, 5. satır, SQL ifadesi içinde"),
         ])
     func contextsInOtherLanguages(ofUser: String, ofBrocot: String) async throws {
         let connection = try await connect()
@@ -256,6 +257,38 @@ struct ApplyPendingTests {
             codes.append(try row.decode(0))
         }
         #expect(codes == [nil, nil, "failed"])
+    }
+
+    @Test(
+        "brocot.error_code recognizes RAISE in a user's function in the languages of the server's messages",
+        arguments: [
+            "PL/pgSQL function %s line 5 at %s", "PL/pgSQL funkce %s řádek 5 na %s", "PL/pgSQL-Funktion %s Zeile 5 bei %s",
+            "συνάρτηση PL/pgSQL %s γραμμή 5 στο %s", "función PL/pgSQL %s en la línea 5 en %s",
+            "fonction PL/pgSQL %s, ligne 5 à %s", "funzione PL/pgSQL %s riga 5 a %s", "PL/pgSQL関数%sの5行目 - %s",
+            "PL/pgSQL ფუნქცია %s ხაზზე 5 %s-სთან", "PL/pgSQL 함수 \"%s\" 의 5번째 %s", "funkcja PL/pgSQL %s, wiersz 5 w %s",
+            "função PL/pgSQL %s linha 5 em %s", "функция PL/pgSQL %s, строка 5, оператор %s",
+            "PL/pgSQL-funktion %s rad 5 vid %s", "%s PL/pgSQL fonksiyonu, 5. satır, %s içinde",
+            "Функція PL/pgSQL %s рядок 5 в %s", "Hàm PL/pgSQL %s dòng 5 tại %s", "在%2$s的第5行的PL/pgSQL函数%1$s",
+        ])
+    func raiseInOtherLanguages(message: String) async throws {
+        let connection = try await connect()
+        func frame(_ signature: String, _ statement: String) -> String {
+            message.contains("%1$s")
+                ? message.replacing("%1$s", with: signature).replacing("%2$s", with: statement)
+                : message.replacing("%s", with: signature, maxReplacements: 1).replacing("%s", with: statement)
+        }
+        let decide = frame("brocot.decide(brocot.move_requests,timestamp with time zone)", "SQL statement")
+        var codes: [String?] = []
+        for context in [
+            frame("refuse()", "RAISE"), frame("refuse()", "assignment"), frame("\"RAISE\"()", "assignment"),
+            frame("brocot.raise_rejection(text,text,text,text)", "RAISE"),
+        ] {
+            let row = try await connection.query(
+                "SELECT brocot.error_code('55P03', \(context + "\n" + decide), 'public')"
+            ).single()
+            codes.append(try row.decode(0))
+        }
+        #expect(codes == ["failed", nil, nil, nil])
     }
 
     @Test("apply_pending decides only the requests of the given table or list")

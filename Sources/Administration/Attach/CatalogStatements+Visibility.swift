@@ -12,6 +12,14 @@ extension CatalogStatements {
         ]
     }
 
+    /// Settings with which the server prints constants so that they mean the same in each session. They are made after the condition was
+    /// read with the settings of the caller's session.
+    static let printing: SQL = """
+        SELECT pg_catalog.set_config('DateStyle', 'ISO', true), pg_catalog.set_config('IntervalStyle', 'postgres', true),
+            pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('bytea_output', 'hex', true),
+            pg_catalog.set_config('standard_conforming_strings', 'on', true)
+        """
+
     /// The columns of ``probed``.
     enum ConditionColumn: Int { case text, columns }
 

@@ -61,13 +61,27 @@ extension OrderObjects {
 
     /// Returns from a trigger function if the statement is Brocot's own.
     func returnIfStatementIsOwn(_ result: String) -> String {
-        // The depth counts the trigger function too.
         """
-            IF \(isOwnStatement(depth: "(pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.-) 1)")) THEN
+            IF \(isOwnStatement(depth: Self.depthOfStatement)) THEN
                 RETURN \(result);
             END IF;
         """
     }
+
+    /// The same for a trigger function that places rows without a rank.
+    ///
+    /// The rows that Brocot updates have a rank. What a foreign key with ON UPDATE CASCADE updates within Brocot's statement may have none,
+    /// and its AFTER triggers run at the depth of Brocot's statement: the server postpones them to the end of that statement.
+    func returnIfInsertIsOwn(_ result: String) -> String {
+        """
+            IF TG_OP OPERATOR(pg_catalog.<>) 'UPDATE' AND \(isOwnStatement(depth: Self.depthOfStatement)) THEN
+                RETURN \(result);
+            END IF;
+        """
+    }
+
+    /// The depth of the statement that fires a trigger function. Within the function, the depth counts the function too.
+    private static let depthOfStatement = "(pg_catalog.pg_trigger_depth() OPERATOR(pg_catalog.-) 1)"
 
     /// Whether the settings say that Brocot writes this order, at this depth of triggers: a trigger or foreign key of the user that
     /// Brocot's statement fires runs at a greater depth.

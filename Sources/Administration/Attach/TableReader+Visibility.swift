@@ -2,7 +2,8 @@ import LibPQ
 import Ordering
 
 extension TableReader {
-    /// The condition in the form of the registry: as the server prints it if only `pg_catalog` is in the `search_path`.
+    /// The condition in the form of the registry: as the server prints it if only `pg_catalog` is in the `search_path`. It means the same in
+    /// each session, whatever settings such as `DateStyle` are.
     ///
     /// Only `pg_catalog` is searched for the names in it, too. Otherwise an operator that another role has put into the `search_path` could
     /// be preferred, and would run with the rights of the role that attaches the table.
@@ -23,8 +24,9 @@ extension TableReader {
             ) {
                 connection throws(PostgresError) in
                 for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
+                _ = try connection.query(CatalogStatements.printing)
                 let row = try connection.query(CatalogStatements.probed).single()
-                let text = try row.decode(Column.text, as: String.self)
+                let text = escapingBackslashes(try row.decode(Column.text, as: String.self))
                 let columns = try row.decode(Column.columns, as: [String].self)
                 _ = try connection.query(CatalogStatements.tryCondition(text, of: names))
                 try connection.execute("DROP TABLE pg_temp.brocot_visible")
@@ -43,5 +45,16 @@ extension TableReader {
                 """)
         }
         return text
+    }
+
+    /// Literals with a backslash become `E''` literals, which do not depend on `standard_conforming_strings`.
+    ///
+    /// - Parameter expression: As the server prints it if that setting is on.
+    private static func escapingBackslashes(_ expression: String) -> String {
+        let quoted = /"(?:[^"]|"")*"|'(?:[^']|'')*'/.matchingSemantics(.unicodeScalar)
+        return expression.replacing(quoted) { match in
+            guard match.output.first == "'", match.output.contains("\\") else { return String(match.output) }
+            return " E" + match.output.replacing("\\", with: "\\\\")
+        }
     }
 }

@@ -130,7 +130,7 @@ extension MoveBatch {
         let items = target.neighbourhood.items
         if let anchor, items[anchor].current.rank == nil {
             return Rejection(
-                .anchorNotFound, "the anchor '\(items[anchor].key)' is not in list '\(target.identifier.key)'")
+                .anchorNotFound, "the anchor '\(items[anchor].key)' has no place in list '\(target.identifier.key)'")
         }
         if let source = move.source {
             if let missing = firstAbsent(of: sources, in: lists[source]) { return missing }

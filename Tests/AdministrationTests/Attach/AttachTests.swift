@@ -185,6 +185,27 @@ import Testing
         }
     }
 
+    @Test("A visibility condition means the same in each session, whatever the settings of the attaching session were")
+    func visibleWithSettings() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id int PRIMARY KEY, project_id int, due date, weight float8, path text);
+            SET DateStyle = 'SQL, DMY'; SET extra_float_digits = -10; SET standard_conforming_strings = off;
+            """)
+        let conditions = [
+            "due >= '02/01/2026'": "(due >= '2026-01-02'::date)",
+            "weight > 0.1234567890123": "(weight > (0.1234567890123)::double precision)",
+            #"path <> 'C:\\tmp''s'"#: #"(path <> E'C:\\tmp''s'::text)"#,
+        ]
+        for (condition, canonical) in conditions {
+            let text = try await fixture.connection.run { connection throws(AttachError) in
+                try TableReader.canonical(
+                    condition, of: AttachFixture.definition().names, listColumns: ["project_id"], on: connection)
+            }
+            #expect(text.replacing("  E", with: " E") == canonical)
+        }
+    }
+
     @Test(
         "A visibility condition on a list column or on the rank is refused",
         arguments: ["project_id > 0", "rank IS NULL"])

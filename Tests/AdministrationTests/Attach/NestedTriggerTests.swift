@@ -37,6 +37,26 @@ import Testing
         #expect(try await fixture.texts("SELECT count(*) FROM brocot.move_log WHERE outcome = 'rejected'") == ["0"])
     }
 
+    @Test(
+        "Rows that follow a moved row by ON UPDATE CASCADE are placed in their new list", arguments: Way.allCases,
+        [false, true])
+    func cascade(way: Way, arriveNow: Bool) async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (
+                id int PRIMARY KEY, project_id int, parent int, UNIQUE (id, project_id),
+                FOREIGN KEY (parent, project_id) REFERENCES tasks (id, project_id) ON UPDATE CASCADE
+            );
+            INSERT INTO tasks VALUES (1, 1, NULL), (2, 1, 1), (3, 1, 1), (10, 2, NULL);
+            """)
+        try await fixture.attach(AttachFixture.definition(arriveNow: arriveNow), orderBy: "id")
+        try await move(
+            "2, 1, last => true, from_list => 1, ordered_table => 'public.tasks'", way, on: fixture.connection)
+        #expect(
+            try await fixture.texts("SELECT project_id || '.' || id FROM tasks WHERE rank IS NOT NULL ORDER BY rank")
+                == ["2.10", "2.1", "2.2", "2.3"])
+    }
+
     @Test("A row that a user's trigger inserts within a move is placed", arguments: Way.allCases)
     func follower(way: Way) async throws {
         let fixture = try await AttachFixture(
