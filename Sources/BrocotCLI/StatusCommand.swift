@@ -20,7 +20,9 @@ struct StatusCommand: AsyncParsableCommand {
             another role's code · 8 the database is newer
             """)
 
-    @Option(parsing: .unconditional, help: "How many lists to print, the longest waiting of them first. JSON has up to 1,000.")
+    @Option(
+        parsing: .unconditional,
+        help: "How many lists to print, the longest waiting of them first. JSON has up to 1,000.")
     var limit = 20
 
     @Flag(help: "Print one JSON object.")

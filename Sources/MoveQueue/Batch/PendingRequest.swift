@@ -35,7 +35,9 @@ extension Move {
         let columns = RequestColumns(
             placement: try row.decode(Column.placement), anchor: try row.decode(Column.anchor),
             position: try row.decode(Column.position), source: try row.decode(Column.source))
-        guard let action = columns.action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else { return nil }
+        guard let action = columns.action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else {
+            return nil
+        }
         var items = try row.decode(Column.items, as: [String].self)
         // The queue refuses such keys in all other requests.
         if case .arrive = action { items.removeAll { $0.utf8.count > Move.longestKey } }
