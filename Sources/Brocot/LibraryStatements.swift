@@ -44,17 +44,20 @@ enum LibraryStatements {
 
     private static func call(_ move: Move) -> SQL {
         let (list, table) = (move.list.key, move.list.orderedTable)
-        guard move.placement != nil else {
+        switch move.action {
+        case .place: break
+        case .remove:
             return
                 "SELECT brocot.remove_items_now(\(list)::pg_catalog.text, \(move.items)::pg_catalog.text[], \(table)::pg_catalog.text)"
+        case .arrive: preconditionFailure("only triggers ask for rows to arrive")
         }
-        let columns = PlacementColumns(move)
+        let columns = RequestColumns(move.action)
         let before = columns.placement == "before" ? columns.anchor : nil
         let after = columns.placement == "after" ? columns.anchor : nil
         let placement: SQL = """
             before => \(before as String?)::pg_catalog.text, after => \(after as String?)::pg_catalog.text, at => \(columns.position as Int?)::pg_catalog.int8,
             first => \(columns.placement == "first"), last => \(columns.placement == "last"),
-            from_list => \(move.source?.key as String?)::pg_catalog.text, ordered_table => \(table)::pg_catalog.text,
+            from_list => \(columns.source as String?)::pg_catalog.text, ordered_table => \(table)::pg_catalog.text,
             missing => \(move.missing.rawValue)::pg_catalog.text
             """
         // The function for one item is faster. It refuses what looks like an array.
@@ -65,11 +68,11 @@ enum LibraryStatements {
     }
 
     static func enqueue(_ move: Move, idempotencyKey: String?) -> SQL {
-        let columns = PlacementColumns(move)
+        let columns = RequestColumns(move.action)
         return """
             SELECT brocot.enqueue(
                 \(move.list.orderedTable), \(move.list.key), \(move.items), \(columns.placement), \(columns.anchor as String?),
-                \(columns.position as Int?), \(move.source?.key as String?), \(move.missing.rawValue),
+                \(columns.position as Int?), \(columns.source as String?), \(move.missing.rawValue),
                 \(idempotencyKey as String?))
             """
     }
@@ -89,23 +92,4 @@ enum LibraryStatements {
             JOIN pg_catalog.pg_namespace AS schema ON schema.oid = relation.relnamespace
             WHERE schema.nspname = 'brocot' AND relation.relname = 'move_requests')
         """
-}
-
-/// A move's action as columns of `brocot.move_requests`.
-private struct PlacementColumns {
-    let placement: String
-    let anchor: String?
-    let position: Int?
-
-    init(_ move: Move) {
-        (placement, anchor, position) =
-            switch move.placement {
-            case nil: ("remove", nil, nil)
-            case .first: ("first", nil, nil)
-            case .last: ("last", nil, nil)
-            case .before(let anchor): ("before", anchor, nil)
-            case .after(let anchor): ("after", anchor, nil)
-            case .at(let position): ("at", nil, position)
-            }
-    }
 }

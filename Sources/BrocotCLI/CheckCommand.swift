@@ -29,8 +29,8 @@ struct CheckCommand: AsyncParsableCommand {
             needs no action, because rebalancing is automatic.
 
             Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right · 2 no such table, or it \
-            can't have such a list · 3 migrations pending · 5 other sessions kept a table locked · 6 cannot connect · 7 something needs repair, or a \
-            superuser would run another role's code · 8 the database is newer
+            can't have such a list · 3 migrations pending · 5 other sessions kept a table locked · 6 cannot connect, or (without a list) \
+            only a standby · 7 something needs repair, or a superuser would run another role's code · 8 the database is newer
             """)
 
     @Argument(help: "The list. Without it, attached tables are checked.")

@@ -22,11 +22,12 @@ struct DaemonCommand: AsyncParsableCommand {
             Any number of daemons may run on one database. On SIGTERM each finishes its transaction and ends.
 
             Exit status: 0 stopped by a signal, or nothing is pending (--drain) · 1 failed, such as an HTTP port in use · 2 configuration · 3 migrations pending · \
-            6 cannot connect, or only a standby · 7 only requests that wait are left (--drain): of held or paused lists, of tables \
-            that brocot attach is still filling, or of tables that the daemon can't use · 8 the database is newer
+            6 cannot connect, or only a standby · 7 a superuser would run another role's code; or (--drain) only requests that wait \
+            for a person are left: of held or paused lists, of tables that brocot attach is still filling, or of tables that the \
+            daemon can't use · 8 the database is newer
             """)
 
-    @Flag(help: "End as soon as no request is pending, or only requests that wait for a person.")
+    @Flag(help: "Apply what is pending, and end. Requests that wait for a person are left: then the status is 7.")
     var drain = false
 
     @Option(

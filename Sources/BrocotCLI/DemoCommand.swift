@@ -8,7 +8,12 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Watch a small backlog being reordered, in a throwaway database.",
-        discussion: "Exit status: 0 shown · 1 failed · 2 PostgreSQL is not installed")
+        discussion: """
+            PostgreSQL's programs are those in BROCOT_POSTGRES_BIN, if that is set; otherwise the first on PATH, or the newest \
+            below /usr/lib/postgresql.
+
+            Exit status: 0 shown · 1 failed · 2 PostgreSQL is not installed
+            """)
 
     func run() async throws {
         let logger = Logger(label: "brocot") { _ in LineLogHandler(format: .text, logLevel: .warning) }

@@ -17,6 +17,9 @@ struct DevCommand: AsyncParsableCommand {
 
             The next start continues with the same data. Delete the folder to start again from nothing.
 
+            PostgreSQL's programs are those in BROCOT_POSTGRES_BIN, if that is set; otherwise the first on PATH, or the newest \
+            below /usr/lib/postgresql.
+
             Exit status: 0 ended by Ctrl-C or SIGTERM · 1 failed, for example because another brocot dev uses the folder · 2 wrong usage, or \
             PostgreSQL is not installed
             """)

@@ -19,11 +19,12 @@ struct GrantCommand: AsyncParsableCommand {
             daemon     runs brocot daemon.
 
             Run it as the owner of schema brocot. It also grants rights on your own ordered tables: all kinds of roles may \
-            read the list, key and rank columns; daemon and mover may also update list and rank. So run it again after you \
-            attached a table, as a role that may grant these rights. A role keeps the rights that it had before.
+            read the list, key and rank columns; daemon and mover may also update list and rank, and with --owns-rows \
+            insert and delete rows. So run it again after you attached a table, as a role that may grant these rights. A role \
+            keeps the rights that it had before.
 
             Exit status: 0 granted · 1 a right can't be granted by this role; nothing was granted · 2 no such role · 3 migrations \
-            pending · 6 cannot connect · 8 the database is newer
+            pending · 6 cannot connect, or only a standby · 7 a superuser would run another role's code · 8 the database is newer
             """)
 
     @Argument(help: "The kind of the roles: requester, mover, reader or daemon.")

@@ -28,7 +28,7 @@ struct ImportCommand: AsyncParsableCommand {
 
             Exit status: 0 imported · 1 a line was refused, or failed; nothing was imported · 2 no such table or list, or the \
             table was attached without --owns-rows · 3 no schema brocot · 5 another session kept the list locked for 60 s · 6 \
-            cannot connect
+            cannot connect, or only a standby · 7 a superuser would run another role's code
             """)
 
     @Argument(help: "The list.")

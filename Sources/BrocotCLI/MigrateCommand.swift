@@ -64,7 +64,7 @@ struct MigrateUpCommand: AsyncParsableCommand {
             A migration that fails changes nothing. Earlier migrations stay applied.
 
             Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
-            was not released within --lock-timeout · 6 cannot connect, or a standby · 7 schema brocot has objects of a role that \
+            was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 schema brocot has objects of a role that \
             was not granted to this one, or it was not empty before the first migration · 8 the database is newer. In case 7, \
             the owner of such an object could run any statement with your rights.
             """)
@@ -85,9 +85,10 @@ struct MigrateUpCommand: AsyncParsableCommand {
 struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show which migrations are applied.",
-        discussion:
-            "Exit status: 0 all are applied · 3 some are pending · 4 one was changed · 6 cannot connect · 8 the database is newer"
-    )
+        discussion: """
+            Exit status: 0 all are applied · 2 wrong files · 3 some are pending · 4 one was changed · 6 cannot connect · \
+            7 a superuser would run another role's code · 8 the database is newer
+            """)
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -109,7 +110,10 @@ struct MigratePlanCommand: AsyncParsableCommand {
         commandName: "plan", abstract: "Show what brocot migrate up would do.",
         discussion: """
             The SQL is a script for psql -v ON_ERROR_STOP=1, or for your own migration tool. Run it unchanged: it also \
-            records the migrations as applied. Exit status: 0, even if migrations are pending.
+            records the migrations as applied.
+
+            Exit status: 0, even if migrations are pending · 2 wrong files · 4 an applied migration was changed · 6 cannot connect · \
+            7 a superuser would run another role's code · 8 the database is newer
             """)
 
     @Flag(help: "Print the SQL itself.")
@@ -147,8 +151,10 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
             this, it runs the migrations in a transaction that is rolled back. Objects that you added are not faults; added \
             triggers, rules and policies are listed with the role whose code they run.
             This needs the right to create schemas in the database.
-            Exit status: 0 nothing differs · 1 failed, such as a missing right · 3 migrations are pending · 4 something is missing or was \
-            changed · 6 cannot connect · 7 the schema has objects of a role that was not granted to this one · 8 the database is newer
+
+            Exit status: 0 nothing differs · 1 failed, such as a missing right · 2 wrong files · 3 migrations are pending · 4 something \
+            is missing or was changed · 6 cannot connect, or only a standby · 7 the schema has objects of a role that \
+            was not granted to this one · 8 the database is newer
             """)
 
     @Flag(help: "Print one JSON object.")

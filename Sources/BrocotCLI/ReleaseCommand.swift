@@ -19,7 +19,7 @@ struct ReleaseCommand: AsyncParsableCommand {
             continues with its next request.
 
             Exit status: 0 released · 1 a list is not held; the others are released · 2 no such table · 3 migrations pending · \
-            6 cannot connect · 8 the database is newer
+            6 cannot connect, or only a standby · 7 a superuser would run another role's code · 8 the database is newer
             """)
 
     @Argument(help: "The lists.")

@@ -12,15 +12,17 @@ struct StatusCommand: AsyncParsableCommand {
               brocot status --json | jq .pending
 
             The command is cheap with any number of pending requests. Beyond 10,000 pending requests, the number is the \
-            server's estimate (~). Beyond 1,000 requests in a list, 1,000 lists or 200,000 applied requests, it is a minimum \
-            (≥). The views brocot.queue_status, pending_lists, pending_tables, throughput and rejections, and the table \
-            brocot.held_lists, contain the same data.
+            server's estimate (~). Beyond 1,000 requests in a list, or 200,000 applied requests, it is a minimum (≥). \
+            With more than 1,000 lists, only the first 1,000 by name are looked up. The views brocot.queue_status, \
+            pending_lists, pending_tables, throughput and rejections, and the table brocot.held_lists, contain the same data.
 
-            Exit status: 0 printed · 1 failed, such as a missing right · 3 migrations pending · 6 cannot connect · 8 the \
-            database is newer
+            Exit status: 0 printed · 1 failed, such as a missing right · 3 migrations pending · 6 cannot connect · 7 a superuser would run \
+            another role's code · 8 the database is newer
             """)
 
-    @Option(parsing: .unconditional, help: "How many lists to print, the longest waiting first. JSON has up to 1,000.")
+    @Option(
+        parsing: .unconditional,
+        help: "How many lists to print, the longest waiting of them first. JSON has up to 1,000.")
     var limit = 20
 
     @Flag(help: "Print one JSON object.")

@@ -4,7 +4,8 @@ extension Migrator {
     /// Compares the objects in the database with those that the migrations create.
     ///
     /// A transaction renames the schema, runs the migrations again, reads the definitions of both schemas from the same
-    /// server, and is rolled back. No other session sees anything of it. It needs the same rights as ``up(willApply:)``.
+    /// server, and is rolled back. No other session sees anything of it. It needs the rights of the schema's owner, and the right to create
+    /// schemas in the database. ``up(willApply:)`` does not need the second right if the schema exists.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``, ``MigrationError/drifted(_:)``,
     ///   ``MigrationError/newer(_:)``, ``MigrationError/refused(at:by:)`` or ``MigrationError/database(_:)``.

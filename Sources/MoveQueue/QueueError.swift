@@ -31,6 +31,7 @@ package enum QueueError: Error, Sendable {
         return state.isCausedByServer && state != .queryCanceled
     }
 
+    /// Whether not as many requests were deleted and logged as were decided, for example because a trigger returned NULL.
     var isAboutCounts: Bool { if case .countsDiffer = self { true } else { false } }
 
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }

@@ -9,41 +9,17 @@ import Testing
 #endif
 
 @Suite("Pruning of the log by age", .database, .timeLimit(.minutes(30))) struct LogRetentionTests {
-    /// Logged requests, one for each age in days, each with an idempotency key.
-    private func log(_ ages: [Int], _ connection: Connection) async throws {
-        try await connection.execute(
-            """
-            WITH logged AS (
-                INSERT INTO brocot.move_log
-                    (id, ordered_table, list, items, placement, idempotency_key, requested_at, outcome, applied_at)
-                SELECT id, 'items', 'a', '{x}', 'first', 'key ' || id, now(), 'applied', now() - make_interval(days => age)
-                FROM unnest(\(ages)::integer[]) WITH ORDINALITY AS entry (age, id)
-                RETURNING id, idempotency_key
-            )
-            INSERT INTO brocot.idempotency_keys (key, request_id) SELECT idempotency_key, id FROM logged
-            """)
-    }
-
-    private func remaining(_ connection: Connection) async throws -> [Int64] {
-        try await connection.query(
-            """
-            SELECT request_id FROM brocot.idempotency_keys JOIN brocot.move_log ON request_id = id AND key = idempotency_key
-            ORDER BY id
-            """
-        ).map { try $0.decode(0, as: Int64.self) }
-    }
-
     @Test("A daemon prunes the log by the given age, with the idempotency keys of the requests") func daemonPrunes()
         async throws
     {
         let database = TestDatabase.current
         let connection = try await database.connect()
-        try await log([9, 8, 5, 3, 0], connection)
+        try await LoggedRequests.insert(agesInDays: [9, 8, 5, 3, 0], on: connection)
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-retention", "4"], in: "/tmp", until: "pruned the log", databaseURL: database.url
         ) { daemon in daemon.send(SIGTERM) }
         #expect(exitCode == 0)
-        #expect(try await remaining(connection) == [4, 5])
+        #expect(try await LoggedRequests.ids(on: connection) == [4, 5])
         #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 2)
     }
 
@@ -51,7 +27,7 @@ import Testing
     func keepsForEver() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
-        try await log([20_000, 9, 0], connection)
+        try await LoggedRequests.insert(agesInDays: [20_000, 9, 0], on: connection)
         try await connection.execute("SELECT setval('brocot.move_requests_id_seq', 3)")
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-retention", "0"], in: "/tmp", until: "connected", databaseURL: database.url
@@ -64,6 +40,6 @@ import Testing
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
-        #expect(try await remaining(connection) == [1, 2, 3])
+        #expect(try await LoggedRequests.ids(on: connection) == [1, 2, 3])
     }
 }

@@ -26,15 +26,6 @@ struct LibraryConcurrencyTests {
         "is not in list", "is in list", "is among the items that move", "lock timeout",
     ]
 
-    /// A decided change, by a microsecond of the server's clock at which its lists were locked.
-    private struct Decision: Sendable {
-        let time: Int64
-        let number: Int64
-        let move: Move
-        /// Nil: applied.
-        let rejection: Rejection.Code?
-    }
-
     @Test(
         "Daemons and direct callers cause no deadlock, and every outcome is the same as on plain arrays",
         .database(on: .own()),
@@ -51,7 +42,7 @@ struct LibraryConcurrencyTests {
         }
 
         let rejected = try await run(on: fixture, table: table, seed: seed)
-        let logged = try await loggedDecisions(fixture.connection)
+        let logged = try await DecidedMove.logged(on: fixture.connection)
         try await expectLoggedCount(logged.count, fixture.connection)
 
         for decision in (rejected + logged).sorted(by: { ($0.time, $0.number) < ($1.time, $1.number) }) {
@@ -74,9 +65,9 @@ struct LibraryConcurrencyTests {
     /// Lets everybody at the lists until the direct callers are through, then drains the queue.
     ///
     /// - Returns: The rejected direct moves, which the log does not contain.
-    private func run(on fixture: LibraryFixture, table: String, seed: UInt64) async throws -> [Decision] {
+    private func run(on fixture: LibraryFixture, table: String, seed: UInt64) async throws -> [DecidedMove] {
         let (callersAreThrough, isOver) = (Flag(), Flag())
-        return try await withThrowingTaskGroup(of: [Decision].self) { group in
+        return try await withThrowingTaskGroup(of: [DecidedMove].self) { group in
             let database = TestDatabase.current
             for _ in 0..<Self.daemons {
                 group.addTask {
@@ -96,7 +87,7 @@ struct LibraryConcurrencyTests {
             }
             group.addTask {
                 defer { callersAreThrough.set() }
-                return try await withThrowingTaskGroup(of: [Decision].self) { callers in
+                return try await withThrowingTaskGroup(of: [DecidedMove].self) { callers in
                     for number in 1...Self.callers {
                         let moves = Self.moves(table: table, seed: seed &+ UInt64(number))
                         let random = SeededGenerator(seed: seed &+ UInt64(100 + number))
@@ -135,9 +126,9 @@ struct LibraryConcurrencyTests {
     /// One call in a transaction, or some with all lists locked first.
     private static func call(
         _ moves: RandomMoves, _ random: SeededGenerator, on client: BrocotClient
-    ) async throws -> [Decision] {
+    ) async throws -> [DecidedMove] {
         var (moves, random) = (moves, random)
-        var rejected: [Decision] = []
+        var rejected: [DecidedMove] = []
         for _ in 0..<transactions {
             let block = (0..<(Bool.random(using: &random) ? 1 : 3)).map { _ in moves.next() }
             let lists = block.flatMap(\.lists).shuffled(using: &random)
@@ -151,7 +142,7 @@ struct LibraryConcurrencyTests {
                         try transaction.apply(move)
                         return nil
                     } catch let rejection as Rejection {
-                        return Decision(time: time, number: 0, move: move, rejection: rejection.code)
+                        return DecidedMove(time: time, move: move, rejection: rejection.code)
                     }
                 }
             }
@@ -172,36 +163,6 @@ struct LibraryConcurrencyTests {
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...20, using: &random)))
         }
         await client.close()
-    }
-
-    private func loggedDecisions(_ connection: Connection) async throws -> [Decision] {
-        let rows = try await connection.query(
-            """
-            SELECT id, ordered_table, list, items, placement, anchor, position, from_list, error_code, applied_at,
-                missing
-            FROM brocot.move_log
-            """)
-        return try rows.map { row in
-            let anchor = try row.decode(5, as: String?.self)
-            let position = try row.decode(6, as: Int?.self)
-            let placement: Placement? =
-                switch try row.decode(4, as: String.self) {
-                case "first": .first
-                case "last": .last
-                case "before": anchor.map { .before($0) }
-                case "after": anchor.map { .after($0) }
-                case "at": position.map { .at($0) }
-                default: nil
-                }
-            let source = try row.decode(7, as: String?.self)
-            let move = Move(
-                list: ListIdentifier(try row.decode(2), of: try row.decode(1)), items: try row.decode(3),
-                action: placement.map { .place($0, from: source) } ?? .remove,
-                missing: MissingItems(rawValue: try row.decode(10, as: String.self)) ?? .insert)
-            return Decision(
-                time: try row.decode(9, as: Timestamp.self).microsecondsSinceEpoch, number: try row.decode(0),
-                move: move, rejection: try row.decode(8, as: String?.self).flatMap(Rejection.Code.init(rawValue:)))
-        }
     }
 
     /// Every request and every direct move that was applied is in the log, and no request is pending.

@@ -24,4 +24,19 @@ import Testing
         report.decisions.suspected = Set(lists("b"))
         #expect(report.unavailable.isEmpty)
     }
+
+    @Test("Another worker is needed for many requests, many lists, or crowded-out lists")
+    func needsAnotherWorker() {
+        func report(_ change: (inout BatchReport) -> Void) -> BatchReport {
+            var report = BatchReport()
+            (report.claim.found, report.claim.locked, report.decisions.applied) = (1, lists("a"), 1)
+            change(&report)
+            return report
+        }
+        #expect(!report { $0.decisions.applied = 255 }.needsAnotherWorker)
+        #expect(report { $0.decisions.applied = 256 }.needsAnotherWorker)
+        #expect(report { $0.undecided.count = 256 }.needsAnotherWorker)
+        #expect(report { $0.claim.found = 128 }.needsAnotherWorker)
+        #expect(report { $0.undecided.crowdedOut = "b" }.needsAnotherWorker)
+    }
 }

@@ -52,6 +52,26 @@ import Testing
         #expect((lists, readingAhead) == (asked, 3))
     }
 
+    @Test(
+        "A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something"
+    )
+    func oldestLeftOut() {
+        var search = RoundSearch(QueueConfiguration())
+        func leftOut() -> [ListIdentifier] {
+            _ = next(&search)
+            var entangled = report(found: 1, decided: 1)
+            entangled.claim.beyondLimit = 200
+            (entangled.undecided.hasChangesOfList, entangled.undecided.count) = (true, 500)
+            _ = search.note(entangled, of: .init(count: 10, withPartners: true))
+            return search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists()).1.postponed
+        }
+        #expect(leftOut() == [])
+        search.noteOldest(report(found: 1, last: "a"))
+        #expect(leftOut() == ["a0"])
+        search.noteOldest(report(found: 1, decided: 1, last: "b"))
+        #expect(leftOut() == [])
+    }
+
     @Test("The end of a round says how many requests its batches decided, and 0 if one of them left requests")
     func decidedInRound() {
         for left in [0, 1] {

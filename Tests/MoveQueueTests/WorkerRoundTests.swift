@@ -1,7 +1,6 @@
 import Ordering
 import Testing
 
-@testable import LibPQ
 @testable import MoveQueue
 
 @Suite("A worker's round", .timeLimit(.minutes(30))) struct WorkerRoundTests {
@@ -38,9 +37,6 @@ import Testing
             round.noteFailure(of: [], at: now)
             return task.configuration.settings.first { $0.0 == "statement_timeout" }?.1
         }
-        let timeOut = PostgresError(fields: .init(code: .server, message: "canceled", sqlState: .queryCanceled))
-        #expect(BatchFailure(.database(timeOut), happenedWhileReading: true).wasReadingTooSlow)
-        #expect(!BatchFailure(.database(timeOut)).wasReadingTooSlow)
         var round = WorkerRound(QueueConfiguration())
         #expect(try limit(&round) == "3000ms")
         round.readPatiently()
@@ -151,25 +147,6 @@ import Testing
     }
 
     @Test(
-        "A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something"
-    )
-    func oldestLeftOut() {
-        var search = RoundSearch(QueueConfiguration())
-        var inVain = BatchReport()
-        (inVain.claim.found, inVain.claim.locked) = (1, lists("a"))
-        func leftOut() -> [ListIdentifier] {
-            _ = search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists())
-            _ = search.note(entangled(lists("z")), of: .init(count: 10, withPartners: true))
-            return search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists()).1.postponed
-        }
-        #expect(leftOut() == [])
-        search.noteOldest(inVain)
-        #expect(leftOut() == lists("a"))
-        search.noteOldest(decided(lists("b")))
-        #expect(leftOut() == [])
-    }
-
-    @Test(
         "Postponed lists without pending requests are forgotten, however many there are", arguments: [10, 300, 5_000])
     func manyEmptyPostponedLists(count: Int) {
         var postponed = PostponedLists()
@@ -208,19 +185,6 @@ import Testing
         _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(decided(lists("b")), at: now)
         #expect(round.hasEndedRound)
-    }
-
-    @Test("Another worker is needed for many requests, many lists, or crowded-out lists")
-    func needsAnotherWorker() {
-        func report(_ change: (inout BatchReport) -> Void) -> BatchReport {
-            var report = decided(lists("a"))
-            change(&report)
-            return report
-        }
-        #expect(!decided(255).needsAnotherWorker && decided(256).needsAnotherWorker)
-        #expect(report { $0.undecided.count = 256 }.needsAnotherWorker)
-        #expect(report { $0.claim.found = 128 }.needsAnotherWorker)
-        #expect(report { $0.undecided.crowdedOut = "b" }.needsAnotherWorker)
     }
 
     @Test("A patient worker waits for a list that others had at each of many attempts, at most once in 5 s")

@@ -23,14 +23,6 @@ struct MoveNowConcurrencyTests {
     private static let lists = ["1", "2", "3"]
     private static let items = (1...30).map(String.init)
 
-    private struct Decision: Sendable {
-        let time: Int64
-        let number: Int64
-        let move: Move
-        /// Nil: applied.
-        let rejection: Rejection.Code?
-    }
-
     @Test(
         "Concurrent callers cause no deadlock, and every outcome is the same as on plain arrays", .database(on: .own()),
         arguments: [true, false])
@@ -46,7 +38,7 @@ struct MoveNowConcurrencyTests {
         }
         let rejected = try await run(table: ownsRows ? "items" : "public.tasks", seed: seed)
         try await observer.drain()
-        let logged = try await loggedDecisions(observer.connection)
+        let logged = try await DecidedMove.logged(on: observer.connection)
         let requests = try await observer.connection.query("SELECT FROM brocot.move_log WHERE NOT direct").count
         #expect(requests == Self.transactions, "every request has an outcome")
         for decision in (rejected + logged).sorted(by: { ($0.time, $0.number) < ($1.time, $1.number) }) {
@@ -59,9 +51,9 @@ struct MoveNowConcurrencyTests {
     }
 
     /// Returns the rejected moves at once, which the log does not contain.
-    private func run(table: String, seed: UInt64) async throws -> [Decision] {
+    private func run(table: String, seed: UInt64) async throws -> [DecidedMove] {
         let isOver = Flag()
-        return try await withThrowingTaskGroup(of: [Decision].self) { group in
+        return try await withThrowingTaskGroup(of: [DecidedMove].self) { group in
             for _ in 0..<Self.daemons {
                 group.addTask {
                     let caller = try await SQLCaller()
@@ -81,8 +73,8 @@ struct MoveNowConcurrencyTests {
     }
 
     /// All callers at once, those of the queue too.
-    private static func callAll(table: String, seed: UInt64) async throws -> [Decision] {
-        try await withThrowingTaskGroup(of: [Decision].self) { group in
+    private static func callAll(table: String, seed: UInt64) async throws -> [DecidedMove] {
+        try await withThrowingTaskGroup(of: [DecidedMove].self) { group in
             for number in 0..<callers {
                 group.addTask { try await call(moves(table, seed &+ UInt64(number))) }
             }
@@ -106,10 +98,10 @@ struct MoveNowConcurrencyTests {
     }
 
     /// Every other move locks its lists first, so that also the time of a rejection is known.
-    private static func call(_ moves: RandomMoves) async throws -> [Decision] {
+    private static func call(_ moves: RandomMoves) async throws -> [DecidedMove] {
         let caller = try await SQLCaller()
         let connection = caller.connection
-        var (moves, rejected): (RandomMoves, [Decision]) = (moves, [])
+        var (moves, rejected): (RandomMoves, [DecidedMove]) = (moves, [])
         for number in 0..<transactions {
             let move = moves.next()
             guard number.isMultiple(of: 2) else {
@@ -124,7 +116,7 @@ struct MoveNowConcurrencyTests {
             if let rejection = try await caller.apply(move) {
                 try await connection.execute(script: "ROLLBACK")
                 let time = try clock[0].decode(0, as: Int64.self)
-                rejected.append(Decision(time: time, number: 0, move: move, rejection: rejection))
+                rejected.append(DecidedMove(time: time, move: move, rejection: rejection))
             } else {
                 try await connection.execute(script: "COMMIT")
             }
@@ -132,10 +124,10 @@ struct MoveNowConcurrencyTests {
         return rejected
     }
 
-    private static func callLibrary(_ moves: RandomMoves) async throws -> [Decision] {
+    private static func callLibrary(_ moves: RandomMoves) async throws -> [DecidedMove] {
         let quiet = Logger(label: "SQLFunctionTests") { _ in SwiftLogNoOpLogHandler() }
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: quiet)
-        var (moves, rejected): (RandomMoves, [Decision]) = (moves, [])
+        var (moves, rejected): (RandomMoves, [DecidedMove]) = (moves, [])
         for _ in 0..<transactions {
             let move = moves.next()
             rejected += try await client.transaction { transaction in
@@ -153,7 +145,7 @@ struct MoveNowConcurrencyTests {
                     }
                     return []
                 } catch let rejection as Rejection {
-                    return [Decision(time: time, number: 0, move: move, rejection: rejection.code)]
+                    return [DecidedMove(time: time, move: move, rejection: rejection.code)]
                 }
             }
         }
@@ -175,33 +167,4 @@ struct MoveNowConcurrencyTests {
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")[0].decode(0)
     }
 
-    private func loggedDecisions(_ connection: Connection) async throws -> [Decision] {
-        let rows = try await connection.query(
-            """
-            SELECT id, ordered_table, list, items, placement, anchor, position, from_list, error_code, applied_at, missing
-            FROM brocot.move_log
-            """)
-        return try rows.map { row in
-            let placement: Placement? =
-                switch (
-                    try row.decode(4, as: String.self), try row.decode(5, as: String?.self),
-                    try row.decode(6, as: Int?.self)
-                ) {
-                case ("first", _, _): .first
-                case ("last", _, _): .last
-                case ("before", let anchor?, _): .before(anchor)
-                case ("after", let anchor?, _): .after(anchor)
-                case ("at", _, let position?): .at(position)
-                default: nil
-                }
-            let source = try row.decode(7, as: String?.self)
-            let move = Move(
-                list: ListIdentifier(try row.decode(2), of: try row.decode(1)), items: try row.decode(3),
-                action: placement.map { .place($0, from: source) } ?? .remove,
-                missing: MissingItems(rawValue: try row.decode(10, as: String.self)) ?? .insert)
-            return Decision(
-                time: try row.decode(9, as: Timestamp.self).microsecondsSinceEpoch, number: try row.decode(0),
-                move: move, rejection: try row.decode(8, as: String?.self).flatMap(Rejection.Code.init(rawValue:)))
-        }
-    }
 }

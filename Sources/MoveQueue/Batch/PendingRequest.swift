@@ -32,21 +32,12 @@ extension Move {
     /// a move.
     fileprivate init?(_ row: Row) throws(PostgresError) {
         typealias Column = QueueStatements.PendingColumn
-        let anchor = try row.decode(Column.anchor, as: String?.self)
-        let position = try row.decode(Column.position, as: Int?.self)
-        let source = try row.decode(Column.source, as: String?.self)
-        let action: Move.Action? =
-            switch (try row.decode(Column.placement, as: String.self), anchor, position) {
-            case ("first", nil, nil): .place(.first, from: source)
-            case ("last", nil, nil): .place(.last, from: source)
-            case ("before", let anchor?, nil): .place(.before(anchor), from: source)
-            case ("after", let anchor?, nil): .place(.after(anchor), from: source)
-            case ("at", nil, let position?): .place(.at(position), from: source)
-            case ("remove", nil, nil): .remove
-            case ("arrive", nil, nil): .arrive
-            default: nil
-            }
-        guard let action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else { return nil }
+        let columns = RequestColumns(
+            placement: try row.decode(Column.placement), anchor: try row.decode(Column.anchor),
+            position: try row.decode(Column.position), source: try row.decode(Column.source))
+        guard let action = columns.action, let missing = MissingItems(rawValue: try row.decode(Column.missing)) else {
+            return nil
+        }
         var items = try row.decode(Column.items, as: [String].self)
         // The queue refuses such keys in all other requests.
         if case .arrive = action { items.removeAll { $0.utf8.count > Move.longestKey } }

@@ -23,7 +23,7 @@ extension RunRecord {
                 found.append("request \(request.identifier) has \(own.count) outcomes")
                 continue
             }
-            if own[0].identifier != request.identifier || own[0].columns != RequestColumns(request.move) {
+            if own[0].identifier != request.identifier || own[0].move != request.move {
                 found.append("request \(request.identifier) was logged as something else")
             }
             if own[0].errorCode == "failed" { found.append("request \(request.identifier) failed") }
@@ -41,7 +41,7 @@ extension RunRecord {
         var found: [String] = []
         for outcome in outcomes {
             guard let request = times[outcome.identifier] else { continue }
-            for list in outcome.columns.lists {
+            for list in outcome.move.lists {
                 if let earlier = latestSent[list], request.acknowledgedAt < earlier.sentAt {
                     found.append(
                         "list \(list): request \(earlier.identifier) was applied before \(request.identifier), "
@@ -63,7 +63,7 @@ extension RunRecord {
         var found: [String] = []
         for outcome in outcomes {
             guard let request = times[outcome.identifier] else { continue }
-            for list in outcome.columns.lists {
+            for list in outcome.move.lists {
                 let statement = Statement(list: list, sentAt: request.sentAt)
                 if let earlier = latest[statement], earlier > outcome.identifier {
                     found.append("list \(list): request \(earlier) was applied before \(outcome.identifier)")

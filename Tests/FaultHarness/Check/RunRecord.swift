@@ -8,7 +8,7 @@ package struct RunRecord: Sendable {
     struct Outcome: Sendable {
         let identifier: Int64
         let key: String?
-        let columns: RequestColumns
+        let move: Move
         /// Nil: applied.
         let errorCode: String?
     }
@@ -26,17 +26,13 @@ package struct RunRecord: Sendable {
     package static func read(_ asked: [AskedRequest], on connection: Connection) async throws -> RunRecord {
         let log = try await connection.query(
             """
-            SELECT id, idempotency_key, ordered_table, list, items, placement, anchor, position, from_list, error_code
+            SELECT \(Move.loggedColumns), id, idempotency_key, error_code
             FROM brocot.move_log WHERE id > 0 AND ordered_table <> \(RowWriter.table) ORDER BY applied_at, id
             """)
         let outcomes = try log.map { row in
             Outcome(
-                identifier: try row.decode(0), key: try row.decode(1),
-                columns: RequestColumns(
-                    orderedTable: try row.decode(2), list: try row.decode(3), items: try row.decode(4),
-                    placement: try row.decode(5), anchor: try row.decode(6), position: try row.decode(7),
-                    source: try row.decode(8)),
-                errorCode: try row.decode(9))
+                identifier: try row.decode("id"), key: try row.decode("idempotency_key"), move: try Move(logged: row),
+                errorCode: try row.decode("error_code"))
         }
         let registered = try await connection.query("SELECT name FROM brocot.ordered_tables")
             .map { try $0.decode(0, as: String.self) }

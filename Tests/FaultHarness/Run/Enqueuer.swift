@@ -86,21 +86,21 @@ struct Enqueuer {
 
     /// By the function below `brocot.move` and `brocot.remove`: it returns the first request's id for a key.
     private static func call(_ move: Move, _ key: String) -> SQL {
-        let columns = RequestColumns(move)
+        let columns = RequestColumns(move.action)
         return """
             SELECT brocot.enqueue(
-                \(columns.orderedTable), \(columns.list), \(columns.items), \(columns.placement), \(columns.anchor as String?),
+                \(move.list.orderedTable), \(move.list.key), \(move.items), \(columns.placement), \(columns.anchor as String?),
                 \(columns.position as Int?)::bigint, \(columns.source as String?), 'insert', \(key))
             """
     }
 
     private static func insertion(_ moves: [Move], _ keys: [String]) -> SQL {
-        let columns = moves.map(RequestColumns.init)
+        let columns = moves.map { RequestColumns($0.action) }
         return """
             INSERT INTO brocot.move_requests (ordered_table, list, items, placement, anchor, position, from_list, idempotency_key)
             SELECT ordered_table, list, string_to_array(items, ','), placement, anchor, position::bigint, from_list, key
             FROM unnest(
-                \(columns.map(\.orderedTable)), \(columns.map(\.list)), \(columns.map { $0.items.joined(separator: ",") }), \(columns.map(\.placement)),
+                \(moves.map(\.list.orderedTable)), \(moves.map(\.list.key)), \(moves.map { $0.items.joined(separator: ",") }), \(columns.map(\.placement)),
                 \(columns.map(\.anchor)), \(columns.map { $0.position.map(String.init) }), \(columns.map(\.source)), \(keys)
             ) WITH ORDINALITY AS asked (ordered_table, list, items, placement, anchor, position, from_list, key, number)
             ORDER BY number

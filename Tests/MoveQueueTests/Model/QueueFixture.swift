@@ -96,18 +96,10 @@ extension Move {
         let quoted = items.map { item in
             "\"" + item.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
         }
-        let (name, anchor, position): (String, String?, String?) =
-            switch placement {
-            case nil: (action == .arrive ? "arrive" : "remove", nil, nil)
-            case .first: ("first", nil, nil)
-            case .last: ("last", nil, nil)
-            case .before(let anchor): ("before", anchor, nil)
-            case .after(let anchor): ("after", anchor, nil)
-            case .at(let position): ("at", nil, String(position))
-            }
+        let columns = RequestColumns(action)
         return [
-            list.orderedTable, list.key, "{\(quoted.joined(separator: ","))}", name, anchor, position, source?.key,
-            missing.rawValue,
+            list.orderedTable, list.key, "{\(quoted.joined(separator: ","))}", columns.placement, columns.anchor,
+            columns.position.map(String.init), columns.source, missing.rawValue,
         ]
     }
 }
