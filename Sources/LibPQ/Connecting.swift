@@ -201,6 +201,7 @@ private let failuresByMessage: [(text: String, failure: PostgresError.Connection
 ]
 
 private func hint(
+    ("root certificate file \"", .other),
     for reason: PostgresError.ConnectionFailure, _ message: String, _ parameters: ConnectionParameters
 ) -> String? {
     switch reason {

@@ -34,6 +34,7 @@ struct ConnectionFailureTests {
             ("failed: Connection refused\n\tIs the server running on that host?\n", .unreachable),
             ("server closed the connection unexpectedly\n\tThis probably means …\n", .unreachable),
             ("failed: server is in hot standby mode\n", .standby), ("SSL error: certificate verify failed\n", .other),
+            ("failed: root certificate file \"/ca/root.crt\" does not exist\nEither provide the file …\n", .other),
         ] as [(String, PostgresError.ConnectionFailure)])
     func `The reason of a connection failure is found in any language of the server`(
         _ account: String, _ reason: PostgresError.ConnectionFailure
