@@ -172,10 +172,12 @@ struct ClusterDirectory: Sendable {
         return path
     }
 
-    /// Whether the socket of a server on any port fits below `directory`.
+    /// Whether the socket of a server on any port fits below `directory`. A comma separates folders in the
+    /// server's setting, and hosts in a URL.
     static func socketFits(in directory: String) -> Bool {
         "\(directory)/.s.PGSQL.65535.lock".utf8.count <= longestSocketPath
     }
+            && !directory.utf8.contains(UInt8(ascii: ","))
 
     /// 26 characters of an alphabet of 32 are 130 bits. l, o, 0 and 1 are left out, because they look alike.
     private static let passwordLength = 26

@@ -66,13 +66,14 @@ struct LocalClusterTests {
         await cluster.shutDown()
     }
 
-    @Test("A private server works in a folder whose path is too long for a socket")
-    func worksInDeepFolder() async throws {
+    @Test(
+        "A private server works in a folder whose path is too long for a socket, or has a comma",
+        arguments: [String(repeating: "long", count: 30), "drafts, old"])
+    func worksInFolderWithoutSocket(name: String) async throws {
         let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
         chmod(parent, 0o755)
         defer { try? FileManager.default.removeItem(atPath: parent) }
-        let directory = parent + "/" + String(repeating: "long", count: 30)
-        let cluster = try await LocalCluster(.init(directory: directory), installation: .locate())
+        let cluster = try await LocalCluster(.init(directory: "\(parent)/\(name)"), installation: .locate())
         try await cluster.start()
         #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
         await cluster.shutDown()
