@@ -16,6 +16,8 @@ package actor Connection {
     let logger: Logger
     let answerTimeout: Duration?
     var preparedStatements = PreparedStatements()
+    /// The answer of ``isDirect()``; nil if it is not known yet.
+    private(set) var isKnownAsDirect: Bool?
     var keptNotifications: [Notification] = []
     private let executor: ConnectionExecutor
 
@@ -106,7 +108,10 @@ package actor Connection {
     /// - Throws: An error of the server or the connection.
     package func isDirect() throws(PostgresError) -> Bool {
         let process: Int32 = try query("SELECT pg_catalog.pg_backend_pid()").single().decode(0)
-        return process == backendProcessIdentifier
+        if let isKnownAsDirect { return isKnownAsDirect }
+        let isDirect = process == backendProcessIdentifier
+        isKnownAsDirect = isDirect
+        return isDirect
     }
 
     /// Ends the current wait for notifications immediately, or the next one if nothing waits. May be called on any thread.

@@ -39,8 +39,7 @@ extension Connection {
             // If the server itself ends the session, its message follows the answers to all statements that it has run. So fewer than two
             // answers (BEGIN, the statement) mean that COMMIT did not run. A pooler's message says nothing about that.
             let changedNothing =
-                error.sqlState?.classCode == "57" && preparedStatements.hasOwnServerProcess == true
-                && answers.rows.count < 2
+                error.sqlState?.classCode == "57" && isKnownAsDirect == true && answers.rows.count < 2
             throw error.isConnectionLost && isSent && !changedNothing ? error.ofLostCommit : error
         }
     }
