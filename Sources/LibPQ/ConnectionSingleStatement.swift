@@ -6,11 +6,26 @@ extension Connection {
     ///   `commitOutcomeUnknown` if it was lost later. `invalidValue`; `protocolMisuse` if a transaction is already open.
     package func transaction(of statement: SQL) throws(PostgresError) -> Rows {
         do throws(PostgresError) {
-            return try runTransaction(of: statement)
+            return try body()
         } catch {
+        try repeatingIfStale { () throws(PostgresError) in try runTransaction(of: statement) }
+    }
+
+    /// Runs one statement under a savepoint of the transaction, as a prepared statement. If it fails, the transaction can continue.
+    ///
+    /// - Throws: `server`, `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`.
+    package func savepoint(_ name: String, of statement: SQL) throws(PostgresError) -> Rows {
+        try repeatingIfStale { () throws(PostgresError) in
+            try savepoint(name) { connection throws(PostgresError) in try connection.query(statement, prepared: true) }
+        }
+    }
+
+    /// Runs `body`, whose statement is undone if it fails. If something else has deallocated the prepared statement or changed a table, the
+    /// statement can be sent again.
+    private func repeatingIfStale(_ body: () throws(PostgresError) -> Rows) throws(PostgresError) -> Rows {
             // Something else has deallocated the prepared statement, or changed a table. Nothing was changed, so the statement can be sent again.
             guard error.code == .server, error.isAboutStalePreparation else { throw error }
-            return try runTransaction(of: statement)
+            return try body()
         }
     }
 
