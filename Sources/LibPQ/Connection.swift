@@ -80,9 +80,10 @@ package actor Connection {
     }
 
     /// Runs a unit of work. If the task is cancelled, the running statement is cancelled on the server. That statement and
-    /// every later statement of the unit throw `cancelled`; transactions roll back, and the connection stays usable.
+    /// every later statement of the unit throw `cancelled`; transactions roll back, and the connection stays usable. A COMMIT is not cancelled on the
+    /// server.
     ///
-    /// The connection is closed if the server does not answer the cancellation within 4 s.
+    /// The connection is closed if the server does not answer within 4 s of the cancellation.
     package nonisolated func run<Value: Sendable, Failure: Error>(
         _ body: @Sendable (isolated Connection) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
