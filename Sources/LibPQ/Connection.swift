@@ -49,8 +49,8 @@ package actor Connection {
             user: text(PQuser(pointer)))
     }
 
-    /// Connects to the server. Each host has `connect_timeout` (10 s unless set) to answer. Cancelling the task ends the
-    /// attempt. The server's notices and warnings are logged with `logger`.
+    /// Connects to the server. Each address of a host has `connect_timeout` (10 s unless set) to answer. Cancelling the task
+    /// ends the attempt. The server's notices and warnings are logged with `logger`.
     ///
     /// - Throws: `connectionFailed`, `cancelled`, `invalidParameters`.
     package static func connect(
@@ -108,8 +108,8 @@ package actor Connection {
     ///
     /// - Throws: An error of the server or the connection.
     package func isDirect() throws(PostgresError) -> Bool {
-        let process: Int32 = try query("SELECT pg_catalog.pg_backend_pid()").single().decode(0)
         if let isKnownAsDirect { return isKnownAsDirect }
+        let process: Int32 = try query("SELECT pg_catalog.pg_backend_pid()").single().decode(0)
         let isDirect = process == backendProcessIdentifier
         isKnownAsDirect = isDirect
         return isDirect

@@ -150,13 +150,14 @@ struct ConnectionFailureTests {
         #expect(start.duration(to: .now) < .seconds(60))
     }
 
-    @Test(.database(migrated: false, mostlyWaits: true))
-    func `The next host is tried if a host does not answer`() async throws {
+    @Test(.database(migrated: false, mostlyWaits: true), arguments: ["any", "prefer-standby"])
+    func `The next host is tried if a host does not answer`(wanted: String) async throws {
         let listener = try SilentListener()
         let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         var parameters = database
         parameters["host"] = "127.0.0.1,127.0.0.1,127.0.0.1"
         parameters["port"] = "1,\(listener.port),\(try #require(database["port"]))"
+        parameters["target_session_attrs"] = wanted
         // Long enough for a busy machine to answer.
         parameters["connect_timeout"] = "8"
         let connection = try await Connection.connect(parameters, logger: logger)
