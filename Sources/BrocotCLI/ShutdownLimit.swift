@@ -21,7 +21,8 @@ struct ShutdownLimit: Service {
         // This runs on a separate thread, because no other thread may be free.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(duration / .milliseconds(1)))) {
             [status] in
-            logger.warning("the shutdown took too long; the server rolls back open transactions, or finishes their COMMIT")
+            logger.warning(
+                "the shutdown took too long; the server rolls back open transactions, or finishes their COMMIT")
             _exit(status.rawValue)
         }
     }

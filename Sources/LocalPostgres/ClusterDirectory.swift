@@ -202,7 +202,9 @@ struct ClusterDirectory: Sendable {
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
         guard write(descriptor, bytes, bytes.count) == bytes.count else { throw failure("write", new) }
-        if let account, fchown(descriptor, account.userID, account.groupID) != 0 { throw failure("change the owner of", new) }
+        if let account, fchown(descriptor, account.userID, account.groupID) != 0 {
+            throw failure("change the owner of", new)
+        }
         guard rename(new, file) == 0 else { throw failure("replace", file) }
     }
 

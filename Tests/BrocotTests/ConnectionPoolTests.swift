@@ -63,7 +63,8 @@ import Testing
         of count: Int, waitingFor pool: ConnectionPool, _ release: () async throws -> Void
     ) async throws -> [Int] {
         let observer = try await TestDatabase.current.observer
-        try await observer.execute("CREATE TABLE public.turns (id integer GENERATED ALWAYS AS IDENTITY, caller integer)")
+        try await observer.execute(
+            "CREATE TABLE public.turns (id integer GENERATED ALWAYS AS IDENTITY, caller integer)")
         var callers: [Task<Void, any Error>] = []
         for caller in 1...count {
             callers.append(

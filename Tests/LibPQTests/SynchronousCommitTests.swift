@@ -48,7 +48,8 @@ struct SynchronousCommitTests {
         #expect(try await waitsForStandby(process))
     }
 
-    @Test func `A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown`()
+    @Test
+    func `A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown`()
         async throws
     {
         try await makeTable()
