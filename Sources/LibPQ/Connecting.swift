@@ -80,7 +80,9 @@ struct Connecting {
         var probe = parameters
         // With this value, libpq reads the service, and then connects to nobody.
         probe["sslmode"] = "unknown"
-        let values = effectiveValues(of: try start(probe).live())
+        let handle = try start(probe)
+        defer { handle.close() }
+        let values = effectiveValues(of: try handle.live())
         var found = parameters
         for keyword in ConnectionParameters.hostKeywords { found[keyword] = values[keyword] ?? found[keyword] }
         return found
