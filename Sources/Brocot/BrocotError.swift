@@ -35,7 +35,8 @@ public struct BrocotError: Error, Sendable {
         public static let unreadableValue = Code(name: .unreadableValue)
         /// The task was cancelled, and the transaction rolled back.
         public static let cancelled = Code(name: .cancelled)
-        /// The connection broke during COMMIT, or during a call that is a transaction by itself: the transaction may or may not have been committed.
+        /// The connection broke during COMMIT, or during a call that is a transaction by itself, or the task was cancelled during COMMIT: the
+        /// transaction may or may not have been committed.
         public static let commitOutcomeUnknown = Code(name: .commitOutcomeUnknown)
         /// The transaction runs at REPEATABLE READ or SERIALIZABLE, so its snapshot may be older than a list's lock.
         public static let snapshotIsolation = Code(name: .snapshotIsolation)

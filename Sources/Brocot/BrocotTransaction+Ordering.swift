@@ -133,13 +133,7 @@ extension BrocotTransaction {
     private mutating func apply(_ move: Move) throws {
         try MoveRules.check(move)
         try takeLocks(of: Set(move.lists))
-        try connection.assumeIsolated { connection in
-            try wrappingErrors {
-                try connection.savepoint("brocot_move") { connection in
-                    try LibraryStatements.apply(move, on: connection)
-                }
-            }
-        }
+        try connection.assumeIsolated { connection in try LibraryStatements.apply(move, on: connection) }
     }
 
     private func enqueue(_ move: Move, _ idempotencyKey: String?) throws(BrocotError) -> Int64 {

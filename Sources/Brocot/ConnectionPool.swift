@@ -68,13 +68,11 @@ final class ConnectionPool: Sendable {
     // MARK: Lending
 
     private func borrow() async throws(BrocotError) -> Connection {
-        while true {
-            guard case .connection(let connection) = try await lease() else { return try await open() }
-            // A restarted server has closed the connection. Checking this first avoids a failed transaction.
-            guard await connection.isClosedByServer else { return connection }
-            await connection.close()
-            passOn(.permit)
-        }
+        guard case .connection(let connection) = try await lease() else { return try await open() }
+        // A restarted server has closed the connection. Checking this first avoids a failed transaction.
+        guard await connection.isClosedByServer else { return connection }
+        await connection.close()
+        return try await open()
     }
 
     private func open() async throws(BrocotError) -> Connection {

@@ -22,10 +22,10 @@ enum LibraryStatements {
 
     /// Applies a move in the caller's transaction, with the functions that every client calls.
     ///
-    /// - Throws: ``Rejection`` or ``BrocotError``. The transaction can't continue then, unless a savepoint is there.
+    /// - Throws: ``Rejection`` or ``BrocotError``. The transaction can continue, unless the connection is lost.
     static func apply(_ move: Move, on connection: isolated Connection) throws {
         do throws(PostgresError) {
-            _ = try connection.query(call(move), prepared: true)
+            _ = try connection.savepoint("brocot_move", of: call(move))
         } catch {
             throw MoveFailure.of(error)
         }

@@ -4,7 +4,7 @@ import UnixSignals
 
 /// Runs services until one of them ends, or until SIGTERM, SIGINT or another given signal arrives.
 enum ServiceRunner {
-    /// This long after the signal, unfinished work is cancelled, which rolls back its transactions.
+    /// This long after the signal, unfinished work is cancelled, which rolls back its transactions, except those in COMMIT.
     private static let longestShutdown = Duration.seconds(7)
     /// This long after the signal, the process ends in any case, so that it ends within 10 s.
     private static let hardShutdownLimit = Duration.seconds(9)

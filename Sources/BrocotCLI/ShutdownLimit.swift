@@ -9,7 +9,7 @@ import ServiceLifecycle
 #endif
 
 /// Ends the process if its shutdown takes too long. For example, if a server doesn't answer, cancelling the tasks that wait for it
-/// has no effect. Ending the process is safe, because the server rolls back open transactions.
+/// has no effect. Ending the process is safe, because the server rolls back open transactions, or finishes their COMMIT.
 struct ShutdownLimit: Service {
     let duration: Duration
     let logger: Logger
@@ -21,7 +21,8 @@ struct ShutdownLimit: Service {
         // This runs on a separate thread, because no other thread may be free.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(duration / .milliseconds(1)))) {
             [status] in
-            logger.warning("the shutdown took too long; the server rolls back open transactions")
+            logger.warning(
+                "the shutdown took too long; the server rolls back open transactions, or finishes their COMMIT")
             _exit(status.rawValue)
         }
     }

@@ -2,17 +2,18 @@ internal import CLibPQ
 import Logging
 
 /// Opens a connection with `PQconnectStart` and then `PQconnectPoll`, whenever the socket is ready. A cancelled task or
-/// a time-out can therefore end the attempt at any moment, except while libpq looks up a host's name.
+/// a time-out can therefore end the attempt at any moment, except while a host's name is looked up.
 struct Connecting {
     let parameters: ConnectionParameters
     let logger: Logger
     let interruption: Interruption
 
-    /// Tries the hosts one after the other. As in libpq, the first host that answers decides the result, unless it
+    /// Tries the addresses of the hosts one after the other. As in libpq, the first one that answers decides the result, unless it
     /// accepts no connections at present or `target_session_attrs` asks for another kind of server.
     func open() throws(PostgresError) -> ConnectionHandle {
         var failures: [PostgresError] = []
-        for attempt in parameters.attempts() {
+        let hosts = try withHostsOfService().attempts()
+        for attempt in hosts.lazy.flatMap({ $0.attemptsByAddress(resolve: addresses(of:)) }) {
             do throws(PostgresError) {
                 return try open(attempt)
             } catch {
@@ -30,7 +31,10 @@ struct Connecting {
         // If another host failed for a reason that may pass, that host may be the primary: waiting may help then.
         let passing = failures.lazy.compactMap(\.connectionFailure).first(where: \.mayPass)
         throw mostUseful.with { fields in
-            fields.message = failures.map(\.message).joined(separator: "\n")
+            // With prefer-standby, each host is tried twice.
+            var messages: [String] = []
+            for failure in failures where !messages.contains(failure.message) { messages.append(failure.message) }
+            fields.message = messages.joined(separator: "\n")
             fields.connectionFailure = passing ?? fields.connectionFailure
         }
     }
@@ -70,6 +74,20 @@ struct Connecting {
         return ConnectionHandle(started, logger: logger)
     }
 
+    /// The parameters with what a service says about its hosts, which only libpq can read.
+    private func withHostsOfService() throws(PostgresError) -> ConnectionParameters {
+        guard parameters["service"] != nil else { return parameters }
+        var probe = parameters
+        // With this value, libpq reads the service, and then connects to nobody.
+        probe["sslmode"] = "unknown"
+        let handle = try start(probe)
+        defer { handle.close() }
+        let values = effectiveValues(of: try handle.live())
+        var found = parameters
+        for keyword in ConnectionParameters.hostKeywords { found[keyword] = values[keyword] ?? found[keyword] }
+        return found
+    }
+
     private func wait(
         for connection: OpaquePointer, forWriting: Bool, until deadline: ContinuousClock.Instant?,
         at attempt: ConnectionParameters
@@ -93,15 +111,21 @@ struct Connecting {
         }
     }
 
-    /// The limit for each host if nothing sets `connect_timeout`, in seconds.
+    /// The limit for each address if nothing sets `connect_timeout`, in seconds.
     private static let defaultConnectTimeout = 10
 
-    /// `connect_timeout` per host, from whichever source sets it; nil if there is no limit, which 0 means.
+    /// `connect_timeout` per address, from whichever source sets it; nil if there is no limit, which 0 means.
     private func timeout(of connection: OpaquePointer) -> Duration? {
-        guard let options = PQconninfo(connection) else { return .seconds(Self.defaultConnectTimeout) }
-        defer { PQconninfoFree(options) }
-        let seconds = dictionary(options)["connect_timeout"].flatMap { Int($0) } ?? Self.defaultConnectTimeout
+        let seconds =
+            effectiveValues(of: connection)["connect_timeout"].flatMap { Int($0) } ?? Self.defaultConnectTimeout
         return seconds > 0 ? .seconds(seconds) : nil
+    }
+
+    /// The keywords' values from all sources.
+    private func effectiveValues(of connection: OpaquePointer) -> [String: String] {
+        guard let options = PQconninfo(connection) else { return [:] }
+        defer { PQconninfoFree(options) }
+        return dictionary(options)
     }
 }
 
@@ -179,6 +203,7 @@ private let failuresByMessage: [(text: String, failure: PostgresError.Connection
     ("no such database", .noSuchDatabase),
     ("no such user", .authenticationFailed),
     ("role \"", .authenticationFailed),
+    ("root certificate file \"", .other),
     ("\" does not exist", .noSuchDatabase),
     ("authentication failed", .authenticationFailed),
     ("fe_sendauth: no password supplied", .authenticationFailed),

@@ -16,6 +16,8 @@ package actor Connection {
     let logger: Logger
     let answerTimeout: Duration?
     var preparedStatements = PreparedStatements()
+    /// The answer of ``isDirect()``; nil if it is not known yet.
+    private(set) var isKnownAsDirect: Bool?
     var keptNotifications: [Notification] = []
     private let executor: ConnectionExecutor
 
@@ -47,8 +49,8 @@ package actor Connection {
             user: text(PQuser(pointer)))
     }
 
-    /// Connects to the server. Each host has `connect_timeout` (10 s unless set) to answer. Cancelling the task ends the
-    /// attempt. The server's notices and warnings are logged with `logger`.
+    /// Connects to the server. Each address of a host has `connect_timeout` (10 s unless set) to answer. Cancelling the task
+    /// ends the attempt. The server's notices and warnings are logged with `logger`.
     ///
     /// - Throws: `connectionFailed`, `cancelled`, `invalidParameters`.
     package static func connect(
@@ -78,9 +80,10 @@ package actor Connection {
     }
 
     /// Runs a unit of work. If the task is cancelled, the running statement is cancelled on the server. That statement and
-    /// every later statement of the unit throw `cancelled`; transactions roll back, and the connection stays usable.
+    /// every later statement of the unit throw `cancelled`; transactions roll back, and the connection stays usable. A COMMIT is not cancelled on the
+    /// server.
     ///
-    /// The connection is closed if the server does not answer the cancellation within 4 s.
+    /// The connection is closed if the server does not answer within 4 s of the cancellation.
     package nonisolated func run<Value: Sendable, Failure: Error>(
         _ body: @Sendable (isolated Connection) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -105,8 +108,11 @@ package actor Connection {
     ///
     /// - Throws: An error of the server or the connection.
     package func isDirect() throws(PostgresError) -> Bool {
+        if let isKnownAsDirect { return isKnownAsDirect }
         let process: Int32 = try query("SELECT pg_catalog.pg_backend_pid()").single().decode(0)
-        return process == backendProcessIdentifier
+        let isDirect = process == backendProcessIdentifier
+        isKnownAsDirect = isDirect
+        return isDirect
     }
 
     /// Ends the current wait for notifications immediately, or the next one if nothing waits. May be called on any thread.

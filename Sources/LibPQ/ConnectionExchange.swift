@@ -4,8 +4,8 @@ internal import CLibPQ
 enum Interruptibility {
     /// The statement does not begin after a cancellation, and a cancellation stops it on the server.
     case cancellable
-    /// The same, but the statement is not stopped on the server if no answer comes in time: COMMIT may wait for a synchronous
-    /// standby, and would end without it.
+    /// The statement does not begin after a cancellation, but nothing stops it on the server: COMMIT may wait for a synchronous
+    /// standby, and would end successfully without it.
     case commit
     /// The statement runs in any case, because it undoes what was cancelled.
     case mustRun
@@ -35,13 +35,13 @@ extension Connection {
         let pointer = try handle.live()
         if interruptibility != .mustRun {
             try refuseOtherEncoding(pointer)
-            guard interruption.beginCancellableStatement(stopsWithoutAnswer: interruptibility == .cancellable) else {
+            guard interruption.beginStatement(isCancellable: interruptibility == .cancellable) else {
                 throw PostgresError(.cancelled, "the task was cancelled before the statement began")
             }
         }
         let start = ContinuousClock.now
         let outcome = Result { () throws(PostgresError) in try body(pointer, start) }
-        interruption.endStatement()
+        interruption.endCancellableStatement()
         awaitCancellationRequest()
         if case .failure(let error) = outcome, error.isConnectionLost {
             // The connection must not be closed earlier: libpq's pointer is in use until the exchange is over. And a pooler forwards no
@@ -129,7 +129,7 @@ extension Connection {
             let cancelledAt = interruption.cancelledAt
             if let cancelledAt, max(cancelledAt, start).duration(to: .now) > Interruption.grace {
                 throw PostgresError(
-                    .cancelled, "the task was cancelled, and the server did not answer the cancellation in time",
+                    .cancelled, "the task was cancelled, and the server did not answer in time after that",
                     isConnectionLost: true)
             }
             let readiness = interruption.pipe.wait(
@@ -140,9 +140,10 @@ extension Connection {
             case .socket: return
             case .woken: break
             case .timedOut where cancelledAt == nil:
-                interruption.stopUnansweredStatement()
+                // Otherwise the server would go on with the statement, and keep its locks.
+                interruption.requestCancellation()
                 throw noAnswer()
-            case .timedOut: interruption.repeatCancellation()
+            case .timedOut: interruption.requestCancellation()
             }
         }
     }

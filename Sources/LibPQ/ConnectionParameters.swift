@@ -91,35 +91,6 @@ extension ConnectionParameters {
         ("tcp_user_timeout", "30000"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
         ("keepalives_count", "3"),
     ]
-
-    /// One value for each host, in the order of the list. The hosts are tried separately because `connect_timeout` applies
-    /// to each host.
-    ///
-    /// A single value is returned if only libpq knows the list (from a service), or if libpq needs all hosts together
-    /// (`prefer-standby` tries the list twice).
-    func attempts() -> [ConnectionParameters] {
-        let hosts = effectiveValue("host").map(splitList)
-        let addresses = effectiveValue("hostaddr").map(splitList)
-        let ports = effectiveValue("port").map(splitList) ?? []
-        let count = max(hosts?.count ?? 1, addresses?.count ?? 1)
-        let isConsistent =
-            [hosts?.count, addresses?.count].allSatisfy { $0 == nil || $0 == count }
-            && (ports.count <= 1 || ports.count == count)
-        guard count > 1, isConsistent, values["service"] == nil,
-            effectiveValue("target_session_attrs") != "prefer-standby"
-        else { return [self] }
-        return (0..<count).map { index in
-            var attempt = self
-            attempt["host"] = hosts?[index]
-            attempt["hostaddr"] = addresses?[index]
-            if ports.count > 1 { attempt["port"] = ports[index] }
-            return attempt
-        }
-    }
-}
-
-private func splitList(_ text: String) -> [String] {
-    text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
 }
 
 private func invalidParameters(_ reason: String) -> PostgresError {

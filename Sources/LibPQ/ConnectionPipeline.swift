@@ -17,15 +17,19 @@ extension Connection {
         }
     }
 
-    /// Sends statements that belong together: the server skips those that follow one that failed.
-    func send(_ statements: [OutgoingStatement], _ pointer: OpaquePointer) throws(PostgresError) {
+    /// Sends statements that belong together: the server skips those that follow one that failed. `end` sends what follows them:
+    /// the end of the group, or only a request for the answers so far (`PQsendFlushRequest`).
+    func send(
+        _ statements: [OutgoingStatement], _ pointer: OpaquePointer, end: (OpaquePointer) -> Int32 = PQpipelineSync
+    ) throws(PostgresError) {
         for statement in statements where statement.send(on: pointer) != 1 { throw handle.failure() }
-        guard PQpipelineSync(pointer) == 1 else { throw handle.failure() }
+        guard end(pointer) == 1 else { throw handle.failure() }
     }
 
     /// Reads the answers to statements that were sent together. If the connection is lost, these are the answers that arrived.
+    /// `succeeded` is called after each statement that succeeded, with their number.
     func readToSync(
-        _ pointer: OpaquePointer, since start: ContinuousClock.Instant
+        _ pointer: OpaquePointer, since start: ContinuousClock.Instant, succeeded: (Int) -> Void = { _ in }
     ) throws(PostgresError) -> PipelineAnswers {
         var answers = PipelineAnswers()
         var isBetweenStatements = false
@@ -48,6 +52,7 @@ extension Connection {
                 if error.isConnectionLost { return answers }
             default:
                 answers.rows.append(Rows(result))
+                succeeded(answers.rows.count)
             }
         }
     }

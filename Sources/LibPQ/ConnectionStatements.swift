@@ -67,20 +67,12 @@ extension Connection {
         }
     }
 
-    /// Whether the connection reaches the same server process all the time. A pooler invents a process identifier.
-    private func hasServerProcessOfItsOwn() throws(PostgresError) -> Bool {
-        if let known = preparedStatements.hasOwnServerProcess { return known }
-        let statement = try outgoing("SELECT pg_catalog.pg_backend_pid()", prepared: false)
-        let rows = Rows(try exchange { pointer in statement.send(on: pointer) })
-        let hasOwnServerProcess = try rows.single().decode(0, as: Int32.self) == backendProcessIdentifier
-        preparedStatements.hasOwnServerProcess = hasOwnServerProcess
-        return hasOwnServerProcess
-    }
-
-    /// The name of the prepared statement; nil if the session has too many prepared statements.
+    /// The name of the prepared statement; nil if the statement can't be prepared.
     private func prepare(_ text: String, _ key: PreparedStatements.Key) throws(PostgresError) -> String? {
         if let name = preparedStatements.names[key] { return name }
-        guard preparedStatements.count < PreparedStatements.limit, try hasServerProcessOfItsOwn() else { return nil }
+        guard !preparedStatements.isOff, preparedStatements.count < PreparedStatements.limit, try isDirect() else {
+            return nil
+        }
         let name = "libpq_statement_\(preparedStatements.count + 1)"
         do throws(PostgresError) {
             _ = try exchange { pointer in

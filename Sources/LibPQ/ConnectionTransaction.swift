@@ -37,7 +37,7 @@ extension Connection {
     /// and values) are SET LOCAL in the same round trip as BEGIN. Names without a schema are looked up in `pg_catalog`
     /// first or, in some modes, only there, whatever the session's `search_path` is. Settings that the server is too old for are left out.
     ///
-    /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke during COMMIT; any other error means
+    /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke or the task was cancelled during COMMIT; any other error means
     ///   that the transaction changed nothing. `protocolMisuse` if a transaction is already open (use ``savepoint(_:_:)``),
     ///   or if `body` returned normally although one of its statements had failed.
     package func transaction<Value>(

@@ -16,7 +16,6 @@ final class Interruption: Sendable {
         var operation: UInt64?
         var cancelledAt: ContinuousClock.Instant?
         var statementIsCancellable = false
-        var stopsWithoutAnswer = false
         var requestIsUnderWay = false
         var wakeUpIsRequested = false
         var target: CancelHandle?
@@ -83,30 +82,24 @@ final class Interruption: Sendable {
     /// Whether a cancellation request is being sent to the server.
     var requestIsUnderWay: Bool { state.withLock { $0.requestIsUnderWay } }
 
-    /// Makes later cancellations go to the server. Returns false if the operation was already cancelled; then the
-    /// statement must not begin. `stopsWithoutAnswer` says whether ``stopUnansweredStatement()`` concerns it.
-    func beginCancellableStatement(stopsWithoutAnswer: Bool) -> Bool {
+    /// Returns false if the operation was already cancelled; then the statement must not begin. If the statement is cancellable,
+    /// later cancellations go to the server.
+    func beginStatement(isCancellable: Bool) -> Bool {
         state.withLock { state in
             guard state.cancelledAt == nil else { return false }
-            state.statementIsCancellable = true
-            state.stopsWithoutAnswer = stopsWithoutAnswer
+            state.statementIsCancellable = isCancellable
             return true
         }
     }
 
-    func endStatement() {
+    /// From now on, no cancellation goes to the server. One that is under way may still arrive.
+    func endCancellableStatement() {
         state.withLock { $0.statementIsCancellable = false }
     }
 
-    /// Sends the cancellation request again, if a statement may be stopped and no request is being sent.
-    func repeatCancellation() {
+    /// Asks the server to stop the statement, if it may be stopped and no request is being sent.
+    func requestCancellation() {
         if let target = state.withLock({ $0.beginRequest() }) { send(to: target) }
-    }
-
-    /// Asks the server to stop a statement that has no answer in time. Otherwise the server would go on with it, and keep its locks.
-    func stopUnansweredStatement() {
-        let target = state.withLock { state in state.stopsWithoutAnswer ? state.beginRequest() : nil }
-        if let target { send(to: target) }
     }
 
     private func send(to target: CancelHandle) {

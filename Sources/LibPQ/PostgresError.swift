@@ -29,7 +29,7 @@ package struct PostgresError: Error, Sendable {
         package static let invalidValue = Code(name: .invalidValue)
         /// The task was cancelled. The statement's changes were undone, unless the statement had already finished.
         package static let cancelled = Code(name: .cancelled)
-        /// The connection broke during COMMIT: the transaction may or may not have been committed.
+        /// The connection broke or the task was cancelled during COMMIT: the transaction may or may not have been committed.
         package static let commitOutcomeUnknown = Code(name: .commitOutcomeUnknown)
         /// The connection's state does not allow the call.
         package static let protocolMisuse = Code(name: .protocolMisuse)

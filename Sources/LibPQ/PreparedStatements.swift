@@ -11,12 +11,12 @@ struct PreparedStatements {
     static let limit = 256
 
     var names: [Key: String] = [:]
-    /// Whether the same server process runs every statement of this session; nil if not yet known.
-    var hasOwnServerProcess: Bool?
+    /// Whether something else deallocates this session's statements, or has taken their names.
+    private(set) var isOff = false
     /// How many statements were prepared in all. So no name is used twice, and statements that are forgotten count: the server keeps them.
     var count = 0
 
     mutating func keepNone() {
-        (names, hasOwnServerProcess) = ([:], false)
+        (names, isOff) = ([:], true)
     }
 }

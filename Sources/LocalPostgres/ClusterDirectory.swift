@@ -73,7 +73,7 @@ struct ClusterDirectory: Sendable {
             throw .unreachableDirectory(path: path, account: account.name)
         }
         if !FileManager.default.fileExists(atPath: passwordFile) {
-            try write(Self.randomPassword() + "\n", to: passwordFile)
+            try replace(passwordFile, with: Self.randomPassword() + "\n")
         }
     }
 
@@ -128,13 +128,14 @@ struct ClusterDirectory: Sendable {
     }
 
     func remember(port: UInt16) throws(LocalPostgresError) {
-        try write("\(port)\n", to: portFile)
+        try replace(portFile, with: "\(port)\n")
     }
 
     /// Takes the lock that keeps a second process from running this server. The lock is held until this process releases it
     /// or ends.
     func lock() throws(LocalPostgresError) -> FileLock {
-        let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // A downloaded project may contain a link here.
+        let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("open", lockFile) }
         let lock = FileLock(descriptor: descriptor)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyRunning(directory: path) }
@@ -172,9 +173,11 @@ struct ClusterDirectory: Sendable {
         return path
     }
 
-    /// Whether the socket of a server on any port fits below `directory`.
+    /// Whether the socket of a server on any port fits below `directory`. A comma separates folders in the
+    /// server's setting, and hosts in a URL.
     static func socketFits(in directory: String) -> Bool {
         "\(directory)/.s.PGSQL.65535.lock".utf8.count <= longestSocketPath
+            && !directory.utf8.contains(UInt8(ascii: ","))
     }
 
     /// 26 characters of an alphabet of 32 are 130 bits. l, o, 0 and 1 are left out, because they look alike.
@@ -190,11 +193,19 @@ struct ClusterDirectory: Sendable {
         try? String(contentsOfFile: file, encoding: .utf8)
     }
 
-    private func write(_ text: String, to file: String) throws(LocalPostgresError) {
-        let isWritten = FileManager.default.createFile(
-            atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw failure("write", file) }
-        try account?.own(file)
+    /// Replaces a file, also if it is a link: a downloaded project may contain one.
+    private func replace(_ file: String, with text: String) throws(LocalPostgresError) {
+        let new = "\(file).new"
+        unlink(new)
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("create", new) }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        guard write(descriptor, bytes, bytes.count) == bytes.count else { throw failure("write", new) }
+        if let account, fchown(descriptor, account.userID, account.groupID) != 0 {
+            throw failure("change the owner of", new)
+        }
+        guard rename(new, file) == 0 else { throw failure("replace", file) }
     }
 
     private func failure(_ operation: String, _ path: String) -> LocalPostgresError {

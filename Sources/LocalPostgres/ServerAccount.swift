@@ -37,9 +37,9 @@ package struct ServerAccount: Sendable, Hashable {
         return (.name("setpriv"), Arguments(options + [program] + arguments))
     }
 
-    /// Makes this account the owner of a file or folder.
+    /// Makes this account the owner of a file or folder. The target of a link keeps its owner.
     package func own(_ path: String) throws(LocalPostgresError) {
-        guard chown(path, userID, groupID) == 0 else {
+        guard lchown(path, userID, groupID) == 0 else {
             throw .fileSystem(
                 operation: "give to user \(name)", path: path, reason: String(cString: strerror(errno)))
         }

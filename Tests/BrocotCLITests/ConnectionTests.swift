@@ -1,3 +1,6 @@
+import FaultHarness
+import FoundationEssentials
+import LibPQ
 import TestPostgres
 import Testing
 
@@ -28,6 +31,24 @@ import Testing
         let result = try await BrocotProcess.run(command.split(separator: " ").map(String.init))
         #expect(result.exitCode == 3)
         #expect(result.errors.contains("brocot migrate up"))
+    }
+
+    @Test("If a host of a service does not answer, the next one is tried")
+    func serviceWithSeveralHosts() async throws {
+        let listener = try SilentListener()
+        let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        try await withTemporaryFolder { folder in
+            // Long enough for a busy machine to answer.
+            var service = "[app]\nhost=127.0.0.1,127.0.0.1\nconnect_timeout=8\n"
+            service += "port=\(listener.port),\(try #require(database["port"]))\n"
+            for keyword in ["user", "password", "dbname"] {
+                service += "\(keyword)=\(try #require(database[keyword]))\n"
+            }
+            #expect(FileManager.default.createFile(atPath: "\(folder)/services", contents: Data(service.utf8)))
+            let result = try await BrocotProcess.run(
+                "show", "x", databaseURL: "service=app", environment: ["PGSERVICEFILE": "\(folder)/services"])
+            #expect(result.exitCode == 3, "\(result.errors)")
+        }
     }
 
     @Test("The database URL comes from --database-url, else BROCOT_DATABASE_URL, else DATABASE_URL")

@@ -38,6 +38,21 @@ import Testing
     }
 
     @Test(
+        "A daemon ends with 0 within 10 s while a COMMIT waits for a synchronous standby, and does not end that wait",
+        .database(on: .own(settings: ["synchronous_standby_names": "nobody"])))
+    func missingStandby() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let waiting: SQL = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        let url = "\(TestDatabase.current.url)&options=-c%20synchronous_commit%3Don"
+        try await expectEnd(databaseURL: url) { daemon in
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            try await eventually("COMMIT waits") { try await !connection.query(waiting).isEmpty }
+            daemon.send(SIGTERM)
+        }
+        #expect(try await connection.query(waiting).count == 1)
+    }
+
+    @Test(
         "A daemon ends with 0 within 10 s if the server stops answering, while idle or at work", .database,
         arguments: [0, 1_000])
     func silentServer(requests: Int) async throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import LibPQ
 import TestPostgres
 import Testing
@@ -28,9 +29,44 @@ import Testing
         try await lock.execute("SELECT pg_advisory_lock(1)")
         let first = Task { try await pool.perform { try $0.execute("SELECT pg_advisory_xact_lock(1)") } }
         try await TestDatabase.current.waitUntilSomeSession(waitsFor: lock)
-        try await lock.execute("CREATE TABLE turns (id integer GENERATED ALWAYS AS IDENTITY, caller integer)")
+        let turns = try await turns(of: 3, waitingFor: pool) {
+            try await lock.execute("SELECT pg_advisory_unlock(1)")
+            _ = try await first.value
+        }
+        #expect(turns == [1, 2, 3])
+        await pool.close()
+    }
+
+    @Test("A pool serves callers in the order in which they asked, also if the first of them gets a dead connection")
+    func orderWithDeadConnection() async throws {
+        let pool = try pool(limit: 1)
+        let process = try await process(pool)
+        let (begun, mayEnd) = (Flag(), DispatchSemaphore(value: 0))
+        let first = Task {
+            try await pool.perform { _ in
+                begun.set()
+                mayEnd.wait()
+            }
+        }
+        try await eventually("the first caller has the connection") { begun.isSet }
+        let turns = try await turns(of: 3, waitingFor: pool) {
+            try await TestDatabase.current.observer.execute("SELECT pg_terminate_backend(\(process), 5000)")
+            mayEnd.signal()
+            try await first.value
+        }
+        #expect(turns == [1, 2, 3])
+        await pool.close()
+    }
+
+    /// The order in which callers get their turn that have begun to wait one after the other, before `release`.
+    private func turns(
+        of count: Int, waitingFor pool: ConnectionPool, _ release: () async throws -> Void
+    ) async throws -> [Int] {
+        let observer = try await TestDatabase.current.observer
+        try await observer.execute(
+            "CREATE TABLE public.turns (id integer GENERATED ALWAYS AS IDENTITY, caller integer)")
         var callers: [Task<Void, any Error>] = []
-        for caller in 1...3 {
+        for caller in 1...count {
             callers.append(
                 Task {
                     _ = try await pool.perform {
@@ -39,12 +75,9 @@ import Testing
                 })
             try await eventually("caller \(caller) waits") { pool.waitingCount == caller }
         }
-        try await lock.execute("SELECT pg_advisory_unlock(1)")
-        _ = try await first.value
+        try await release()
         for caller in callers { try await caller.value }
-        let turns = try await lock.query("SELECT caller FROM turns ORDER BY id").map { try $0.decode(0, as: Int.self) }
-        #expect(turns == [1, 2, 3])
-        await pool.close()
+        return try await observer.query("SELECT caller FROM turns ORDER BY id").map { try $0.decode(0) }
     }
 
     @Test("A pool replaces a connection that is left in a transaction")

@@ -48,6 +48,17 @@ struct LibraryKeyTests {
         #expect(try await fixture.items(of: "l") == ["a", "b"])
     }
 
+    @Test("A transaction that deallocates all prepared statements can move items afterwards")
+    func deallocationInTransaction() async throws {
+        let fixture = try await LibraryFixture(maximumConnections: 1)
+        try await fixture.client.place("a", .last, in: "l")
+        try await fixture.client.transaction { transaction in
+            try transaction.execute("DEALLOCATE ALL")
+            for item in ["b", "c"] { try transaction.place([item], .last, in: "l") }
+        }
+        #expect(try await fixture.items(of: "l") == ["a", "b", "c"])
+    }
+
     @Test("A statement can have an array of Int as a parameter") func integers() async throws {
         let fixture = try await LibraryFixture()
         let numbers = [1, 2]

@@ -34,6 +34,7 @@ struct ConnectionFailureTests {
             ("failed: Connection refused\n\tIs the server running on that host?\n", .unreachable),
             ("server closed the connection unexpectedly\n\tThis probably means …\n", .unreachable),
             ("failed: server is in hot standby mode\n", .standby), ("SSL error: certificate verify failed\n", .other),
+            ("failed: root certificate file \"/ca/root.crt\" does not exist\nEither provide the file …\n", .other),
         ] as [(String, PostgresError.ConnectionFailure)])
     func `The reason of a connection failure is found in any language of the server`(
         _ account: String, _ reason: PostgresError.ConnectionFailure
@@ -149,13 +150,14 @@ struct ConnectionFailureTests {
         #expect(start.duration(to: .now) < .seconds(60))
     }
 
-    @Test(.database(migrated: false, mostlyWaits: true))
-    func `The next host is tried if a host does not answer`() async throws {
+    @Test(.database(migrated: false, mostlyWaits: true), arguments: ["any", "prefer-standby"])
+    func `The next host is tried if a host does not answer`(wanted: String) async throws {
         let listener = try SilentListener()
         let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         var parameters = database
         parameters["host"] = "127.0.0.1,127.0.0.1,127.0.0.1"
         parameters["port"] = "1,\(listener.port),\(try #require(database["port"]))"
+        parameters["target_session_attrs"] = wanted
         // Long enough for a busy machine to answer.
         parameters["connect_timeout"] = "8"
         let connection = try await Connection.connect(parameters, logger: logger)

@@ -75,10 +75,53 @@ import Testing
         #expect(samePort.attempts().map { $0["port"] } == ["7", "7"])
     }
 
-    @Test(arguments: [
-        "host=one,two port=1,2,3", "host=one,two hostaddr=10.0.0.1", "host=one,two target_session_attrs=prefer-standby",
-        "host=one,two service=app", "host=one",
-    ])
+    @Test func `With prefer-standby, a standby is looked for first, and then any server`() throws {
+        let parameters = try ConnectionParameters(url: "host=one,two target_session_attrs=prefer-standby")
+        #expect(parameters.attempts().map { $0["host"] } == ["one", "two", "one", "two"])
+        #expect(
+            parameters.attempts().map { $0["target_session_attrs"] } == ["standby", "standby", "any", "any"])
+    }
+
+    @Test func `A name with several addresses becomes one attempt for each address`() throws {
+        let parameters = try ConnectionParameters(url: "host=db port=7 sslmode=verify-full")
+        let attempts = parameters.attemptsByAddress { $0 == "db" ? ["10.0.0.1", "fe80::1%eth0"] : [] }
+        #expect(attempts.map { $0["hostaddr"] } == ["10.0.0.1", "fe80::1%eth0"])
+        // The certificate and the password file name the host, not the address.
+        #expect(attempts.allSatisfy { $0["host"] == "db" && $0["port"] == "7" && $0["sslmode"] == "verify-full" })
+    }
+
+    @Test(arguments: ["host=/tmp", "host=@socket", "host=db hostaddr=10.0.0.3", "host=''"])
+    func `A folder, and a host whose address is given, are not looked up`(_ url: String) throws {
+        let attempts = try ConnectionParameters(url: url).attemptsByAddress { _ in ["10.0.0.1", "10.0.0.2"] }
+        #expect(attempts.count == 1)
+        #expect(attempts[0]["hostaddr"] != "10.0.0.1")
+    }
+
+    @Test func `A name with one address, and a name without any, are left to libpq`() throws {
+        for addresses in [["10.0.0.1"], []] {
+            let attempts = try ConnectionParameters(url: "host=db").attemptsByAddress { _ in addresses }
+            #expect(attempts.map { $0["hostaddr"] } == [nil])
+        }
+    }
+
+    @Test func `load_balance_hosts applies to the addresses of a name too`() throws {
+        let parameters = try ConnectionParameters(url: "host=db")
+        let addresses = (1...200).map { "10.0.0.\($0)" }
+        #expect(parameters.attemptsByAddress { _ in addresses }.map { $0["hostaddr"] } == addresses)
+        var shuffling = parameters
+        shuffling["load_balance_hosts"] = "random"
+        let found = shuffling.attemptsByAddress { _ in addresses }.compactMap { $0["hostaddr"] }
+        #expect(found != addresses && Set(found) == Set(addresses))
+    }
+
+    @Test func `An address stands for itself, and a name is looked up`() {
+        #expect(addresses(of: "127.0.0.1") == ["127.0.0.1"])
+        #expect(addresses(of: "::1") == ["::1"])
+        #expect(addresses(of: "localhost").contains("127.0.0.1"))
+        #expect(addresses(of: "no-such-host.invalid") == [])
+    }
+
+    @Test(arguments: ["host=one,two port=1,2,3", "host=one,two hostaddr=10.0.0.1", "host=one"])
     func `A list of hosts that only libpq can judge is left to libpq`(_ url: String) throws {
         let parameters = try ConnectionParameters(url: url)
         #expect(parameters.attempts().map { $0["host"] } == [parameters["host"]])

@@ -1,18 +1,20 @@
 import FaultHarness
 import LibPQ
-import Logging
 import TestPostgres
 import Testing
 
 @Suite(.commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
-    @Test("A statement that has no answer in time is stopped on the server, so that it keeps no locks")
-    func stoppedStatement()
-        async throws
-    {
-        var parameters = try ConnectionParameters(url: TestDatabase.current.url)
-        parameters.answerTimeout = .seconds(1)
-        let connection = try await Connection.connect(parameters, logger: Logger(label: "LostConnectionTests"))
-        let error = try await postgresError { _ = try await connection.query("SELECT pg_sleep(3600)") }
+    @Test(
+        "A statement that has no answer in time is stopped on the server, so that it keeps no locks",
+        arguments: [false, true])
+    func stoppedStatement(isTransactionByItself: Bool) async throws {
+        let connection = try await connect { $0.answerTimeout = .seconds(1) }
+        let error = try await postgresError {
+            try await connection.run { connection in
+                let sleep: SQL = "SELECT pg_sleep(3600)"
+                _ = isTransactionByItself ? try connection.transaction(of: sleep) : try connection.query(sleep)
+            }
+        }
         #expect(error.isConnectionLost)
         let observer = try await TestDatabase.current.connect()
         let process = connection.backendProcessIdentifier

@@ -22,6 +22,22 @@ struct StalePreparationTests {
         #expect(await connection.transactionStatus == .idle)
     }
 
+    @Test func `A session that ends during its single statement has changed nothing, also after a DEALLOCATE`()
+        async throws
+    {
+        let connection = try await connect()
+        let sleep: SQL = "SELECT pg_sleep(0)"
+        _ = try await connection.run { connection in try connection.transaction(of: sleep) }
+        try await connection.execute(script: "DEALLOCATE ALL")
+        _ = try await connection.run { connection in try connection.transaction(of: sleep) }
+        let error = try await postgresError {
+            try await connection.run { connection in
+                _ = try connection.transaction(of: "SELECT pg_terminate_backend(pg_backend_pid(), 0), pg_sleep(60)")
+            }
+        }
+        #expect(error.code == .connectionLost && error.sqlState == .adminShutdown)
+    }
+
     @Test func `A COMMIT that was never sent is no unknown outcome`() async throws {
         let (connection, observer) = (try await connect(), try await connect())
         let error = try await postgresError {

@@ -66,13 +66,14 @@ struct LocalClusterTests {
         await cluster.shutDown()
     }
 
-    @Test("A private server works in a folder whose path is too long for a socket")
-    func worksInDeepFolder() async throws {
+    @Test(
+        "A private server works in a folder whose path is too long for a socket, or has a comma",
+        arguments: [String(repeating: "long", count: 30), "drafts, old"])
+    func worksInFolderWithoutSocket(name: String) async throws {
         let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
         chmod(parent, 0o755)
         defer { try? FileManager.default.removeItem(atPath: parent) }
-        let directory = parent + "/" + String(repeating: "long", count: 30)
-        let cluster = try await LocalCluster(.init(directory: directory), installation: .locate())
+        let cluster = try await LocalCluster(.init(directory: "\(parent)/\(name)"), installation: .locate())
         try await cluster.start()
         #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
         await cluster.shutDown()
@@ -117,6 +118,46 @@ struct LocalClusterTests {
             #expect(stat(folder, &status) == 0)
             #expect(status.st_uid == getuid() && Int(status.st_mode & 0o7777) == mode)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == files.sorted())
+        }
+    }
+
+    @Test("A private server whose lock is a link does not start, and does not create the link's target")
+    func linkedLock() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        chmod(parent, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        let cluster = try await LocalCluster(.init(directory: "\(parent)/cluster"), installation: .locate())
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(parent)/cluster/lock", withDestinationPath: "\(parent)/target")
+        let error = await #expect(throws: LocalPostgresError.self) { try await cluster.start() }
+        #expect(error?.description.contains("\(parent)/cluster/lock") == true)
+        #expect(!FileManager.default.fileExists(atPath: "\(parent)/target"))
+    }
+
+    @Test("A private server replaces links with files of its own, and leaves the links' targets unchanged")
+    func linkedFiles() async throws {
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        chmod(parent, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        let (directory, target) = ("\(parent)/cluster", "\(parent)/target")
+        #expect(FileManager.default.createFile(atPath: target, contents: Data("0\n".utf8)))
+        chmod(target, 0o644)
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(directory)/password", withDestinationPath: "\(parent)/missing")
+        let cluster = try await LocalCluster(.init(directory: directory), installation: .locate())
+        try FileManager.default.createSymbolicLink(atPath: "\(directory)/port", withDestinationPath: target)
+        try await cluster.start()
+        #expect(try await query("SELECT 1", at: cluster.loopbackURL(database: "postgres")) == "1")
+        await cluster.shutDown()
+        #expect(!FileManager.default.fileExists(atPath: "\(parent)/missing"))
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == "0\n")
+        var status = stat()
+        #expect(lstat(target, &status) == 0)
+        #expect(status.st_uid == getuid() && status.st_mode & 0o777 == 0o644)
+        for file in ["password", "port"] {
+            #expect(lstat("\(directory)/\(file)", &status) == 0)
+            #expect(status.st_mode == S_IFREG | 0o600)
         }
     }
 

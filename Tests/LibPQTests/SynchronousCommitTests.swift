@@ -1,0 +1,66 @@
+import FaultHarness
+import LibPQ
+import TestPostgres
+import Testing
+
+/// The server of each test waits for a standby that is not there.
+@Suite(
+    "COMMIT that waits for a synchronous standby",
+    .database(migrated: false, on: .own(settings: ["synchronous_standby_names": "nobody"])), .timeLimit(.minutes(30)))
+struct SynchronousCommitTests {
+    private func insert(on connection: Connection, isSingleStatement: Bool) async throws {
+        let insert: SQL = "INSERT INTO numbers VALUES (1)"
+        try await connection.run { connection in
+            if isSingleStatement {
+                _ = try connection.transaction(of: insert)
+            } else {
+                _ = try connection.transaction { connection in try connection.execute(insert) }
+            }
+        }
+    }
+
+    private func makeTable() async throws {
+        try await connect().execute("CREATE TABLE numbers (number bigint)")
+    }
+
+    private func waitsForStandby(_ process: Int32) async throws -> Bool {
+        try await !TestDatabase.current.observer.query(
+            "SELECT FROM pg_stat_activity WHERE pid = \(process) AND wait_event = 'SyncRep'"
+        ).isEmpty
+    }
+
+    @Test(arguments: [true, false])
+    func `A cancelled task does not end the wait, and is told that the outcome is unknown`(isSingleStatement: Bool)
+        async throws
+    {
+        try await makeTable()
+        let connection = try await connect { $0["options"] = "-c synchronous_commit=on" }
+        let process = connection.backendProcessIdentifier
+        let task = Task {
+            try await postgresError { try await insert(on: connection, isSingleStatement: isSingleStatement) }
+        }
+        try await eventually("COMMIT waits") { try await waitsForStandby(process) }
+        let start = ContinuousClock.now
+        task.cancel()
+        let error = try await task.value
+        #expect(error.code == .commitOutcomeUnknown && error.isConnectionLost)
+        #expect(start.duration(to: .now) < .seconds(30))
+        #expect(try await waitsForStandby(process))
+    }
+
+    @Test
+    func `A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown`()
+        async throws
+    {
+        try await makeTable()
+        let (connection, proxy) = try await connectThroughProxy { $0["options"] = "-c synchronous_commit=on" }
+        defer { proxy.close() }
+        // The answer to the statement is held back too. So the client believes that it cancels the statement.
+        let answer = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }
+        let task = Task { try await postgresError { try await insert(on: connection, isSingleStatement: true) } }
+        try await eventually("COMMIT waits") { try await waitsForStandby(connection.backendProcessIdentifier) }
+        task.cancel()
+        try #require(await answer.reached(within: .seconds(60))).proceed()
+        #expect(try await task.value.code == .commitOutcomeUnknown)
+    }
+}
