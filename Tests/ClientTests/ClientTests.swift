@@ -32,7 +32,14 @@ struct ClientTests {
         "A Rails application migrates from acts_as_list with the code of the guide",
         .enabled(if: hasRuby, "acts_as_list or Ruby's driver is missing: make dependencies installs them"))
     func actsAsList() async throws {
-        try await runScript("Ruby/from_acts_as_list.rb", with: "ruby", count: 13)
+        try await runScript("Ruby/from_acts_as_list.rb", with: "ruby", count: 16)
+    }
+
+    @Test(
+        "A Rails application orders records and fixtures with the code of the recipe and of the page on tests",
+        .enabled(if: hasRuby, "acts_as_list or Ruby's driver is missing: make dependencies installs them"))
+    func railsRecipe() async throws {
+        try await runScript("Ruby/rails_recipe.rb", with: "ruby", count: 7)
     }
 
     /// Whether Node.js has the driver.

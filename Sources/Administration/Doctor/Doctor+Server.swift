@@ -27,7 +27,7 @@ extension Doctor {
             }
             // A daemon that is connected deletes what is old by its own setting, which may be another one.
             if let logRetention, try LiveDaemon.all(on: connection).isEmpty,
-                let days = try connection.query(DoctorStatements.oldestLogged(olderThan: 2 * logRetention)).single()
+                let days = try connection.query(DoctorStatements.oldestLogged(olderThan: logRetention * 2)).single()
                     .decode(0, as: Int?.self)
             {
                 return .warning(
