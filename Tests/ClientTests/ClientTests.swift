@@ -15,14 +15,14 @@ struct ClientTests {
         "A Django project tests its moves in transactions that are rolled back, without a daemon",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func django() async throws {
-        try await runTests(of: "Django", count: 6)
+        try await runTests(of: "Django", count: 7)
     }
 
     @Test(
-        "psycopg, asyncpg and SQLAlchemy insert, read, page and move rows of an attached table",
+        "psycopg, asyncpg and SQLAlchemy insert, read, page and move rows of an attached table, and are told of moves",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func driversOfPython() async throws {
-        try await runTests(of: "Python", count: 26)
+        try await runTests(of: "Python", count: 27)
     }
 
     /// Whether Ruby has what the guide needs.
