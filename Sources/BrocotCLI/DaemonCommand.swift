@@ -26,7 +26,10 @@ struct DaemonCommand: AsyncParsableCommand {
             that brocot attach is still filling, or of tables that the daemon can't use · 8 the database is newer
             """)
 
-    @Flag(help: "End as soon as no request is pending, or only requests that wait for a person.")
+    @Flag(
+        help: """
+            End as soon as no request is pending, or only requests that wait for a person, after deleting old requests from the log.
+            """)
     var drain = false
 
     @Option(

@@ -48,7 +48,8 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let (parameters, logger) = try connection.resolve()
         let logRetention = try DaemonSettings.logRetention(
-            connection.settings.reader(["log_retention": .option(logRetention)])).value
+            connection.settings.reader(["log_retention": .option(logRetention)])
+        ).value
         let doctor = Doctor(
             parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logRetention: logRetention,
             logger: logger)

@@ -101,7 +101,8 @@ package struct Daemon: Service {
 
     private func logPruner(_ stopFlag: StopFlag, until deadline: ContinuousClock.Instant? = nil) -> LogPruner {
         LogPruner(
-            configuration: configuration, stopFlag: stopFlag, deadline: deadline, statistics: statistics, logger: logger)
+            configuration: configuration, stopFlag: stopFlag, deadline: deadline, statistics: statistics, logger: logger
+        )
     }
 
     private func logger(ofWorker number: Int) -> Logger {

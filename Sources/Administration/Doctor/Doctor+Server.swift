@@ -31,7 +31,8 @@ extension Doctor {
                     .decode(0, as: Int?.self)
             {
                 return .warning(
-                    "log pruning", "the log has a request that was decided \(days) days ago, and no daemon runs that deletes old ones",
+                    "log pruning",
+                    "the log has a request that was decided \(days) days ago, and no daemon runs that deletes old ones",
                     advice: """
                         Let a scheduler run brocot daemon --drain, or the DELETE of "How long things are kept" in docs/operations.md. \
                         If the log shall keep more, say so with --log-retention.

@@ -97,6 +97,7 @@ struct DaemonSettings {
             let (whole, rest) = (duration.components.seconds, duration.milliseconds % 1_000)
             return rest == 0 ? "\(whole) s" : "\(Double(duration.milliseconds) / 1_000) s"
         }
+        let days = logRetention.value.map { $0.components.seconds / Int64(Self.day) }
         return ColumnText(
             header: ["setting", "value", "from"], alignments: [.left, .left, .left],
             rows: [
@@ -105,7 +106,7 @@ struct DaemonSettings {
                 row(pollInterval, pollInterval.value.map { $0 == .zero ? "never" : seconds($0) } ?? "1.5 s"),
                 row(maxDelay, "\(maxDelay.value.milliseconds) ms"),
                 row(onPoison, (onPoison.value ?? PoisonSetting()).description),
-                row(logRetention, logRetention.value.map { "\($0.components.seconds / Int64(Self.day)) days" } ?? "for ever"),
+                row(logRetention, days.map { "\($0) days" } ?? "for ever"),
                 row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, seconds(stallAfter.value)),
                 row(log.format, (log.format.value ?? .text).rawValue),
                 row(log.level, (log.level.value ?? .info).rawValue),

@@ -180,7 +180,7 @@ import Testing
         #expect(result.advice?.contains("pg_terminate_backend(\(process))") == true)
     }
 
-    @Test("brocot doctor warns of a log with old requests if no daemon runs, and if the log is not kept for ever", .database)
+    @Test("brocot doctor warns of old requests in the log, unless a daemon runs or the log is kept for ever", .database)
     func oldLog() async throws {
         let connection = try await TestDatabase.current.connect()
         func level(_ retention: Duration?) async throws -> CheckResult.Level? {

@@ -11,7 +11,8 @@ func examination(
 ) async throws -> [CheckResult] {
     let doctor = Doctor(
         parameters: try ConnectionParameters(url: url), role: role, oldTransaction: oldTransaction,
-        farBehind: farBehind, logRetention: logRetention, logger: Logger(label: "AdministrationTests") { _ in SwiftLogNoOpLogHandler() })
+        farBehind: farBehind, logRetention: logRetention,
+        logger: Logger(label: "AdministrationTests") { _ in SwiftLogNoOpLogHandler() })
     let results = await doctor.examine()
     for result in results where result.level != .ok {
         #expect(result.advice?.isEmpty == false, "\(result.check) says what to do")
