@@ -27,7 +27,10 @@ struct DaemonCommand: AsyncParsableCommand {
             daemon can't use · 8 the database is newer
             """)
 
-    @Flag(help: "Apply what is pending, and end. Requests that wait for a person are left: then the status is 7.")
+    @Flag(
+        help: """
+            Apply what is pending, delete old requests from the log, and end. Requests that wait for a person are left: then the status is 7.
+            """)
     var drain = false
 
     @Option(

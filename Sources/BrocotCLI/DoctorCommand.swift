@@ -29,6 +29,13 @@ struct DoctorCommand: AsyncParsableCommand {
             valueName: "seconds"))
     var oldTransaction = 900
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Warn of requests that have been in the log for twice as long, if no daemon runs that deletes them; 0: never. (default: 7)",
+            valueName: "days"))
+    var logRetention: Int?
+
     @Flag(help: "Print one JSON array.")
     var json = false
 
@@ -40,8 +47,12 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (parameters, logger) = try connection.resolve()
+        let logRetention = try DaemonSettings.logRetention(
+            connection.settings.reader(["log_retention": .option(logRetention)])
+        ).value
         let doctor = Doctor(
-            parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logger: logger)
+            parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logRetention: logRetention,
+            logger: logger)
         let findings = await doctor.examine()
         try json ? Stream.output.printUnchanged(encoded(findings)) : Stream.output.printText(text(of: findings))
         let failures = findings.compactMap(\.failureKind)

@@ -26,7 +26,7 @@ package struct Daemon: Service {
         let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
         let stopFlag = StopFlag()
         let ends = await withTaskCancellationOrGracefulShutdownHandler {
-            await withTaskGroup(of: Worker.End?.self) { group in
+            let ends = await withTaskGroup(of: Worker.End?.self) { group in
                 if !configuration.drains {
                     addListener(to: &group, idleWorkers, interruption, stopFlag)
                     addLogPruner(to: &group, stopFlag)
@@ -41,6 +41,10 @@ package struct Daemon: Service {
                 }
                 return await group.reduce(into: []) { ends, end in ends.append(end) }
             }
+            if configuration.drains, ends.allSatisfy({ if case .refused = $0 { false } else { true } }) {
+                await pruneLogOnce(stopFlag)
+            }
+            return ends
         } onCancelOrGracefulShutdown: {
             stopFlag.set()
             idleWorkers.close()
@@ -80,12 +84,25 @@ package struct Daemon: Service {
 
     private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ stopFlag: StopFlag) {
         guard let age = configuration.logRetention else { return }
-        let pruner = LogPruner(
-            configuration: configuration, stopFlag: stopFlag, statistics: statistics, logger: logger)
+        let pruner = logPruner(stopFlag)
         group.addTask {
             await pruner.run(keeping: age)
             return nil
         }
+    }
+
+    /// The longest time for which a daemon that drains the queue prunes the log, so that a scheduler can soon start the next one.
+    private static let longestLastPruning = Duration.seconds(60)
+
+    private func pruneLogOnce(_ stopFlag: StopFlag) async {
+        guard let age = configuration.logRetention else { return }
+        await logPruner(stopFlag, until: .now + Self.longestLastPruning).runOnce(keeping: age)
+    }
+
+    private func logPruner(_ stopFlag: StopFlag, until deadline: ContinuousClock.Instant? = nil) -> LogPruner {
+        LogPruner(
+            configuration: configuration, stopFlag: stopFlag, deadline: deadline, statistics: statistics, logger: logger
+        )
     }
 
     private func logger(ofWorker number: Int) -> Logger {

@@ -13,7 +13,7 @@ package struct DaemonConfiguration: Sendable {
         didSet { precondition(workers > 0, "a daemon has 1 worker or more") }
     }
     package static let defaultWorkers = 2
-    /// Whether to end when nothing is pending.
+    /// Whether to end when nothing is pending, after pruning the log once.
     package var drains = false
     package var queue = QueueConfiguration() {
         didSet { connection.answerTimeout = queue.answerTimeout }

@@ -6,6 +6,8 @@ import MoveQueue
 struct LogPruner: Sendable {
     let configuration: DaemonConfiguration
     let stopFlag: StopFlag
+    /// From this time on no step begins; nil means that only the stop flag ends the pruning.
+    var deadline: ContinuousClock.Instant?
     let statistics: DaemonStatistics
     let logger: Logger
 
@@ -56,11 +58,7 @@ struct LogPruner: Sendable {
                 try await checkLock(&progress, on: connection)
                 await connection.close()
                 failures.noteSuccess("the log can be pruned again")
-                if pruned > 0 {
-                    logger.info("pruned the log", metadata: ["requests": .stringConvertible(pruned)])
-                } else {
-                    interval = Self.idleInterval
-                }
+                if pruned == 0 { interval = Self.idleInterval }
             } catch {
                 guard !stopFlag.isSet, !Task.isCancelled else { return }
                 failures.note("the log was not pruned; trying again", error)
@@ -69,7 +67,24 @@ struct LogPruner: Sendable {
         }
     }
 
+    /// Prunes once, for a daemon that ends. A failure is only logged, because the requests are decided.
+    func runOnce(keeping age: Duration) async {
+        guard !stopFlag.isSet, !Task.isCancelled else { return }
+        var progress = Progress()
+        do {
+            let connection = try await Connection.connect(configuration.connection, logger: logger)
+            _ = try await prune(olderThan: age, &progress, on: connection)
+            await connection.close()
+        } catch {
+            guard !stopFlag.isSet, !Task.isCancelled else { return }
+            logger.warning("the log was not pruned", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Deletes old rows, and logs how many.
+    ///
     /// - Returns: The number of deleted requests.
+    /// - Throws: An error of the server or the connection.
     func prune(
         olderThan age: Duration, _ progress: inout Progress, on connection: Connection
     ) async throws(PostgresError) -> Int {
@@ -93,6 +108,7 @@ struct LogPruner: Sendable {
             progress.sweep = last
             if step.deleted == 0 { stepsWithoutDeletion += 1 }
         }
+        if pruned > 0 { logger.info("pruned the log", metadata: ["requests": .stringConvertible(pruned)]) }
         return pruned
     }
 
@@ -106,11 +122,11 @@ struct LogPruner: Sendable {
         }
     }
 
-    /// Deletes old rows among the next rows; nil if the daemon has to stop, or another daemon is pruning.
+    /// Deletes old rows among the next rows; nil if the daemon has to stop, the time is over, or another daemon is pruning.
     private func pruneStep(
         after id: Int64, _ age: Duration, on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
-        guard !stopFlag.isSet, !Task.isCancelled,
+        guard !stopFlag.isSet, !Task.isCancelled, deadline.map({ .now < $0 }) ?? true,
             let step = try await LogPruningStep.run(
                 after: id, olderThan: age, limit: Self.rowsPerStep, configuration.queue, on: connection)
         else { return nil }

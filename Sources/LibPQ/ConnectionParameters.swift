@@ -140,10 +140,29 @@ private func parse(_ url: String) throws(PostgresError) -> [String: String] {
             throw invalidParameters(
                 "it is neither a URL nor pairs such as dbname=app. For a database name alone: dbname=NAME")
         }
-        throw invalidParameters(harmlessReason(message.map { String(cString: $0) } ?? "there is no memory left"))
+        let reason = message.map { String(cString: $0) } ?? "there is no memory left"
+        if let key = unknownParameter(in: url, reason) {
+            throw PostgresError(
+                .invalidParameters, "The connection URL can't be understood: libpq has no parameter \"\(key)\".",
+                hint: "Remove it, or give Brocot a URL of its own: BROCOT_DATABASE_URL.")
+        }
+        throw invalidParameters(harmlessReason(reason))
     }
     defer { PQconninfoFree(options) }
     return dictionary(options)
+}
+
+/// The parameter behind the `?` of a URL that libpq's message says it doesn't know; nil if it may be a piece of a password.
+private func unknownParameter(in url: String, _ message: String) -> Substring? {
+    guard let key = message.firstMatch(of: /^invalid URI query parameter: "([A-Za-z_][A-Za-z0-9_.\-]*)"/)?.1,
+        let mark = url.firstIndex(of: "?")
+    else { return nil }
+    let before = url[..<mark]
+    // A password may contain a ? or a &: `//ann:pass?word=…`, where only digits can be a port, or `?password=pass&word=…`.
+    guard before.contains("@") || !before.contains(/\/\/[^\/]*:[0-9]*[^\/0-9,]/),
+        !url[mark...].lowercased().contains("password")
+    else { return nil }
+    return key
 }
 
 /// libpq's message quotes the wrong part of the URL, which may be a piece of the password. Only the words before the quote

@@ -67,7 +67,25 @@ extension MigrationQueries {
         """
     }
 
-    /// The same check for scripts: a statement that raises an error with the objects' names.
+    /// For scripts, before the first migration: a statement that raises an error if the current role has applied migrations already.
+    static let refuseOwnSchema = """
+        DO $$
+        BEGIN
+            IF EXISTS (
+                SELECT FROM pg_class AS history
+                JOIN pg_namespace AS space ON space.oid = history.relnamespace
+                JOIN pg_roles AS owner ON owner.oid = history.relowner
+                WHERE space.nspname = 'brocot' AND history.relname = 'schema_migrations' AND owner.rolname = current_user
+            ) THEN
+                RAISE EXCEPTION 'schema brocot exists already'
+                    USING ERRCODE = 'object_not_in_prerequisite_state',
+                          HINT = 'Run brocot migrate up, and mark this migration as applied.';
+            END IF;
+        END
+        $$;
+        """
+
+    /// The same check as ``foreignObjects(trusting:isFirstRun:)`` for scripts: a statement that raises an error with the objects' names.
     static func refuseForeignObjects(isFirstRun: Bool) -> String {
         """
         DO $$

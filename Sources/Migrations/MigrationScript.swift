@@ -10,7 +10,7 @@ extension MigrationStatus {
             parts.append(MigrationQueries.settings(lockTimeout: lockTimeout))
             if migration.version == pending[0].version {
                 let isFirstRun = migration.version == 1
-                if isFirstRun { parts.append(MigrationQueries.createSchema) }
+                if isFirstRun { parts += [MigrationQueries.createSchema, MigrationQueries.refuseOwnSchema] }
                 parts.append(MigrationQueries.refuseForeignObjects(isFirstRun: isFirstRun))
                 if isFirstRun { parts.append(MigrationQueries.createHistory) }
             }

@@ -50,6 +50,20 @@ import Testing
         #expect(try await BrocotProcess.run("migrate", "verify").exitCode == 0)
     }
 
+    @Test("The SQL of brocot migrate plan --sql refuses a schema that exists, and says what to do")
+    func refusesTheOwnSchema() async throws {
+        let plan = try await BrocotProcess.run("migrate", "plan", "--sql")
+        let connection = try await TestDatabase.current.connect()
+        // As after an interruption, `brocot migrate up` applies what is left.
+        let interrupted = try #require(plan.output.range(of: "\n-- migrations/0003"))
+        try await connection.execute(script: String(plan.output[..<interrupted.lowerBound]))
+        let error = await #expect(throws: PostgresError.self) { try await connection.execute(script: plan.output) }
+        #expect(error?.message == "schema brocot exists already")
+        #expect(error?.hint == "Run brocot migrate up, and mark this migration as applied.")
+        #expect(try await BrocotProcess.run("migrate", "up").exitCode == 0)
+        #expect(try await BrocotProcess.run("migrate", "verify").exitCode == 0)
+    }
+
     @Test("brocot migrate up names the file, line and column of an error") func showsWhereAFileIsWrong() async throws {
         let files = ["1_fine.sql": "CREATE TABLE brocot.a ();", "2_wrong.sql": "SELECT 1;\nSELEC 2;"]
         try await withDirectory(files) { directory throws in

@@ -15,14 +15,14 @@ struct ClientTests {
         "A Django project tests its moves in transactions that are rolled back, without a daemon",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func django() async throws {
-        try await runTests(of: "Django", count: 6)
+        try await runTests(of: "Django", count: 7)
     }
 
     @Test(
-        "psycopg, asyncpg and SQLAlchemy insert, read, page and move rows of an attached table",
+        "psycopg, asyncpg and SQLAlchemy insert, read, page and move rows of an attached table, and are told of moves",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func driversOfPython() async throws {
-        try await runTests(of: "Python", count: 26)
+        try await runTests(of: "Python", count: 27)
     }
 
     /// Whether Ruby has what the guide needs.
@@ -32,7 +32,14 @@ struct ClientTests {
         "A Rails application migrates from acts_as_list with the code of the guide",
         .enabled(if: hasRuby, "acts_as_list or Ruby's driver is missing: make dependencies installs them"))
     func actsAsList() async throws {
-        try await runScript("Ruby/from_acts_as_list.rb", with: "ruby", count: 13)
+        try await runScript("Ruby/from_acts_as_list.rb", with: "ruby", count: 16)
+    }
+
+    @Test(
+        "A Rails application orders records and fixtures with the code of the recipe and of the page on tests",
+        .enabled(if: hasRuby, "acts_as_list or Ruby's driver is missing: make dependencies installs them"))
+    func railsRecipe() async throws {
+        try await runScript("Ruby/rails_recipe.rb", with: "ruby", count: 7)
     }
 
     /// Whether Node.js has the driver.

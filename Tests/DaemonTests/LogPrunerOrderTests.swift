@@ -17,10 +17,10 @@ struct LogPrunerOrderTests {
             """)
     }
 
-    private func pruner() throws -> LogPruner {
+    private func pruner(until deadline: ContinuousClock.Instant? = nil) throws -> LogPruner {
         LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
-            stopFlag: StopFlag(), statistics: DaemonStatistics(),
+            stopFlag: StopFlag(), deadline: deadline, statistics: DaemonStatistics(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
@@ -36,6 +36,19 @@ struct LogPrunerOrderTests {
         #expect(pruned == 100)
         let left = try await connection.query("SELECT count(*) FROM brocot.move_log").single()
         #expect(try left.decode(0, as: Int.self) == 5_100)
+    }
+
+    @Test("A pruner whose time is over begins no further step, and leaves old rows")
+    func deadline() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await insert(1...100, daysAgo: 9, connection)
+        var pruned: [Int] = []
+        for deadline in [ContinuousClock.now, .now + .seconds(600)] {
+            var progress = LogPruner.Progress()
+            pruned.append(
+                try await pruner(until: deadline).prune(olderThan: .seconds(7 * 86_400), &progress, on: connection))
+        }
+        #expect(pruned == [0, 100])
     }
 
     @Test("Rows that were read while they were young are pruned when they are old, in a log with many younger rows")

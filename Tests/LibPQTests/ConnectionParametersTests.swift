@@ -34,7 +34,8 @@ import Testing
         "postgresql://ann:s3%ZZcret@db/app", "postgresql://ann:s3/cret@db/app", "postgresql://ann:12/cret@db/app",
         "postgresql://ann:s3@cret@db/app", "postgresql://ann:s3?cret@db/app", "postgresql://ann:s3%00cret@db/app",
         "postgresql://db?password=s3@cret", "postgresql://db/app?password=s3&cret",
-        "postgresql://db/app?password=s3=cret",
+        "postgresql://db/app?password=s3=cret", "postgresql://db/app?password=s3&cret=1", "postgresql://ann:s3?cret=1",
+        "postgresql://ann:12s3?cret=1", "postgresql://ann@db/app?schema=s3cret",
         "postgresql://ann:s3cret@db:s3cret/app", "postgresql://[s3cret", "postgresql://[::1]s3cret/app",
         "password=s3 cret", "password=s3 cret=1", "password='s3cret", "host=db port=s3cret", "s3cret",
         "postgresql://ann:s3\u{0}cret@db/app",
@@ -46,6 +47,17 @@ import Testing
         for text in [error.description, error.debugDescription] {
             #expect(!text.contains("s3") && !text.contains("cret"), "\(text)")
         }
+    }
+
+    @Test(arguments: [
+        "postgresql://ann:s3cret@db/app?schema=public", "postgresql://db:6000/app?connect_timeout=5&schema=s3cret",
+        "postgres://one:1,two:2/app?schema=public",
+    ])
+    func `An error names a parameter that libpq doesn't have, and what to do about it`(_ url: String) throws {
+        let error = try #require(throws: PostgresError.self) { try ConnectionParameters(url: url) }
+        #expect(error.code == .invalidParameters)
+        #expect(error.message == #"The connection URL can't be understood: libpq has no parameter "schema"."#)
+        #expect(error.hint == "Remove it, or give Brocot a URL of its own: BROCOT_DATABASE_URL.")
     }
 
     @Test func `A password with percent-encoded characters is decoded`() throws {

@@ -1,4 +1,5 @@
 import Administration
+import Foundation
 import LibPQ
 import Ordering
 import OrderingModel
@@ -334,6 +335,23 @@ struct ApplyPendingTests {
         #expect(try await pending(connection) == 257)
         #expect(
             try await connection.query("SELECT brocot.apply_pending('items', '7')")[0].decode(0, as: Int64.self) == 1)
+    }
+
+    @Test("The documented job decides the requests of any number of lists, also beside many paused lists")
+    func documentedJob() async throws {
+        let connection = try await connect()
+        try await connection.execute(
+            "SELECT brocot.move('list ' || number, 'x', last => true) FROM generate_series(1, 300) AS number")
+        try await connection.execute(
+            "SELECT brocot.pause('items', 'list ' || number) FROM generate_series(1, 210) AS number")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/sql.md")
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let section = try #require(page.components(separatedBy: "\n### Pending requests without a daemon\n").last)
+        let job = section.components(separatedBy: "```sql\n")[1].components(separatedBy: "```")[0]
+        // Each call chooses its lists at random.
+        for _ in 0..<60 where try await pending(connection) > 210 { try await connection.execute(script: job) }
+        #expect(try await pending(connection) == 210)
+        #expect(try await connection.query("SELECT FROM brocot.items").count == 90)
     }
 
     @Test("apply_pending waits for locked lists, and decides each request once")

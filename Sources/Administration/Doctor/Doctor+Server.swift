@@ -16,16 +16,29 @@ extension Doctor {
         }
     }
 
-    /// Finds a session that keeps the lock for pruning the log, which any role of the database can take.
+    /// Finds a session that keeps the lock for pruning the log, which any role of the database can take, and a log that nothing prunes.
     func logPruning(_ connection: Connection) async -> CheckResult {
-        await attempt("log pruning", connection) { connection throws(PostgresError) in
-            guard let row = try connection.query(LockHolderStatements.ofLogPruning).first else {
-                return .ok("log pruning", "nothing keeps daemons from deleting old rows of the log")
+        await attempt("log pruning", connection) { [logRetention] connection throws(PostgresError) in
+            if let row = try connection.query(LockHolderStatements.ofLogPruning).first {
+                let found = try DescribedLockHolder(row)
+                return .warning(
+                    "log pruning", "\(found) has the lock for deleting old rows of the log, so the log grows",
+                    advice: found.holder.advice)
             }
-            let found = try DescribedLockHolder(row)
-            return .warning(
-                "log pruning", "\(found) has the lock for deleting old rows of the log, so the log grows",
-                advice: found.holder.advice)
+            // A daemon that is connected deletes what is old by its own setting, which may be another one.
+            if let logRetention, try LiveDaemon.all(on: connection).isEmpty,
+                let days = try connection.query(DoctorStatements.oldestLogged(olderThan: logRetention * 2)).single()
+                    .decode(0, as: Int?.self)
+            {
+                return .warning(
+                    "log pruning",
+                    "the log has a request that was decided \(days) days ago, and no daemon runs that deletes old ones",
+                    advice: """
+                        Let a scheduler run brocot daemon --drain, or the DELETE of "How long things are kept" in docs/operations.md. \
+                        If the log shall keep more, say so with --log-retention.
+                        """)
+            }
+            return .ok("log pruning", "nothing keeps daemons from deleting old rows of the log")
         }
     }
 

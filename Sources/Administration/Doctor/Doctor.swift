@@ -10,16 +10,19 @@ package struct Doctor: Sendable {
     package let oldTransaction: Duration
     /// A replication slot or standby that is this many transactions behind counts as a problem.
     package let farBehind: Int
+    /// How long decided requests shall stay in the log; nil means for ever.
+    package let logRetention: Duration?
     package let logger: Logger
 
     package init(
         parameters: ConnectionParameters, role: RoleKind, oldTransaction: Duration, farBehind: Int = 1_000_000,
-        logger: Logger
+        logRetention: Duration? = nil, logger: Logger
     ) {
         self.parameters = parameters
         self.role = role
         self.oldTransaction = oldTransaction
         self.farBehind = farBehind
+        self.logRetention = logRetention
         self.logger = logger
     }
 

@@ -180,6 +180,16 @@ enum DoctorStatements {
         LIMIT 5
         """
 
+    /// The age of the oldest request in the log in days, if it is older than `age`; otherwise NULL. Requests with low ids are nearly
+    /// always the oldest ones, so few rows are read.
+    static func oldestLogged(olderThan age: Duration) -> SQL {
+        """
+        SELECT (extract(epoch FROM pg_catalog.now() - min(earliest.applied_at)) / 86400)::bigint
+        FROM (SELECT log.applied_at FROM brocot.move_log AS log ORDER BY log.id LIMIT 1000) AS earliest
+        WHERE earliest.applied_at < pg_catalog.now() - pg_catalog.make_interval(secs => \(age.components.seconds))
+        """
+    }
+
     static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists WHERE request_id IS NOT NULL"
 
     static let waiting: SQL = """

@@ -41,8 +41,8 @@ struct DaemonSettings {
     let pollInterval: Setting<Duration?>
     let maxDelay: Setting<Duration>
     let onPoison: Setting<PoisonSetting?>
-    /// 0 means for ever.
-    let logRetention: Setting<Duration>
+    /// nil means for ever.
+    let logRetention: Setting<Duration?>
     let http: Setting<ProbeAddress?>
     let stallAfter: Setting<Duration>
     let log: LogSettings
@@ -60,12 +60,18 @@ struct DaemonSettings {
         }
         maxDelay = try reader.integer("max_delay", in: 0...1_000, standard: 0).map { .milliseconds($0) }
         onPoison = try reader.text("on_poison", wanted: PoisonSetting.wanted, as: { PoisonSetting($0) })
-        let days = DaemonConfiguration.defaultLogRetentionDays
-        logRetention = try reader.integer("log_retention", in: 0...36_500, standard: days)
-            .map { .seconds($0 * Self.day) }
+        logRetention = try Self.logRetention(reader)
         http = try reader.text("http", wanted: "an address such as 127.0.0.1:9187", as: { ProbeAddress($0) })
         stallAfter = try reader.integer("stall_after", in: 1...Self.day, standard: 300).map { .seconds($0) }
         log = try LogSettings(reader)
+    }
+
+    /// How long decided requests stay in the log; nil means for ever.
+    ///
+    /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
+    static func logRetention(_ reader: SettingsReader) throws -> Setting<Duration?> {
+        try reader.integer("log_retention", in: 0...36_500, standard: DaemonConfiguration.defaultLogRetentionDays)
+            .map { $0 == 0 ? nil : .seconds($0 * day) }
     }
 
     /// The daemon's configuration, without the options of a single run.
@@ -78,7 +84,7 @@ struct DaemonSettings {
         configuration.queue.maxDelay = maxDelay.value
         configuration.queue.poisonPolicy = onPoison.value?.standard ?? .skip
         configuration.queue.poisonPolicies = onPoison.value?.tables ?? [:]
-        configuration.logRetention = logRetention.value == .zero ? nil : logRetention.value
+        configuration.logRetention = logRetention.value
         return configuration
     }
 
@@ -91,7 +97,7 @@ struct DaemonSettings {
             let (whole, rest) = (duration.components.seconds, duration.milliseconds % 1_000)
             return rest == 0 ? "\(whole) s" : "\(Double(duration.milliseconds) / 1_000) s"
         }
-        let days = logRetention.value.components.seconds / Int64(Self.day)
+        let days = logRetention.value.map { $0.components.seconds / Int64(Self.day) }
         return ColumnText(
             header: ["setting", "value", "from"], alignments: [.left, .left, .left],
             rows: [
@@ -100,7 +106,7 @@ struct DaemonSettings {
                 row(pollInterval, pollInterval.value.map { $0 == .zero ? "never" : seconds($0) } ?? "1.5 s"),
                 row(maxDelay, "\(maxDelay.value.milliseconds) ms"),
                 row(onPoison, (onPoison.value ?? PoisonSetting()).description),
-                row(logRetention, days == 0 ? "for ever" : "\(days) days"),
+                row(logRetention, days.map { "\($0) days" } ?? "for ever"),
                 row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, seconds(stallAfter.value)),
                 row(log.format, (log.format.value ?? .text).rawValue),
                 row(log.level, (log.level.value ?? .info).rawValue),

@@ -180,6 +180,28 @@ import Testing
         #expect(result.advice?.contains("pg_terminate_backend(\(process))") == true)
     }
 
+    @Test("brocot doctor warns of old requests in the log, unless a daemon runs or the log is kept for ever", .database)
+    func oldLog() async throws {
+        let connection = try await TestDatabase.current.connect()
+        func check(_ days: Int?) async throws -> CheckResult? {
+            try await examination(logRetention: days.map { .seconds($0 * 86_400) }).first { $0.check == "log pruning" }
+        }
+        #expect(try await check(7)?.level == .ok)
+        try await connection.execute(
+            """
+            INSERT INTO brocot.move_log (id, ordered_table, list, items, placement, requested_at, outcome, applied_at)
+            SELECT id, 'items', 'a', '{x}', 'first', now(), 'applied', now() - make_interval(days => 6 * id)
+            FROM generate_series(1, 3) AS id
+            """)
+        #expect(try await check(10)?.level == .ok)
+        #expect(try await check(nil)?.level == .ok)
+        let result = try #require(try await check(7))
+        #expect(result.level == .warn && result.message.contains("decided 18 days ago, and no daemon runs"))
+        let daemon = try await TestDatabase.current.connect()
+        try await daemon.execute("SET application_name = 'brocot daemon 0.1.0'")
+        #expect(try await check(7)?.level == .ok)
+    }
+
     @Test("brocot doctor lists triggers, rules and policies of others, and warns of another role's code", .database)
     func additions() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -1,23 +1,15 @@
 # The guide docs/from-acts-as-list.md, run from its page: the application's code before and after, on ActiveRecord.
 # Prints how many checks passed.
-require "active_record"
+require_relative "client"
 require "acts_as_list"
 require "shellwords"
-
-GUIDE = File.read(File.expand_path("../../../docs/from-acts-as-list.md", __dir__))
-URL = ENV.fetch("DATABASE_URL")
-
-class ApplicationRecord < ActiveRecord::Base
-  self.abstract_class = true
-end
 
 class TodoList < ApplicationRecord
   has_many :todo_items
 end
 
-# The code blocks of one language, in the order of the page.
 def blocks(language)
-  GUIDE.scan(/^```#{language}\n(.*?)^```$/m).flatten
+  section("from-acts-as-list").scan(/^```#{language}\n(.*?)^```$/m).flatten
 end
 
 # The class as the guide has it, in place of the one before.
@@ -29,20 +21,6 @@ def define_item(code)
   TodoList.has_many :todo_items
 end
 
-def execute(statements)
-  ActiveRecord::Base.connection.execute(statements)
-end
-
-def brocot(*arguments)
-  system({ "BROCOT_DATABASE_URL" => URL }, ENV.fetch("BROCOT"), *arguments, exception: true, out: File::NULL)
-end
-
-$passed = 0
-def check(what, found, expected)
-  abort "#{what}: #{found.inspect}, not #{expected.inspect}" unless found == expected
-  $passed += 1
-end
-
 def item(title)
   TodoItem.find_by!(title: title)
 end
@@ -52,7 +30,6 @@ def shown(list, column)
   TodoList.find(list).todo_items.order(column).map { |row| row.title[0] }.join
 end
 
-ActiveRecord::Base.establish_connection(URL)
 tables, rows = blocks("sql").first(2)
 before, after = blocks("ruby").first(2)
 execute(tables)
@@ -74,25 +51,24 @@ check("the order that was there", shown(1, :rank), "PBTC")
 
 # After: each row of the guide's table.
 define_item(after)
-drain = -> { brocot("daemon", "--drain") }
 item("Clean").move(at: 1)
-drain.call
+drain
 check("move(at:)", shown(1, :rank), "PCBT")
 item("Tell the post office").move(first: true)
 item("Pack books").move(last: true)
-drain.call
+drain
 check("move(first:) and move(last:)", shown(1, :rank), "TCBP")
 item("Book a van").move(before: item("Clean"))
 item("Tell the post office").move(after: item("Clean"))
-drain.call
+drain
 check("move(before:) and move(after:)", shown(1, :rank), "BCTP")
 TodoItem.create!(todo_list: TodoList.find(1), title: "Hand over the keys")
 item("Book a van").update(todo_list: TodoList.find(2))
-drain.call
+drain
 check("create! and update(todo_list:)", [shown(1, :rank), shown(2, :rank)], %w[CTPH PB])
 stale = item("Clean")
 item("Hand over the keys").move(first: true)
-drain.call
+drain
 stale.update!(title: "Clean everything")
 check("a stale row that is saved", shown(1, :rank), "HCTP")
 item("Tell the post office").destroy
@@ -110,13 +86,31 @@ end
 
 inserted = TodoItem.insert_all(
   [row("Number the boxes", 1), row("Dig", 2), row("Ask friends", 1), row("Mow", 2), row("Measure doors", 1)])
-drain.call
+drain
 check("the ids that insert_all returns", inserted.length, 5)
 check("insert_all", [shown(1, :rank), shown(2, :rank)], %w[HCPNAM PBDM])
 TodoItem.upsert_all(
   [row("Ask parents", 1).merge(id: item("Ask friends").id), row("Say goodbye", 1).merge(id: TodoItem.maximum(:id) + 1)])
-drain.call
+drain
 check("upsert_all", TodoList.find(1).todo_items.order(:rank).pluck(:title).last(4),
   ["Number the boxes", "Ask parents", "Measure doors", "Say goodbye"])
+
+# Rows that were read before, as the guide says.
+ActiveRecord::Base.connection.reset_pk_sequence!("todo_items")
+copied = item("Ask parents").dup
+copied.save!
+drain
+check("dup", copied.reload.rank, TodoList.find(1).todo_items.maximum(:rank))
+saved = item("Mow").attributes
+item("Mow").destroy
+TodoItem.new(saved).save!
+drain
+check("a row that is written again", shown(2, :rank), "PBDM")
+rows = TodoList.find(1).todo_items.order(:rank).to_a
+without_ranks = eval(section("from-acts-as-list")[/`(rows\.map \{.*?\})`/, 1])
+TodoItem.upsert_all(without_ranks)
+TodoItem.insert_all(without_ranks.map { |row| row.except("id").merge("todo_list_id" => 2) })
+drain
+check("upsert_all and insert_all of rows that were read", shown(2, :rank), "PBDM" + shown(1, :rank))
 
 puts "#{$passed} passed"

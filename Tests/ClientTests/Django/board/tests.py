@@ -67,3 +67,11 @@ class CardTests(TestCase):
             call("move_now", self.todo.id, self.bread.id, after=self.bread.id, ordered_table="public.board_card")
         self.assertEqual(caught.value.__cause__.sqlstate, "RK003")
         self.assertEqual(self.titles(self.todo), ["milk", "eggs", "bread"])
+
+
+class FixtureTests(TestCase):
+    fixtures = ["cards"]
+
+    def test_cards_of_a_fixture_have_the_order_of_the_file(self):
+        self.assertEqual(list(Card.objects.values_list("title", flat=True)), ["milk", "eggs", "bread"])
+        self.assertEqual(Card.objects.filter(rank=None).count(), 0)
