@@ -23,18 +23,19 @@ package struct Daemon: Service {
     /// - Throws: ``OnlyWaitingWorkIsLeft`` or ``QueueRefused``, both with `drains` only.
     package func run() async throws {
         let interruption = ListenerInterruption()
-        let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
-        let stopFlag = StopFlag()
+        let stopSignal = StopSignal()
+        stopSignal.onSet { interruption.wakeUp() }
+        let idleWorkers = IdleWorkers(workers: configuration.workers, stopSignal: stopSignal) { interruption.wakeUp() }
         let ends = await withTaskCancellationOrGracefulShutdownHandler {
             await withTaskGroup(of: Worker.End?.self) { group in
                 if !configuration.drains {
-                    addListener(to: &group, idleWorkers, interruption, stopFlag)
-                    addLogPruner(to: &group, stopFlag)
+                    addListener(to: &group, idleWorkers, interruption, stopSignal)
+                    addLogPruner(to: &group, stopSignal)
                 }
                 for number in 1...configuration.workers {
                     let worker = Worker(
                         number: number, configuration: configuration, idleWorkers: idleWorkers,
-                        stopFlag: stopFlag,
+                        stopSignal: stopSignal,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
                         logger: logger(ofWorker: number), isPatient: number == 1)
                     group.addTask { await worker.run() }
@@ -42,9 +43,7 @@ package struct Daemon: Service {
                 return await group.reduce(into: []) { ends, end in ends.append(end) }
             }
         } onCancelOrGracefulShutdown: {
-            stopFlag.set()
-            idleWorkers.close()
-            interruption.wakeUp()
+            stopSignal.set()
         }
         logTotals()
         for case .refused(let failure) in ends { throw QueueRefused(reason: "\(failure)") }
@@ -67,21 +66,21 @@ package struct Daemon: Service {
 
     private func addListener(
         to group: inout TaskGroup<Worker.End?>, _ idleWorkers: IdleWorkers, _ interruption: ListenerInterruption,
-        _ stopFlag: StopFlag
+        _ stopSignal: StopSignal
     ) {
         let listener = NotificationListener(
             configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: metrics, logger: logger)
         group.addTask {
-            await listener.run(until: stopFlag)
+            await listener.run(until: stopSignal)
             return nil
         }
     }
 
-    private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ stopFlag: StopFlag) {
+    private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ stopSignal: StopSignal) {
         guard let age = configuration.logRetention else { return }
         let pruner = LogPruner(
-            configuration: configuration, stopFlag: stopFlag, statistics: statistics, logger: logger)
+            configuration: configuration, stopSignal: stopSignal, statistics: statistics, logger: logger)
         group.addTask {
             await pruner.run(keeping: age)
             return nil

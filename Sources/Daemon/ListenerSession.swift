@@ -46,9 +46,9 @@ struct ListenerSession {
     /// Listens until the daemon stops.
     ///
     /// - Throws: The error because of which the connection must be replaced.
-    mutating func run(until stopFlag: StopFlag, _ failures: inout ListenerFailures) async throws {
+    mutating func run(until stopSignal: StopSignal, _ failures: inout ListenerFailures) async throws {
         let health = listener.health
-        while !stopFlag.isSet, !Task.isCancelled {
+        while !stopSignal.isSet, !Task.isCancelled {
             health.noteProgress()
             do {
                 let hasPolled = try await step(&failures)

@@ -5,7 +5,7 @@ import MoveQueue
 /// Deletes old decided requests from the log, repeatedly and in small steps.
 struct LogPruner: Sendable {
     let configuration: DaemonConfiguration
-    let stopFlag: StopFlag
+    let stopSignal: StopSignal
     let statistics: DaemonStatistics
     let logger: Logger
 
@@ -39,14 +39,14 @@ struct LogPruner: Sendable {
         var progress = Progress()
         var failures = FailureLog(logger)
         var latest: (batches: Int, time: ContinuousClock.Instant)?
-        while !stopFlag.isSet, !Task.isCancelled {
+        while !stopSignal.isSet, !Task.isCancelled {
             var interval = Self.interval
             let decided = statistics.totals.batches
             // A serverless database may sleep. It is hardly ever woken only to delete old rows.
             if configuration.reliesOnNotifications, let latest, decided == latest.batches,
                 .now - latest.time < Self.longestInterval
             {
-                await stopFlag.wait(atMost: Self.interval)
+                await stopSignal.wait(atMost: Self.interval)
                 continue
             }
             latest = (decided, .now)
@@ -62,10 +62,10 @@ struct LogPruner: Sendable {
                     interval = Self.idleInterval
                 }
             } catch {
-                guard !stopFlag.isSet, !Task.isCancelled else { return }
+                guard !stopSignal.isSet, !Task.isCancelled else { return }
                 failures.note("the log was not pruned; trying again", error)
             }
-            await stopFlag.wait(atMost: interval)
+            await stopSignal.wait(atMost: interval)
         }
     }
 
@@ -110,7 +110,7 @@ struct LogPruner: Sendable {
     private func pruneStep(
         after id: Int64, _ age: Duration, on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
-        guard !stopFlag.isSet, !Task.isCancelled,
+        guard !stopSignal.isSet, !Task.isCancelled,
             let step = try await LogPruningStep.run(
                 after: id, olderThan: age, limit: Self.rowsPerStep, configuration.queue, on: connection)
         else { return nil }

@@ -34,12 +34,12 @@ final class NotificationListener: Sendable {
         self.logger = logger
     }
 
-    func run(until stopFlag: StopFlag) async {
+    func run(until stopSignal: StopSignal) async {
         var parameters = configuration.connection
         parameters["application_name"] = configuration.listenerName
         var failures = ListenerFailures(logger)
         defer { health.noteEnd() }
-        while !stopFlag.isSet, !Task.isCancelled {
+        while !stopSignal.isSet, !Task.isCancelled {
             do {
                 health.noteWait()
                 let connection = try await Connection.connect(parameters, logger: logger)
@@ -50,15 +50,15 @@ final class NotificationListener: Sendable {
                 health.noteConnection(reasonNotReady: reasonNotReady)
                 let delivery = try await testDelivery(on: connection, &failures)
                 var session = ListenerSession(self, on: connection, delivery, reasonNotReady: reasonNotReady)
-                try await session.run(until: stopFlag, &failures)
+                try await session.run(until: stopSignal, &failures)
                 return
             } catch {
-                guard !stopFlag.isSet, !Task.isCancelled else { return }
+                guard !stopSignal.isSet, !Task.isCancelled else { return }
                 health.noteLostConnection("\(error)")
                 metrics.noteLostConnectionOfListener()
                 failures.lostConnections.note("the listener lost its connection; trying again", error)
                 idleWorkers.wakeOne()
-                await stopFlag.wait(atMost: failures.backoff.pause())
+                await stopSignal.wait(atMost: failures.backoff.pause())
             }
         }
     }

@@ -7,7 +7,7 @@ struct Worker: Sendable {
     let number: Int
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
-    let stopFlag: StopFlag
+    let stopSignal: StopSignal
     let statistics: DaemonStatistics
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
@@ -30,7 +30,7 @@ struct Worker: Sendable {
         var failures = WorkerFailures(logger, drains: configuration.drains)
         var postponed = PostponedLists()
         defer { health.noteEnd() }
-        while mustGoOn, !idleWorkers.isClosed {
+        while mustGoOn {
             do {
                 health.noteWait()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
@@ -47,12 +47,12 @@ struct Worker: Sendable {
                 let suspects = (error as? BatchFailure)?.lists ?? []
                 failures.noteLostConnection(error, suspects: suspects)
                 // Lists that may have ended the session are left out now, so that the next batch need not wait.
-                await stopFlag.wait(
+                await stopSignal.wait(
                     atMost: suspects.isEmpty ? failures.backoff.pause() : Self.pauseWithSuspectedLists)
             }
         }
         return nil
     }
 
-    var mustGoOn: Bool { !stopFlag.isSet && !Task.isCancelled }
+    var mustGoOn: Bool { !stopSignal.isSet && !Task.isCancelled }
 }

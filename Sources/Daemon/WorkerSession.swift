@@ -37,7 +37,7 @@ struct WorkerSession {
     ///
     /// - Throws: The error because of which the connection must be replaced.
     mutating func run(_ failures: inout WorkerFailures) async throws -> Worker.End? {
-        while worker.mustGoOn, !worker.idleWorkers.isClosed {
+        while worker.mustGoOn {
             do {
                 worker.health.noteProgress()
                 if beginsElsewhere { try await queue.goToRandomList(on: connection) }
@@ -50,7 +50,7 @@ struct WorkerSession {
                 let wasSmallest = failures.share.isSmallest
                 guard let pause = try await pause(after: failure, &failures) else { continue }
                 if drains, wasSmallest, failure.error.nextStep != nil { return .refused(failure) }
-                await worker.stopFlag.wait(atMost: pause)
+                await worker.stopSignal.wait(atMost: pause)
                 beginsElsewhere = true
             }
         }
@@ -133,8 +133,8 @@ struct WorkerSession {
     /// Ends the worker, with `drains`. If it has not read the whole queue, it first begins a round that does: then the result is nil.
     private mutating func endOfQueue(_ end: Worker.End) -> Worker.End? {
         if queue.beginFinalRound() { return nil }
-        // Nothing is left for the other workers either. Some may wait until a postponed list is due.
-        worker.idleWorkers.close()
+        // Nothing is left for the other workers either. Some may wait, until a postponed list is due or for a new connection.
+        worker.stopSignal.set()
         return end
     }
 

@@ -20,7 +20,7 @@ struct LogPrunerOrderTests {
     private func pruner() throws -> LogPruner {
         LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
-            stopFlag: StopFlag(), statistics: DaemonStatistics(),
+            stopSignal: StopSignal(), statistics: DaemonStatistics(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
