@@ -60,15 +60,16 @@ struct WorkerSession {
     private mutating func runTurn(_ failures: inout WorkerFailures) async throws -> Worker.End? {
         queue.setBatchSize(failures.share)
         let start = ContinuousClock.now
-        let result = try await queue.runTurn(on: connection)
+        let turn = try await queue.runTurn(on: connection)
+        let result = turn.result
         let duration = start.duration(to: .now)
         worker.health.note(reasonNotReady: nil)
         // Lists that failed in a batch whose other lists were decided.
         if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
         for failure in result.failures { failures.note(failure) }
         failures.noteBatch(result)
-        if queue.hasMetAnotherWorker { beginsElsewhere = true }
-        return try await react(to: result, after: duration, &failures)
+        if turn.hasMetAnotherWorker { beginsElsewhere = true }
+        return try await react(to: turn, after: duration, &failures)
     }
 
     /// How long to wait after a failed batch; nil if there is no need to wait, because the lists that failed are now postponed.
@@ -91,9 +92,9 @@ struct WorkerSession {
     }
 
     private mutating func react(
-        to result: WorkerRound.TurnResult, after duration: Duration, _ failures: inout WorkerFailures
+        to turn: WorkerRound.Turn, after duration: Duration, _ failures: inout WorkerFailures
     ) async throws -> Worker.End? {
-        let idleWorkers = worker.idleWorkers
+        let (result, idleWorkers) = (turn.result, worker.idleWorkers)
         switch result {
         case .gathering(let pause):
             try await Task.sleep(for: pause)
@@ -105,7 +106,7 @@ struct WorkerSession {
             failures.backoff.reset()
             failures.share.noteSuccess()
             try await reportLockHolders(of: report.claim.lockedByOthers, &failures)
-            if !needsAnother, queue.hasEndedRound, idleWorkers.mayRest(worker.number) { await rest() }
+            if !needsAnother, turn.hasEndedRound, idleWorkers.mayRest(worker.number) { await rest() }
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             if !result.failures.isEmpty { idleWorkers.wakeOne() }

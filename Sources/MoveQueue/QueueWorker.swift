@@ -25,43 +25,37 @@ package struct QueueWorker: Sendable {
 
     /// Continues at the list of a random request.
     package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {
-        do throws(PostgresError) {
+        try await Self.wrappingErrors { () async throws(PostgresError) in
             let statement = QueueStatements.randomList(Double.random(in: 0...1), observer.progress)
             let rows = try await connection.queryInTransaction(statement, settings: configuration.settings)
             guard let row = rows.first else { return }
             round.go(to: ListIdentifier(orderedTable: try row.decode(0), key: try row.decode(1)))
-        } catch {
-            throw BatchFailure(.database(error))
         }
     }
 
     /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches.
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
-    package mutating func runTurn(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
+    package mutating func runTurn(on connection: Connection) async throws(BatchFailure) -> WorkerRound.Turn {
         var action = round.beginTurn(isPollDue: observer.isDue, at: .now)
         while true {
             switch action {
             case .poll:
-                try await poll(on: connection)
+                _ = try await Self.wrappingErrors { () async throws(PostgresError) in
+                    try await observer.poll(on: connection)
+                }
                 action = round.notePoll()
             case .readLastID:
-                action = round.note(lastID: try await readLastID(on: connection), at: .now)
+                action = round.note(lastID: try await Self.readLastID(on: connection), at: .now)
             case .decide(let task):
                 let report = try await decide(task, on: connection)
                 if report.hasLostProgress { observer.fallBack() }
                 action = round.note(report, at: .now)
-            case .end(let result):
-                return result
+            case .end(let turn):
+                return turn
             }
         }
     }
-
-    /// Whether the latest turn ended a round through the lists, so that no further requests are known.
-    package var hasEndedRound: Bool { round.hasEndedRound }
-
-    /// Whether other sessions had most of the next lists in the latest turn, probably because two workers met.
-    package var hasMetAnotherWorker: Bool { round.hasMetAnotherWorker }
 
     /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
     ///
@@ -72,24 +66,19 @@ package struct QueueWorker: Sendable {
         return true
     }
 
-    private mutating func poll(on connection: Connection) async throws(BatchFailure) {
-        do throws(PostgresError) {
-            _ = try await observer.poll(on: connection)
-        } catch {
-            round.noteFailure(of: [], at: .now)
-            throw BatchFailure(.database(error))
+    private static func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
+        try await wrappingErrors { () async throws(PostgresError) in
+            try await connection.run { connection throws(PostgresError) in
+                try connection.query(QueueStatements.lastID, prepared: true).single().decode(0)
+            }
         }
     }
 
-    private mutating func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
-        do throws(PostgresError) {
-            return try await connection.run { connection throws(PostgresError) in
-                try connection.query(QueueStatements.lastID, prepared: true).single().decode(0)
-            }
-        } catch {
-            round.noteFailure(of: [], at: .now)
-            throw BatchFailure(.database(error))
-        }
+    /// Runs `body`, and wraps an error of the database. No list is the cause.
+    private static func wrappingErrors<Value>(
+        _ body: () async throws(PostgresError) -> Value
+    ) async throws(BatchFailure) -> Value {
+        do throws(PostgresError) { return try await body() } catch { throw BatchFailure(.database(error)) }
     }
 
     private mutating func decide(

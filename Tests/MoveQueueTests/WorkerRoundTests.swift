@@ -35,7 +35,6 @@ import Testing
     func readsPatiently() throws {
         func limit(_ round: inout WorkerRound) throws -> String? {
             let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
-            round.noteFailure(of: [], at: now)
             return task.configuration.settings.first { $0.0 == "statement_timeout" }?.1
         }
         let timeOut = PostgresError(fields: .init(code: .server, message: "canceled", sqlState: .queryCanceled))
@@ -194,8 +193,7 @@ import Testing
         _ = round.beginTurn(isPollDue: false, at: now)
         var report = decided(lists("a", "b"))
         report.claim.lockedByOthers = (1...others).map { ListIdentifier("other \($0)") }
-        _ = round.note(report, at: now)
-        #expect(round.hasMetAnotherWorker == (others > 2))
+        #expect(round.note(report, at: now).turn?.hasMetAnotherWorker == (others > 2))
     }
 
     @Test("A batch that found no more lists than it wanted ends the round") func endsRound() throws {
@@ -203,11 +201,9 @@ import Testing
         let asked = try #require(round.beginTurn(isPollDue: false, at: now).batch?.scope.lists)
         var report = decided(lists("a"))
         report.claim.found = asked
-        _ = round.note(report, at: now)
-        #expect(!round.hasEndedRound)
+        #expect(round.note(report, at: now).turn?.hasEndedRound == false)
         _ = round.beginTurn(isPollDue: false, at: now)
-        _ = round.note(decided(lists("b")), at: now)
-        #expect(round.hasEndedRound)
+        #expect(round.note(decided(lists("b")), at: now).turn?.hasEndedRound == true)
     }
 
     @Test("Another worker is needed for many requests, many lists, or crowded-out lists")
@@ -466,7 +462,6 @@ import Testing
     func failures(whilePolling: Bool) throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: whilePolling, at: now)
-        round.noteFailure(of: [], at: now)
         #expect(round.beginTurn(isPollDue: false, at: now).batch?.postponed == [])
         round.noteFailure(of: lists("a", "b"), at: now)
         _ = round.beginTurn(isPollDue: false, at: now)
@@ -610,7 +605,8 @@ import Testing
 extension WorkerRound.Action {
     fileprivate var readsLastID: Bool { if case .readLastID = self { true } else { false } }
     fileprivate var batch: BatchTask? { if case .decide(let task) = self { task } else { nil } }
-    fileprivate var end: WorkerRound.TurnResult? { if case .end(let progress) = self { progress } else { nil } }
+    fileprivate var turn: WorkerRound.Turn? { if case .end(let turn) = self { turn } else { nil } }
+    fileprivate var end: WorkerRound.TurnResult? { turn?.result }
 
     /// The action after this one, if this one is a poll.
     fileprivate func afterPoll(_ round: inout WorkerRound) -> WorkerRound.Action {

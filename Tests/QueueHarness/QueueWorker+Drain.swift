@@ -40,11 +40,11 @@ extension QueueWorker {
     ) async throws(BatchFailure) -> WorkerRound.TurnResult {
         for _ in 1..<Self.mostAttempts {
             do throws(BatchFailure) {
-                return try await runTurn(on: connection)
+                return try await runTurn(on: connection).result
             } catch {
                 guard error.error.databaseError?.sqlState == .queryCanceled else { throw error }
             }
         }
-        return try await runTurn(on: connection)
+        return try await runTurn(on: connection).result
     }
 }

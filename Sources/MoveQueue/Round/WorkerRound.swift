@@ -4,13 +4,13 @@ import Ordering
 /// action.
 ///
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
-/// they meet, the locks of the lists keep them apart, and ``hasMetAnotherWorker`` tells one of them to continue elsewhere.
+/// they meet, the locks of the lists keep them apart, and ``Turn/hasMetAnotherWorker`` tells one of them to continue elsewhere.
 ///
 /// A worker chooses between postponed lists (``PostponedTurns``), a crowded-out list, and the next lists of the
 /// round (``RoundSearch``).
 ///
-/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isPollDue:at:)`` returns the first action of
-/// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
+/// A round consists of turns. ``beginTurn(isPollDue:at:)`` returns the first action of a turn. Each action is followed by one event,
+/// which returns the next action, until the action is ``Action/end(_:)``. If an action fails, the turn is over.
 package struct WorkerRound: Sendable {
     enum Action: Sendable {
         /// Poll the queue, to find out how far it was read. The next event is ``notePoll()``.
@@ -20,7 +20,7 @@ package struct WorkerRound: Sendable {
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
         case decide(BatchTask)
         /// The turn is over.
-        case end(TurnResult)
+        case end(Turn)
     }
 
     private enum State {
@@ -49,10 +49,8 @@ package struct WorkerRound: Sendable {
     private var waking = Waking.awake
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
-    /// Whether the turn ended the round, so that no further requests are known.
-    private(set) var hasEndedRound = false
-    /// Whether other sessions had most of the round's next lists. Two workers whose rounds meet would find each other's lists again and again.
-    private(set) var hasMetAnotherWorker = false
+    /// See ``Turn``.
+    private var (hasEndedRound, hasMetAnotherWorker) = (false, false)
 
     /// `postponed` are the lists that an earlier round left out.
     init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
@@ -132,13 +130,12 @@ package struct WorkerRound: Sendable {
         return advance()
     }
 
-    /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
-    /// cause. With `isCostly` the lists are tried one by one.
+    /// A batch failed, and nothing was decided. `lists` may contain the cause; it is empty if no list is the cause. With `isCostly` the
+    /// lists are tried one by one.
     mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
         postponedTurns.postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
-        state = .betweenTurns
     }
 
     /// The postponed lists that the latest batch was for; nil if it was another batch.
@@ -212,6 +209,7 @@ package struct WorkerRound: Sendable {
 
     private mutating func end(_ result: TurnResult) -> Action {
         state = .betweenTurns
-        return .end(result)
+        return .end(
+            Turn(result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker))
     }
 }
