@@ -46,10 +46,10 @@ package struct Daemon: Service {
             stopSignal.set()
         }
         logTotals()
-        for case .refused(let failure) in ends { throw QueueRefused(reason: "\(failure)") }
+        for case .refused(let refusal) in ends { throw refusal }
         // A worker that found nothing pending has read the whole queue after the others.
-        if ends.contains(where: { if case .drained = $0 { true } else { false } }) { return }
-        for case .onlyWaitingWork in ends { throw OnlyWaitingWorkIsLeft() }
+        if ends.contains(.drained) { return }
+        if ends.contains(.onlyWaitingWork) { throw OnlyWaitingWorkIsLeft() }
     }
 
     private func logTotals() {
@@ -108,7 +108,7 @@ package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
 }
 
 /// The server refuses the statements that read or write the queue, for example because the role lacks a right.
-package struct QueueRefused: Error, CustomStringConvertible {
+package struct QueueRefused: Error, Equatable, CustomStringConvertible {
     /// The server's error.
     let reason: String
 

@@ -49,8 +49,10 @@ final class NotificationListener: Sendable {
                 try await SleepFlag.listen(on: connection)
                 health.noteConnection(reasonNotReady: reasonNotReady)
                 let delivery = try await testDelivery(on: connection, &failures)
-                var session = ListenerSession(self, on: connection, delivery, reasonNotReady: reasonNotReady)
-                try await session.run(until: stopSignal, &failures)
+                var session = ListenerSession(
+                    self, on: connection, delivery, reasonNotReady: reasonNotReady, failures)
+                defer { failures = session.failures }
+                try await session.run(until: stopSignal)
                 return
             } catch {
                 guard !stopSignal.isSet, !Task.isCancelled else { return }

@@ -57,14 +57,11 @@ package struct QueueWorker: Sendable {
         }
     }
 
-    /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
-    ///
-    /// - Returns: Whether that is necessary.
-    package mutating func beginFinalRound() -> Bool {
-        guard observer.progress.floor > ReadProgress.beginning else { return false }
-        observer.forget()
-        return true
-    }
+    /// Whether the worker reads the queue from its beginning, and so misses no request.
+    package var readsWholeQueue: Bool { observer.progress.floor == ReadProgress.beginning }
+
+    /// Begins again at the beginning of the queue.
+    package mutating func readWholeQueue() { observer.forget() }
 
     private static func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
         try await wrappingErrors { () async throws(PostgresError) in

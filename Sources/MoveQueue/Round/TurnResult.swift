@@ -31,5 +31,10 @@ extension WorkerRound {
             case .idle, .waiting, .postponed, .gathering: []
             }
         }
+
+        /// Whether another worker should decide requests at the same time, or try the lists that failed.
+        package var needsAnotherWorker: Bool {
+            if case .decided(let report) = self, report.needsAnotherWorker { true } else { !failures.isEmpty }
+        }
     }
 }
