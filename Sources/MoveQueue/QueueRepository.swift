@@ -27,22 +27,25 @@ struct QueueRepository {
 
     /// Finds the lists of a scope without the `postponed` ones, and tries to take their locks.
     func claim(
-        _ scope: QueueTransaction.Scope, postponed: [ListIdentifier], on connection: isolated Connection
+        _ scope: ClaimScope, postponed: [ListIdentifier], on connection: isolated Connection
     ) throws(QueueError) -> ListClaim {
-        let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
+        func limits(withPartners: Bool = true) -> ClaimLimits {
+            ClaimLimits(
+                partners: withPartners ? configuration.partnersPerList : 0, locks: configuration.locksPerBatch)
+        }
         let statement =
             switch scope {
             case .next(let position, let lists, let readingAhead, let withPartners):
                 QueueStatements.claimNext(
-                    from: position, readingAhead: readingAhead,
-                    .init(lists: lists, partners: withPartners ? partners : 0, locks: locks), postponed: postponed,
-                    progress)
+                    from: position, lists: lists, readingAhead: readingAhead, limits(withPartners: withPartners),
+                    postponed: postponed, progress)
             case .lists(let lists), .suspects(let lists):
-                QueueStatements.claim(lists, partners: partners, locks: locks, progress)
+                QueueStatements.claim(lists, limits(), progress)
             case .waitingFor(let list):
-                QueueStatements.claim([list], partners: partners, locks: locks, progress)
+                QueueStatements.claim([list], limits(), progress)
             case .oldest(let lists):
-                QueueStatements.claimOldest(lists: lists, locks: locks, postponed: postponed, progress)
+                QueueStatements.claimOldest(
+                    lists: lists, limits(withPartners: false), postponed: postponed, progress)
             }
         return try QueueError.wrappingErrors { () throws(PostgresError) in
             try ListClaim(connection.query(statement, prepared: true))

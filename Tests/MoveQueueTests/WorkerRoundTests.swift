@@ -622,7 +622,7 @@ extension WorkerRound.TurnResult {
     fileprivate var isDecided: Bool { if case .decided = self { true } else { false } }
 }
 
-extension QueueTransaction.Scope {
+extension ClaimScope {
     /// The named lists; nil if the scope asks for the next lists.
     fileprivate var named: [ListIdentifier]? {
         switch self {

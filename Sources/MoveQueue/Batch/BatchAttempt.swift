@@ -20,9 +20,9 @@ struct BatchAttempt {
     private let queue: QueueRepository
     private let sizes: KnownListSizes
     /// The lists that the transaction tries to claim.
-    private let scopeToClaim: QueueTransaction.Scope
+    private let scopeToClaim: ClaimScope
     /// The lists that the batch is for. A second attempt claims only those that the first one has locked.
-    private let scopeOfBatch: QueueTransaction.Scope
+    private let scopeOfBatch: ClaimScope
     private let method: Method
     private let postponed: [ListIdentifier]
     private var stage = Stage.claiming
@@ -32,8 +32,8 @@ struct BatchAttempt {
     var lockedLists: [ListIdentifier] { claim.locked }
 
     init(
-        _ queue: QueueRepository, sizes: KnownListSizes, claiming scopeToClaim: QueueTransaction.Scope,
-        for scopeOfBatch: QueueTransaction.Scope, _ method: Method, postponed: [ListIdentifier] = []
+        _ queue: QueueRepository, sizes: KnownListSizes, claiming scopeToClaim: ClaimScope,
+        for scopeOfBatch: ClaimScope, _ method: Method, postponed: [ListIdentifier] = []
     ) {
         (self.queue, self.sizes) = (queue, sizes)
         (self.scopeToClaim, self.scopeOfBatch, self.postponed) = (scopeToClaim, scopeOfBatch, postponed)

@@ -52,7 +52,7 @@ struct PostponedTurns: Sendable {
         let lists = postponed.next(at: now)
         guard !lists.isEmpty else { return nil }
         if lists.count == PostponedLists.largestGroup, postponed.areManyUnavailable, !isOldestInVain {
-            let oldest = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
+            let oldest = ClaimScope.oldest(lists: configuration.listsPerBatch)
             return (
                 .oldest(insteadOf: lists),
                 .init(scope: oldest, postponed: postponed.failing, configuration: configuration)
@@ -60,7 +60,7 @@ struct PostponedTurns: Sendable {
         }
         let limited = self.configuration(for: lists, configuration)
         // Lists that are only unavailable most likely don't fail, so their requests are tried together first.
-        let scope: QueueTransaction.Scope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
+        let scope: ClaimScope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
         return (.lists(lists), .init(scope: scope, postponed: [], configuration: limited))
     }
 

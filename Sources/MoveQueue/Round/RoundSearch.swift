@@ -78,7 +78,7 @@ struct RoundSearch: Sendable {
         _ configuration: QueueConfiguration, leavingOut postponed: PostponedLists
     ) -> (Target, BatchTask) {
         if entanglement.beginOldest() {
-            let scope = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
+            let scope = ClaimScope.oldest(lists: configuration.listsPerBatch)
             return (
                 .oldest,
                 BatchTask(
@@ -87,7 +87,7 @@ struct RoundSearch: Sendable {
         }
         let lists = depth.lists(of: configuration)
         let withPartners = seesChangesOfList && !entanglement.isPresent
-        let scope = QueueTransaction.Scope.next(
+        let scope = ClaimScope.next(
             from: position, lists: lists,
             readingAhead: (depth.isLow(configuration) && !seesWaitingLists ? lists : 1) + postponed.count,
             withPartners: withPartners)
