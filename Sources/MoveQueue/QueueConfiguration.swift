@@ -20,9 +20,7 @@ package struct QueueConfiguration: Sendable {
     /// waits.
     package var maxDelay = Duration.zero
     package var rebalancing = RebalancingPolicy()
-    /// A list may be read from its beginning if it seems to have at most this many rows for each row that would be
-    /// looked up. With 0, it never is.
-    package var rowsPerLookup = ReadingPolicy.measuredRowsPerLookup
+    package var reading = ReadingPolicy()
     /// The time after which the server ends an idle transaction, because this process is gone or stands still; more than 0. A
     /// statement may take twice as long. It waits for a lock for at most a sixth of this time, 0.25 s, or half of
     /// `deadlockTimeout`, whichever is shortest; and for up to 1 s for the lock of a starving list.

@@ -64,7 +64,7 @@ struct ModelTests {
             let limits: [Int64] = [items.count > 60 ? 1 << 12 : 1 << 8, 1 << 14, 1 << 62]
             let limit = limits.randomElement(using: &generator) ?? limits[0]
             configuration.rebalancing = RebalancingPolicy(limit: limit)
-            configuration.rowsPerLookup = [0, 1, 24].randomElement(using: &generator) ?? 0
+            configuration.reading.rowsPerLookup = [0, 1, 24].randomElement(using: &generator) ?? 0
             let workers = Int.random(in: 1...4, using: &generator)
             try await fixture.drain(configuration, workers: workers)
 

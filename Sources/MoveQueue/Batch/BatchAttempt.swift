@@ -97,7 +97,7 @@ struct BatchAttempt {
         _ requests: [PendingRequest], on connection: isolated Connection
     ) throws(QueueError) -> BatchDecisions {
         let moves = MoveApplication(
-            policy: queue.configuration.rebalancing, rowsPerLookup: queue.configuration.rowsPerLookup, sizes: sizes,
+            policy: queue.configuration.rebalancing, reading: queue.configuration.reading, sizes: sizes,
             rowLocks: rowLocks)
         switch method {
         case .together:
