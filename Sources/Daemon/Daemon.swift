@@ -69,7 +69,7 @@ package struct Daemon: Service {
         _ stopSignal: StopSignal
     ) {
         let listener = NotificationListener(
-            configuration, idleWorkers: idleWorkers, interruption: interruption,
+            configuration: configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: metrics, logger: logger)
         group.addTask {
             await listener.run(until: stopSignal)

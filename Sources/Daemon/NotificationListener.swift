@@ -13,26 +13,14 @@ import MoveQueue
 /// If the server refuses the poll, for example because of a missing right, the workers are woken as often instead.
 ///
 /// This type connects, and connects again. ``ListenerSession`` listens on one connection.
-final class NotificationListener: Sendable {
+struct NotificationListener: Sendable {
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
+    /// Ends the listener's waits, so that it notices immediately that all workers wait, or that the daemon stops.
+    let interruption: ListenerInterruption
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
-    private let logger: Logger
-    private let interruption: ListenerInterruption
-
-    /// `interruption` ends the listener's waits, so that it notices immediately that all workers wait, or that the daemon stops.
-    init(
-        _ configuration: DaemonConfiguration, idleWorkers: IdleWorkers, interruption: ListenerInterruption,
-        health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger
-    ) {
-        self.configuration = configuration
-        self.idleWorkers = idleWorkers
-        self.interruption = interruption
-        self.health = health
-        self.metrics = metrics
-        self.logger = logger
-    }
+    let logger: Logger
 
     func run(until stopSignal: StopSignal) async {
         var parameters = configuration.connection

@@ -21,7 +21,7 @@ import Testing
         stopSignal.onSet { interruption.wakeUp() }
         let idleWorkers = IdleWorkers(workers: configuration.workers, stopSignal: stopSignal) { interruption.wakeUp() }
         let listener = NotificationListener(
-            configuration, idleWorkers: idleWorkers, interruption: interruption,
+            configuration: configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
             logger: Logger(label: "NotificationListenerTests") { _ in SwiftLogNoOpLogHandler() })
         let wakeUps = WakeUpCounter()
