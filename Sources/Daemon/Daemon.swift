@@ -37,7 +37,7 @@ package struct Daemon: Service {
                         number: number, configuration: configuration, idleWorkers: idleWorkers,
                         stopSignal: stopSignal,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
-                        logger: logger(ofWorker: number), isPatient: number == 1)
+                        logger: logger(ofWorker: number))
                     group.addTask { await worker.run() }
                 }
                 return await group.reduce(into: []) { ends, end in ends.append(end) }

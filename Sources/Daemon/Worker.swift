@@ -12,8 +12,10 @@ struct Worker: Sendable {
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
     let logger: Logger
-    /// See ``QueueConfiguration/isPatient``.
-    let isPatient: Bool
+
+    /// Whether a statement for a single list may take as long as the time-outs allow. Only one worker of a daemon is patient, so that a
+    /// user's trigger that stands still does not keep all workers busy.
+    var isPatient: Bool { number == 1 }
 
     /// Why a worker ended by itself.
     enum End: Equatable, Sendable {

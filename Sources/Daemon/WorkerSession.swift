@@ -24,9 +24,8 @@ struct WorkerSession {
         self.worker = worker
         self.connection = connection
         self.memory = memory
-        var configuration = try await worker.configuration.queue.fitted(to: connection)
-        configuration.isPatient = worker.isPatient
-        queue = QueueWorker(configuration, postponed: memory.postponed)
+        let configuration = try await worker.configuration.queue.fitted(to: connection)
+        queue = QueueWorker(configuration, isPatient: worker.isPatient, postponed: memory.postponed)
     }
 
     /// Works until the daemon stops or, with `drains`, until nothing is left that the worker can decide, or until the server
@@ -50,9 +49,8 @@ struct WorkerSession {
     }
 
     private mutating func runTurn() async throws -> Worker.End? {
-        queue.setBatchSize(memory.share)
         let start = ContinuousClock.now
-        let turn = try await queue.runTurn(on: connection)
+        let turn = try await queue.runTurn(memory.share, on: connection)
         let duration = start.duration(to: .now)
         worker.health.note(reasonNotReady: nil)
         if turn.hasMetAnotherWorker { beginsElsewhere = true }

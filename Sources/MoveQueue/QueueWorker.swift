@@ -8,20 +8,22 @@ package struct QueueWorker: Sendable {
     private var round: WorkerRound
     private(set) var observer: QueueObserver
 
-    /// `postponed` are the lists that an earlier worker left out.
+    /// - Parameters:
+    ///   - configuration: How the worker reads the queue and decides requests.
+    ///   - isPatient: Whether a statement for a single list may take as long as the time-outs allow, and the worker waits for lists that
+    ///     other sessions take again and again.
+    ///   - postponed: The lists that an earlier worker left out.
     package init(
-        _ configuration: QueueConfiguration = QueueConfiguration(), postponed: PostponedLists = PostponedLists()
+        _ configuration: QueueConfiguration = QueueConfiguration(), isPatient: Bool = true,
+        postponed: PostponedLists = PostponedLists()
     ) {
         self.configuration = configuration
-        round = WorkerRound(configuration, postponed: postponed)
+        round = WorkerRound(configuration, isPatient: isPatient, postponed: postponed)
         observer = QueueObserver(configuration)
     }
 
     /// The lists that are left out for a while. A new connection needs them too, because one of them may have ended the old one.
     package var postponed: PostponedLists { round.postponed }
-
-    /// Sets the size of the next batches.
-    package mutating func setBatchSize(_ share: BatchShare) { round.setBatchSize(share) }
 
     /// Continues at the list of a random request.
     package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {
@@ -33,11 +35,13 @@ package struct QueueWorker: Sendable {
         }
     }
 
-    /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches.
+    /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches of this size.
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
-    package mutating func runTurn(on connection: Connection) async throws(BatchFailure) -> WorkerRound.Turn {
-        var action = round.beginTurn(isPollDue: observer.isDue, at: .now)
+    package mutating func runTurn(
+        _ share: BatchShare = BatchShare(), on connection: Connection
+    ) async throws(BatchFailure) -> WorkerRound.Turn {
+        var action = round.beginTurn(share, isPollDue: observer.isDue, at: .now)
         while true {
             switch action {
             case .poll:
@@ -81,10 +85,10 @@ package struct QueueWorker: Sendable {
     private mutating func decide(
         _ task: BatchTask, on connection: Connection
     ) async throws(BatchFailure) -> BatchReport {
-        let (progress, transaction) = (observer.progress, QueueTransaction(task.configuration, sizes: sizes))
+        let (progress, transaction) = (observer.progress, QueueTransaction(configuration, sizes: sizes))
         do throws(BatchFailure) {
             return try await connection.run { connection throws(BatchFailure) in
-                try transaction.run(task.scope, progress, postponed: task.postponed, on: connection)
+                try transaction.run(task, progress, on: connection)
             }
         } catch {
             if error.wasReadingTooSlow { round.readPatiently() }

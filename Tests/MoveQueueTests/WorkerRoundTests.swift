@@ -33,20 +33,20 @@ import Testing
 
     @Test("After a time-out of reading, only the statements for users' tables have a short limit")
     func readsPatiently() throws {
+        let configuration = QueueConfiguration()
         func limit(_ round: inout WorkerRound) throws -> String? {
             let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
-            return task.configuration.settings.first { $0.0 == "statement_timeout" }?.1
+            return configuration.settings(for: task.limits).first { $0.0 == "statement_timeout" }?.1
         }
         let timeOut = PostgresError(fields: .init(code: .server, message: "canceled", sqlState: .queryCanceled))
         #expect(BatchFailure(.database(timeOut), happenedWhileReading: true).wasReadingTooSlow)
         #expect(!BatchFailure(.database(timeOut)).wasReadingTooSlow)
-        var round = WorkerRound(QueueConfiguration())
+        var round = WorkerRound(configuration)
         #expect(try limit(&round) == "3000ms")
         round.readPatiently()
         #expect(try limit(&round) == "120000ms")
-        round.setBatchSize(BatchShare(halvings: 1))
-        let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
-        #expect(!task.configuration.limitsReading && task.configuration.statementTimeoutSetting == "3000ms")
+        let task = try #require(round.beginTurn(BatchShare(halvings: 1), isPollDue: false, at: now).batch)
+        #expect(!task.limits.limitsReading && configuration.statementTimeoutSetting(for: task.limits) == "3000ms")
     }
 
     @Test("A worker's turn begins with a batch of the next lists")
@@ -153,13 +153,13 @@ import Testing
         "A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something"
     )
     func oldestLeftOut() {
-        var search = RoundSearch(QueueConfiguration())
+        var search = RoundSearch(BatchLimits())
         var inVain = BatchReport()
         (inVain.claim.found, inVain.claim.locked) = (1, lists("a"))
         func leftOut() -> [ListIdentifier] {
-            _ = search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists())
+            _ = search.nextBatch(BatchLimits(), leavingOut: PostponedLists())
             _ = search.note(entangled(lists("z")), of: .init(count: 10, withPartners: true))
-            return search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists()).1.postponed
+            return search.nextBatch(BatchLimits(), leavingOut: PostponedLists()).1.postponed
         }
         #expect(leftOut() == [])
         search.noteOldest(inVain)
@@ -223,10 +223,8 @@ import Testing
     func waitsForList() throws {
         var postponed = PostponedLists()
         for _ in 1...PostponedLists.attemptsWithoutWaiting { postponed.noteUnavailable(lists("a", "b"), at: now) }
-        var configuration = QueueConfiguration()
         for isPatient in [true, false] {
-            configuration.isPatient = isPatient
-            var round = WorkerRound(configuration, postponed: postponed)
+            var round = WorkerRound(QueueConfiguration(), isPatient: isPatient, postponed: postponed)
             let later = now + .seconds(10)
             var awaited: [ContinuousClock.Instant] = []
             for turn in 0..<400 {
@@ -251,13 +249,13 @@ import Testing
         func sizeOfNextRetry(at time: ContinuousClock.Instant) throws -> Int {
             for _ in 1...10 {
                 let batch = try #require(round.beginTurn(isPollDue: false, at: time).batch)
-                if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
+                if batch.scope.named != nil { return batch.limits.requests }
                 _ = round.note(BatchReport(), at: time)
             }
             let size: Int? = nil
             return try #require(size, "waited 10 turns for a batch of the suspected lists")
         }
-        let usual = QueueConfiguration().requestsPerBatch
+        let usual = BatchLimits().requests
         #expect(try sizeOfNextRetry(at: now) == usual)
         var report = decided(lists("a", "b"))
         (report.decisions.applied, report.decisions.suspected) = (100, Set(lists("a", "b")))
@@ -363,7 +361,7 @@ import Testing
         for _ in 1...3 {
             let retry = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(retry.scope.named == [bad])
-            sizes.append(retry.configuration.requestsPerBatch)
+            sizes.append(retry.limits.requests)
             round.noteFailure(of: [bad], at: now)
             let other = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(other.scope.isNext(from: nil))
@@ -417,7 +415,7 @@ import Testing
             let later = now + .seconds(1_000 * attempt)
             let retry = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(retry.scope.named == [slow])
-            sizes.append(retry.configuration.requestsPerList)
+            sizes.append(retry.limits.requestsPerList)
             _ = round.note(suspected, at: later)
             #expect(try #require(round.postponed.nextDue) > later)
             _ = round.beginTurn(isPollDue: false, at: later)
@@ -437,7 +435,7 @@ import Testing
         var sizes: [Int] = []
         for _ in 1...6 {
             let batch = try #require(round.beginTurn(isPollDue: false, at: later).batch)
-            if batch.scope.named == [slow] { sizes.append(batch.configuration.requestsPerList) }
+            if batch.scope.named == [slow] { sizes.append(batch.limits.requestsPerList) }
             _ = round.note(decided(batch.scope.named ?? lists("a")), at: later)
         }
         #expect(sizes == [125, 250, 500], "then the list is one of many again")
@@ -531,7 +529,7 @@ import Testing
         _ = round.beginTurn(isPollDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause != nil)
         _ = round.beginTurn(isPollDue: false, at: now)
-        let full = Int64(7 + QueueConfiguration().requestsPerBatch)
+        let full = Int64(7 + BatchLimits().requests)
         #expect(round.note(lastID: full, at: now + .milliseconds(1)).batch != nil)
     }
 
@@ -539,7 +537,7 @@ import Testing
     func doesNotWait() {
         #expect(!isGathering(patientRound()), "the first batch after a quiet time")
         #expect(!isGathering(round(afterDeciding: 15)))
-        #expect(!isGathering(round(afterDeciding: QueueConfiguration().requestsPerBatch)))
+        #expect(!isGathering(round(afterDeciding: BatchLimits().requests)))
         #expect(!isGathering(round(afterDeciding: 100, maxDelay: .zero)))
     }
 

@@ -46,7 +46,8 @@ struct BatchAttempt {
     mutating func run(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         do throws(QueueError) {
             return try connection.transaction(
-                .readCommittedAfterTriggers, settings: queue.configuration.settings, wrapping: QueueError.database
+                .readCommittedAfterTriggers, settings: queue.configuration.settings(for: queue.limits),
+                wrapping: QueueError.database
             ) { connection throws(QueueError) in
                 let report = try decide(on: connection)
                 stage = .committing
@@ -80,7 +81,7 @@ struct BatchAttempt {
         let batch = ClosedBatch(
             pending.requests, locked: Set(claim.locked), waiting: Set(claim.waiting),
             leftOut: Set(claim.lockedByOthers + postponed), firstUnread: pending.firstUnread,
-            limit: queue.configuration.requestsPerList)
+            limit: queue.limits.requestsPerList)
         report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
         guard !batch.requests.isEmpty else { return report }
         try queue.limitStatements(on: connection)
@@ -106,7 +107,8 @@ struct BatchAttempt {
             return application.decisions
         case .inParts:
             var search = try RefusalSearch(
-                for: requests, queue.configuration, moves, triesLists: scopeOfBatch.onlyList == nil, on: connection)
+                for: requests, queue.configuration, moves, atMost: queue.limits.search,
+                triesLists: scopeOfBatch.onlyList == nil, on: connection)
             try search.run(on: connection)
             return search.decisions
         }

@@ -18,16 +18,15 @@ struct QueueTransaction: Sendable {
     /// transaction is rolled back, and a second one applies the requests in parts, so that a bad request affects only itself.
     ///
     /// - Parameters:
-    ///   - scope: The lists to claim.
+    ///   - task: The lists to claim, and the limits.
     ///   - progress: How far the queue was read.
-    ///   - postponed: Lists that are left out.
     ///   - connection: A connection without an open transaction.
     /// - Returns: What was decided, and which lists were left.
     /// - Throws: ``BatchFailure``. Then nothing was decided, unless the outcome of COMMIT is unknown.
     func run(
-        _ scope: ClaimScope, _ progress: ReadProgress, postponed: [ListIdentifier] = [], on connection: isolated Connection
+        _ task: BatchTask, _ progress: ReadProgress, on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
-        let queue = QueueRepository(configuration, progress)
+        let (scope, queue) = (task.scope, QueueRepository(configuration, task.limits, progress))
         var claimedInParts = scope
         var firstClaim: ListClaim?
         switch scope {
@@ -35,7 +34,7 @@ struct QueueTransaction: Sendable {
             break
         case .next, .lists, .oldest:
             var attempt = BatchAttempt(
-                queue, sizes: sizes, claiming: scope, for: scope, .together, postponed: postponed)
+                queue, sizes: sizes, claiming: scope, for: scope, .together, postponed: task.postponed)
             do throws(QueueError) {
                 return try attempt.run(on: connection)
             } catch {

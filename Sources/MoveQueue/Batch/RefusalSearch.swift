@@ -18,21 +18,23 @@ struct RefusalSearch {
     private let waitsForRows: Bool
     /// The settings before the first request.
     private let settings: GuardedSettings
+    private let longestSearch: Duration
     private let deadline: ContinuousClock.Instant
     private var application: RequestApplication
 
     var decisions: BatchDecisions { application.decisions }
 
     init(
-        for requests: [PendingRequest], _ configuration: QueueConfiguration, _ moves: MoveApplication, triesLists: Bool,
-        on connection: isolated Connection
+        for requests: [PendingRequest], _ configuration: QueueConfiguration, _ moves: MoveApplication,
+        atMost longestSearch: Duration, triesLists: Bool, on connection: isolated Connection
     ) throws(QueueError) {
         (allRequests, self.configuration) = (requests, configuration)
         self.triesLists = triesLists
         waitsForRows = moves.rowLocks == .waitedFor
         application = RequestApplication(moves)
         settings = try Self.guardedSettings(on: connection)
-        deadline = .now + configuration.longestSearch
+        self.longestSearch = longestSearch
+        deadline = .now + longestSearch
     }
 
     /// Decides the requests, as long as there is time. The ``decisions`` name the lists that are left.
@@ -85,7 +87,7 @@ struct RefusalSearch {
         do throws(QueueError) {
             trial = try connection.savepoint("trials", wrapping: QueueError.database) { connection throws(QueueError) in
                 try application.tryOut(
-                    requests, for: configuration.longestSearch, keeping: settings, on: connection)
+                    requests, for: longestSearch, keeping: settings, on: connection)
             }
         } catch {
             guard !error.isCausedByServerOrConnection else { throw error }

@@ -5,5 +5,5 @@ struct BatchTask: Sendable {
     let scope: ClaimScope
     /// Lists to leave out.
     let postponed: [ListIdentifier]
-    let configuration: QueueConfiguration
+    let limits: BatchLimits
 }
