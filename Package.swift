@@ -195,7 +195,7 @@ let package = Package(
                 "TestPostgres", logging,
             ], swiftSettings: strict),
         .testTarget(
-            name: "DaemonTests", dependencies: ["Daemon", "LibPQ", "Ordering", "TestPostgres", logging],
+            name: "DaemonTests", dependencies: ["Daemon", "MoveQueue", "LibPQ", "Ordering", "TestPostgres", logging],
             swiftSettings: strict),
         .testTarget(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),

@@ -40,7 +40,9 @@ struct DaemonCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How long to try to connect at the start. (default: 60)", valueName: "seconds"))
+        help: ArgumentHelp(
+            "How long to try to connect at the start. (default: \(DaemonSettings.defaultConnectWait))",
+            valueName: "seconds"))
     var connectWait: Int?
 
     @Option(
@@ -49,7 +51,7 @@ struct DaemonCommand: AsyncParsableCommand {
             """
             The time after which the server ends an idle transaction. A statement may take twice as long. A worker waits for \
             a lock for a sixth of this time, but at most 0.25 s; one worker waits up to 1 s for a list that other sessions take \
-            again and again. (default: 60)
+            again and again. (default: \(DaemonSettings.defaultIdleTimeout))
             """, valueName: "seconds"))
     var idleTimeout: Int?
 
@@ -58,7 +60,8 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             The longest time between two polls of the queue by an idle daemon, if notifications arrive. With 0, it polls only \
-            when it is notified, so that a serverless database can sleep. Decimals are allowed. (default: 1.5)
+            when it is notified, so that a serverless database can sleep. Decimals are allowed. \
+            (default: \(DaemonSettings.defaultPollInterval))
             """, valueName: "seconds"))
     var pollInterval: Double?
 
@@ -98,7 +101,7 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             How long a worker may take for one transaction before /healthz and systemd's watchdog call it stalled. \
-            (default: 300)
+            (default: \(DaemonSettings.defaultStallAfter))
             """, valueName: "seconds"))
     var stallAfter: Int?
 

@@ -23,38 +23,39 @@ package struct Daemon: Service {
     /// - Throws: ``OnlyWaitingWorkIsLeft`` or ``QueueRefused``, both with `drains` only.
     package func run() async throws {
         let interruption = ListenerInterruption()
-        let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
-        let stopFlag = StopFlag()
+        // The end of a drain sets only the second one.
+        let (shutdownSignal, stopSignal) = (StopSignal(), StopSignal())
+        shutdownSignal.onSet { stopSignal.set() }
+        stopSignal.onSet { interruption.wakeUp() }
+        let idleWorkers = IdleWorkers(workers: configuration.workers, stopSignal: stopSignal) { interruption.wakeUp() }
         let ends = await withTaskCancellationOrGracefulShutdownHandler {
             let ends = await withTaskGroup(of: Worker.End?.self) { group in
                 if !configuration.drains {
-                    addListener(to: &group, idleWorkers, interruption, stopFlag)
-                    addLogPruner(to: &group, stopFlag)
+                    addListener(to: &group, idleWorkers, interruption, stopSignal)
+                    addLogPruner(to: &group, stopSignal)
                 }
                 for number in 1...configuration.workers {
                     let worker = Worker(
                         number: number, configuration: configuration, idleWorkers: idleWorkers,
-                        stopFlag: stopFlag,
+                        stopSignal: stopSignal,
                         statistics: statistics, health: health.loop("worker \(number)", .worker), metrics: metrics,
-                        logger: logger(ofWorker: number), isPatient: number == 1)
+                        logger: logger(ofWorker: number))
                     group.addTask { await worker.run() }
                 }
                 return await group.reduce(into: []) { ends, end in ends.append(end) }
             }
             if configuration.drains, ends.allSatisfy({ if case .refused = $0 { false } else { true } }) {
-                await pruneLogOnce(stopFlag)
+                await pruneLogOnce(shutdownSignal)
             }
             return ends
         } onCancelOrGracefulShutdown: {
-            stopFlag.set()
-            idleWorkers.close()
-            interruption.wakeUp()
+            shutdownSignal.set()
         }
         logTotals()
-        for case .refused(let failure) in ends { throw QueueRefused(reason: "\(failure)") }
+        for case .refused(let refusal) in ends { throw refusal }
         // A worker that found nothing pending has read the whole queue after the others.
-        if ends.contains(where: { if case .drained = $0 { true } else { false } }) { return }
-        for case .onlyWaitingWork in ends { throw OnlyWaitingWorkIsLeft() }
+        if ends.contains(.drained) { return }
+        if ends.contains(.onlyWaitingWork) { throw OnlyWaitingWorkIsLeft() }
     }
 
     private func logTotals() {
@@ -71,20 +72,20 @@ package struct Daemon: Service {
 
     private func addListener(
         to group: inout TaskGroup<Worker.End?>, _ idleWorkers: IdleWorkers, _ interruption: ListenerInterruption,
-        _ stopFlag: StopFlag
+        _ stopSignal: StopSignal
     ) {
         let listener = NotificationListener(
-            configuration, idleWorkers: idleWorkers, interruption: interruption,
+            configuration: configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: metrics, logger: logger)
         group.addTask {
-            await listener.run(until: stopFlag)
+            await listener.run(until: stopSignal)
             return nil
         }
     }
 
-    private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ stopFlag: StopFlag) {
+    private func addLogPruner(to group: inout TaskGroup<Worker.End?>, _ stopSignal: StopSignal) {
         guard let age = configuration.logRetention else { return }
-        let pruner = logPruner(stopFlag)
+        let pruner = logPruner(stopSignal)
         group.addTask {
             await pruner.run(keeping: age)
             return nil
@@ -94,14 +95,14 @@ package struct Daemon: Service {
     /// The longest time for which a daemon that drains the queue prunes the log, so that a scheduler can soon start the next one.
     private static let longestLastPruning = Duration.seconds(60)
 
-    private func pruneLogOnce(_ stopFlag: StopFlag) async {
+    private func pruneLogOnce(_ stopSignal: StopSignal) async {
         guard let age = configuration.logRetention else { return }
-        await logPruner(stopFlag, until: .now + Self.longestLastPruning).runOnce(keeping: age)
+        await logPruner(stopSignal, until: .now + Self.longestLastPruning).runOnce(keeping: age)
     }
 
-    private func logPruner(_ stopFlag: StopFlag, until deadline: ContinuousClock.Instant? = nil) -> LogPruner {
+    private func logPruner(_ stopSignal: StopSignal, until deadline: ContinuousClock.Instant? = nil) -> LogPruner {
         LogPruner(
-            configuration: configuration, stopFlag: stopFlag, deadline: deadline, statistics: statistics, logger: logger
+            configuration: configuration, stopSignal: stopSignal, deadline: deadline, statistics: statistics, logger: logger
         )
     }
 
@@ -126,7 +127,7 @@ package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
 }
 
 /// The server refuses the statements that read or write the queue, for example because the role lacks a right.
-package struct QueueRefused: Error, CustomStringConvertible {
+package struct QueueRefused: Error, Equatable, CustomStringConvertible {
     /// The server's error.
     let reason: String
 

@@ -26,7 +26,8 @@ package struct DaemonConfiguration: Sendable {
 
     /// The longest time between two polls of the queue by an idle daemon, if notifications are proven to arrive; nil means until
     /// it is notified. Without that proof, it is at most ``PollSchedule/usualInterval``.
-    package var longestPollInterval: Duration? = PollSchedule.usualInterval
+    package var longestPollInterval: Duration? = defaultPollInterval
+    package static var defaultPollInterval: Duration { PollSchedule.usualInterval }
 
     /// The longest time between two polls, with what is known of the delivery of notifications. If they may not arrive, only the usual
     /// interval is safe.

@@ -12,7 +12,6 @@ final class IdleWorkers: Sendable {
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextTicket: UInt64 = 0
         var hasPendingWakeUp = false
-        var isClosed = false
         var hasDecided = false
         /// When each worker last decided requests.
         var decisions: [Int: ContinuousClock.Instant] = [:]
@@ -30,18 +29,19 @@ final class IdleWorkers: Sendable {
 
     private let state = Mutex(State())
     private let workers: Int
+    private let stopSignal: StopSignal
     private let onAllWaiting: @Sendable () -> Void
 
     /// - Parameters:
     ///   - workers: The number of workers of the daemon, 1 or more.
+    ///   - stopSignal: When it is set, it wakes all workers. From then on, no worker waits.
     ///   - onAllWaiting: Called each time the last of these workers begins to wait.
-    init(workers: Int, onAllWaiting: @escaping @Sendable () -> Void) {
+    init(workers: Int, stopSignal: StopSignal, onAllWaiting: @escaping @Sendable () -> Void) {
         self.workers = workers
+        self.stopSignal = stopSignal
         self.onAllWaiting = onAllWaiting
+        stopSignal.onSet { [weak self] in self?.wakeAll() }
     }
-
-    /// Whether ``close()`` was called.
-    var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// The number of workers that wait now.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -94,7 +94,7 @@ final class IdleWorkers: Sendable {
         woken?.resume()
     }
 
-    /// Waits until ``wakeOne()`` or ``close()`` is called, the task is cancelled, or `deadline` has passed.
+    /// Waits until ``wakeOne()`` is called, the stop signal is set, the task is cancelled, or `deadline` has passed.
     func wait(until deadline: ContinuousClock.Instant? = nil) async {
         await wait(until: deadline, ifAnotherWorks: false)
     }
@@ -114,7 +114,7 @@ final class IdleWorkers: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (mustWait, areAllWaiting) = state.withLock { state -> (Bool, Bool) in
-                    if state.hasPendingWakeUp || state.isClosed || Task.isCancelled {
+                    if state.hasPendingWakeUp || stopSignal.isSet || Task.isCancelled {
                         state.hasPendingWakeUp = false
                         return (false, false)
                     }
@@ -136,10 +136,8 @@ final class IdleWorkers: Sendable {
         state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
     }
 
-    /// Wakes all workers. From now on, no worker waits.
-    func close() {
+    private func wakeAll() {
         let waiting = state.withLock { state in
-            state.isClosed = true
             defer { state.waiting = [:] }
             return state.waiting.values
         }

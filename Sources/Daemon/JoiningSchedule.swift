@@ -13,7 +13,7 @@ struct JoiningSchedule {
     /// The time doubles up to this while nothing is decided, because the queue may be empty.
     static let longestSilence = Duration.milliseconds(500)
     /// While some workers work and others rest, one resting worker is woken this often, even if the others decide requests. Each worker must
-    /// work now and then, because only one of them is patient with slow lists: see ``QueueConfiguration/isPatient``.
+    /// work now and then, because only one of them is patient with slow lists: see ``Worker/isPatient``.
     static let longestRest = Duration.seconds(1)
 
     private enum State {

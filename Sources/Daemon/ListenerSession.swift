@@ -5,6 +5,7 @@ import MoveQueue
 struct ListenerSession {
     private let listener: NotificationListener
     private let connection: Connection
+    private(set) var failures: ListenerFailures
     private var delivery: NotificationListener.Delivery
     private var reasonNotReady: String?
     private var schedule: SleepSchedule
@@ -27,10 +28,11 @@ struct ListenerSession {
 
     init(
         _ listener: NotificationListener, on connection: Connection, _ delivery: NotificationListener.Delivery,
-        reasonNotReady: String?
+        reasonNotReady: String?, _ failures: ListenerFailures
     ) {
         self.listener = listener
         self.connection = connection
+        self.failures = failures
         self.reasonNotReady = reasonNotReady
         self.delivery = delivery
         let configuration = listener.configuration
@@ -46,12 +48,12 @@ struct ListenerSession {
     /// Listens until the daemon stops.
     ///
     /// - Throws: The error because of which the connection must be replaced.
-    mutating func run(until stopFlag: StopFlag, _ failures: inout ListenerFailures) async throws {
+    mutating func run(until stopSignal: StopSignal) async throws {
         let health = listener.health
-        while !stopFlag.isSet, !Task.isCancelled {
+        while !stopSignal.isSet, !Task.isCancelled {
             health.noteProgress()
             do {
-                let hasPolled = try await step(&failures)
+                let hasPolled = try await step()
                 failures.lostConnections.noteSuccess("the listener is connected again")
                 guard hasPolled else { continue }
                 failures.backoff.reset()
@@ -80,10 +82,10 @@ struct ListenerSession {
     }
 
     /// - Returns: Whether it polled the queue.
-    private mutating func step(_ failures: inout ListenerFailures) async throws -> Bool {
+    private mutating func step() async throws -> Bool {
         try await sampling.takeIfDue(on: connection, &failures.samples)
         try await examineIfDue()
-        try await testDeliveryIfDue(&failures)
+        try await testDeliveryIfDue()
         if queryFailures.areGoingOn, .now >= nextAttempt {
             // Busy workers need no poll, but only a poll shows that the server no longer refuses the query.
             nextAttempt = .now + PollSchedule.usualInterval
@@ -126,7 +128,7 @@ struct ListenerSession {
     }
 
     /// Tests the delivery of notifications again if it is unknown and the daemon relies on them if they arrive.
-    private mutating func testDeliveryIfDue(_ failures: inout ListenerFailures) async throws {
+    private mutating func testDeliveryIfDue() async throws {
         let configuration = listener.configuration
         guard configuration.reliesOnNotifications, delivery == .unknown, .now >= nextTestOfDelivery else { return }
         delivery = try await listener.testDelivery(on: connection, &failures)

@@ -5,8 +5,8 @@ import MoveQueue
 /// Deletes old decided requests from the log, repeatedly and in small steps.
 struct LogPruner: Sendable {
     let configuration: DaemonConfiguration
-    let stopFlag: StopFlag
-    /// From this time on no step begins; nil means that only the stop flag ends the pruning.
+    let stopSignal: StopSignal
+    /// From this time on no step begins; nil means that only the stop signal ends the pruning.
     var deadline: ContinuousClock.Instant?
     let statistics: DaemonStatistics
     let logger: Logger
@@ -41,14 +41,14 @@ struct LogPruner: Sendable {
         var progress = Progress()
         var failures = FailureLog(logger)
         var latest: (batches: Int, time: ContinuousClock.Instant)?
-        while !stopFlag.isSet, !Task.isCancelled {
+        while !stopSignal.isSet, !Task.isCancelled {
             var interval = Self.interval
             let decided = statistics.totals.batches
             // A serverless database may sleep. It is hardly ever woken only to delete old rows.
             if configuration.reliesOnNotifications, let latest, decided == latest.batches,
                 .now - latest.time < Self.longestInterval
             {
-                await stopFlag.wait(atMost: Self.interval)
+                await stopSignal.wait(atMost: Self.interval)
                 continue
             }
             latest = (decided, .now)
@@ -60,23 +60,23 @@ struct LogPruner: Sendable {
                 failures.noteSuccess("the log can be pruned again")
                 if pruned == 0 { interval = Self.idleInterval }
             } catch {
-                guard !stopFlag.isSet, !Task.isCancelled else { return }
+                guard !stopSignal.isSet, !Task.isCancelled else { return }
                 failures.note("the log was not pruned; trying again", error)
             }
-            await stopFlag.wait(atMost: interval)
+            await stopSignal.wait(atMost: interval)
         }
     }
 
     /// Prunes once, for a daemon that ends. A failure is only logged, because the requests are decided.
     func runOnce(keeping age: Duration) async {
-        guard !stopFlag.isSet, !Task.isCancelled else { return }
+        guard !stopSignal.isSet, !Task.isCancelled else { return }
         var progress = Progress()
         do {
             let connection = try await Connection.connect(configuration.connection, logger: logger)
             _ = try await prune(olderThan: age, &progress, on: connection)
             await connection.close()
         } catch {
-            guard !stopFlag.isSet, !Task.isCancelled else { return }
+            guard !stopSignal.isSet, !Task.isCancelled else { return }
             logger.warning("the log was not pruned", metadata: ["error": "\(error)"])
         }
     }
@@ -126,7 +126,7 @@ struct LogPruner: Sendable {
     private func pruneStep(
         after id: Int64, _ age: Duration, on connection: Connection
     ) async throws(PostgresError) -> LogPruningStep? {
-        guard !stopFlag.isSet, !Task.isCancelled, deadline.map({ .now < $0 }) ?? true,
+        guard !stopSignal.isSet, !Task.isCancelled, deadline.map({ .now < $0 }) ?? true,
             let step = try await LogPruningStep.run(
                 after: id, olderThan: age, limit: Self.rowsPerStep, configuration.queue, on: connection)
         else { return nil }

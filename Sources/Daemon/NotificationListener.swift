@@ -13,33 +13,21 @@ import MoveQueue
 /// If the server refuses the poll, for example because of a missing right, the workers are woken as often instead.
 ///
 /// This type connects, and connects again. ``ListenerSession`` listens on one connection.
-final class NotificationListener: Sendable {
+struct NotificationListener: Sendable {
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
+    /// Ends the listener's waits, so that it notices immediately that all workers wait, or that the daemon stops.
+    let interruption: ListenerInterruption
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
-    private let logger: Logger
-    private let interruption: ListenerInterruption
+    let logger: Logger
 
-    /// `interruption` ends the listener's waits, so that it notices immediately that all workers wait, or that the daemon stops.
-    init(
-        _ configuration: DaemonConfiguration, idleWorkers: IdleWorkers, interruption: ListenerInterruption,
-        health: DaemonHealth.Loop, metrics: DaemonMetrics, logger: Logger
-    ) {
-        self.configuration = configuration
-        self.idleWorkers = idleWorkers
-        self.interruption = interruption
-        self.health = health
-        self.metrics = metrics
-        self.logger = logger
-    }
-
-    func run(until stopFlag: StopFlag) async {
+    func run(until stopSignal: StopSignal) async {
         var parameters = configuration.connection
         parameters["application_name"] = configuration.listenerName
         var failures = ListenerFailures(logger)
         defer { health.noteEnd() }
-        while !stopFlag.isSet, !Task.isCancelled {
+        while !stopSignal.isSet, !Task.isCancelled {
             do {
                 health.noteWait()
                 let connection = try await Connection.connect(parameters, logger: logger)
@@ -49,16 +37,18 @@ final class NotificationListener: Sendable {
                 try await SleepFlag.listen(on: connection)
                 health.noteConnection(reasonNotReady: reasonNotReady)
                 let delivery = try await testDelivery(on: connection, &failures)
-                var session = ListenerSession(self, on: connection, delivery, reasonNotReady: reasonNotReady)
-                try await session.run(until: stopFlag, &failures)
+                var session = ListenerSession(
+                    self, on: connection, delivery, reasonNotReady: reasonNotReady, failures)
+                defer { failures = session.failures }
+                try await session.run(until: stopSignal)
                 return
             } catch {
-                guard !stopFlag.isSet, !Task.isCancelled else { return }
+                guard !stopSignal.isSet, !Task.isCancelled else { return }
                 health.noteLostConnection("\(error)")
                 metrics.noteLostConnectionOfListener()
                 failures.lostConnections.note("the listener lost its connection; trying again", error)
                 idleWorkers.wakeOne()
-                await stopFlag.wait(atMost: failures.backoff.pause())
+                await stopSignal.wait(atMost: failures.backoff.pause())
             }
         }
     }

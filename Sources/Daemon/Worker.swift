@@ -7,19 +7,20 @@ struct Worker: Sendable {
     let number: Int
     let configuration: DaemonConfiguration
     let idleWorkers: IdleWorkers
-    let stopFlag: StopFlag
+    let stopSignal: StopSignal
     let statistics: DaemonStatistics
     let health: DaemonHealth.Loop
     let metrics: DaemonMetrics
     let logger: Logger
-    /// See ``QueueConfiguration/isPatient``.
-    let isPatient: Bool
+
+    /// Whether a statement for a single list may take as long as the time-outs allow. Only one worker of a daemon is patient, so that a
+    /// user's trigger that stands still does not keep all workers busy.
+    var isPatient: Bool { number == 1 }
 
     /// Why a worker ended by itself.
-    enum End: Sendable {
+    enum End: Equatable, Sendable {
         case drained, onlyWaitingWork
-        /// With `drains`: the server refuses the statements that read or write the queue, and no list is known to be the cause.
-        case refused(BatchFailure)
+        case refused(QueueRefused)
     }
 
     /// The pause before a new connection if a list may have ended the last one.
@@ -27,17 +28,16 @@ struct Worker: Sendable {
 
     /// Runs until the worker ends by itself. Returns nil if the daemon stops.
     func run() async -> End? {
-        var failures = WorkerFailures(logger, drains: configuration.drains)
-        var postponed = PostponedLists()
+        var memory = WorkerMemory(logger, drains: configuration.drains)
         defer { health.noteEnd() }
-        while mustGoOn, !idleWorkers.isClosed {
+        while mustGoOn {
             do {
                 health.noteWait()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 health.noteConnection()
-                var session = try await WorkerSession(self, on: connection, postponed: postponed)
-                defer { postponed = session.postponed }
-                let end = try await session.run(&failures)
+                var session = try await WorkerSession(self, on: connection, memory)
+                defer { memory = session.memory }
+                let end = try await session.run()
                 await connection.close()
                 return end
             } catch {
@@ -45,14 +45,14 @@ struct Worker: Sendable {
                 health.noteLostConnection("\(error)")
                 metrics.noteLostConnectionOfWorker()
                 let suspects = (error as? BatchFailure)?.lists ?? []
-                failures.noteLostConnection(error, suspects: suspects)
+                memory.noteLostConnection(error, suspects: suspects)
                 // Lists that may have ended the session are left out now, so that the next batch need not wait.
-                await stopFlag.wait(
-                    atMost: suspects.isEmpty ? failures.backoff.pause() : Self.pauseWithSuspectedLists)
+                await stopSignal.wait(
+                    atMost: suspects.isEmpty ? memory.backoff.pause() : Self.pauseWithSuspectedLists)
             }
         }
         return nil
     }
 
-    var mustGoOn: Bool { !stopFlag.isSet && !Task.isCancelled }
+    var mustGoOn: Bool { !stopSignal.isSet && !Task.isCancelled }
 }

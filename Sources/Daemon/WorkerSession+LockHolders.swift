@@ -8,17 +8,17 @@ extension WorkerSession {
     /// Logs lists that another session keeps locked.
     ///
     /// - Throws: An error of the connection. An error of the server is only logged.
-    mutating func reportLockHolders(of lists: [ListIdentifier], _ failures: inout WorkerFailures) async throws {
+    mutating func reportLockHolders(of lists: [ListIdentifier]) async throws {
         lockWatch.note(lists, at: .now)
         let due = lockWatch.due(at: .now)
         guard !due.isEmpty else { return }
         let transactions: [ListIdentifier: LockHoldingTransaction]
         do throws(PostgresError) {
             transactions = try await LockHoldingTransaction.find(due, on: connection)
-            failures.noteLockHolders()
+            memory.noteLockHolders()
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }
-            return failures.noteUnknownLockHolders(error)
+            return memory.noteUnknownLockHolders(error)
         }
         for overdue in lockWatch.note(transactions, at: .now) {
             // Other workers and daemons have the same name. One of them that has stopped keeps its transaction open.

@@ -1,7 +1,5 @@
-/// How much a statement for the next lists claims.
+/// How much a statement claims beside the lists that it is for.
 struct ClaimLimits {
-    /// The most lists that are found.
-    let lists: Int
     /// The most changes of list, for each list and direction, whose other lists are added.
     let partners: Int
     /// The most locks that are tried.

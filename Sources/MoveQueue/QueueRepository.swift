@@ -7,11 +7,12 @@ struct QueueRepository {
     private static let batchesReadAhead = 2
 
     let configuration: QueueConfiguration
+    let limits: BatchLimits
     private let progress: ReadProgress
 
     /// `progress` says how far the queue was read before.
-    init(_ configuration: QueueConfiguration, _ progress: ReadProgress) {
-        (self.configuration, self.progress) = (configuration, progress)
+    init(_ configuration: QueueConfiguration, _ limits: BatchLimits, _ progress: ReadProgress) {
+        (self.configuration, self.limits, self.progress) = (configuration, limits, progress)
     }
 
     // MARK: Claiming
@@ -27,22 +28,24 @@ struct QueueRepository {
 
     /// Finds the lists of a scope without the `postponed` ones, and tries to take their locks.
     func claim(
-        _ scope: QueueTransaction.Scope, postponed: [ListIdentifier], on connection: isolated Connection
+        _ scope: ClaimScope, postponed: [ListIdentifier], on connection: isolated Connection
     ) throws(QueueError) -> ListClaim {
-        let (partners, locks) = (configuration.partnersPerList, configuration.locksPerBatch)
+        func claimLimits(withPartners: Bool = true) -> ClaimLimits {
+            ClaimLimits(partners: withPartners ? BatchLimits.partnersPerList : 0, locks: limits.locks)
+        }
         let statement =
             switch scope {
             case .next(let position, let lists, let readingAhead, let withPartners):
                 QueueStatements.claimNext(
-                    from: position, readingAhead: readingAhead,
-                    .init(lists: lists, partners: withPartners ? partners : 0, locks: locks), postponed: postponed,
-                    progress)
+                    from: position, lists: lists, readingAhead: readingAhead, claimLimits(withPartners: withPartners),
+                    postponed: postponed, progress)
             case .lists(let lists), .suspects(let lists):
-                QueueStatements.claim(lists, partners: partners, locks: locks, progress)
+                QueueStatements.claim(lists, claimLimits(), progress)
             case .waitingFor(let list):
-                QueueStatements.claim([list], partners: partners, locks: locks, progress)
+                QueueStatements.claim([list], claimLimits(), progress)
             case .oldest(let lists):
-                QueueStatements.claimOldest(lists: lists, locks: locks, postponed: postponed, progress)
+                QueueStatements.claimOldest(
+                    lists: lists, claimLimits(withPartners: false), postponed: postponed, progress)
             }
         return try QueueError.wrappingErrors { () throws(PostgresError) in
             try ListClaim(connection.query(statement, prepared: true))
@@ -59,8 +62,7 @@ struct QueueRepository {
     ) throws(QueueError) -> RequestReading? {
         guard !lists.isEmpty else { return nil }
         let statement = QueueStatements.pending(
-            in: lists, limit: configuration.requestsPerList,
-            total: Self.batchesReadAhead * configuration.requestsPerBatch, bytes: configuration.bytesPerBatch,
+            in: lists, limit: limits.requestsPerList, total: Self.batchesReadAhead * limits.requests, bytes: limits.bytes,
             preferred: preferred, progress)
         let rows = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(statement, prepared: true)
@@ -79,9 +81,10 @@ struct QueueRepository {
 
     /// Sets the limit for statements of users' tables, if it did not apply to reading.
     func limitStatements(on connection: isolated Connection) throws(QueueError) {
-        guard !configuration.limitsReading else { return }
+        guard !limits.limitsReading else { return }
         try QueueError.wrappingErrors { () throws(PostgresError) in
-            try connection.execute(script: "SET LOCAL statement_timeout = '\(configuration.statementTimeoutSetting)'")
+            try connection.execute(
+                script: "SET LOCAL statement_timeout = '\(configuration.statementTimeoutSetting(for: limits))'")
         }
     }
 
@@ -91,7 +94,8 @@ struct QueueRepository {
     func prepareToFinish(on connection: isolated Connection) throws(QueueError) {
         try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.execute(
-                script: QueueStatements.prepareToFinish(statementTimeout: configuration.statementTimeoutSetting))
+                script: QueueStatements.prepareToFinish(
+                    statementTimeout: configuration.statementTimeoutSetting(for: limits)))
         }
     }
 

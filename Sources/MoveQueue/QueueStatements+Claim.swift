@@ -8,7 +8,7 @@ extension QueueStatements {
         "(\(table).being_filled OR \(table).paused_at IS NOT NULL)"
     }
 
-    /// The columns of the statements that claim lists: see ``tryLocks(of:partners:locks:_:_:)``. ``ListClaim`` reads them.
+    /// The columns of the statements that claim lists: see ``tryLocks(of:_:_:_:)``. ``ListClaim`` reads them.
     enum ClaimColumn: Int {
         case orderedTable, list, number, isWaiting, isLocked, readyLists
     }
@@ -26,9 +26,9 @@ extension QueueStatements {
         "SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))")
 
     /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists and requests of waiting
-    /// lists are left out. At most `lists` lists are found, and at most `locks` locks are tried.
+    /// lists are left out. At most `lists` lists are found.
     static func claimOldest(
-        lists: Int, locks: Int, postponed: [ListIdentifier], _ progress: ReadProgress
+        lists: Int, _ limits: ClaimLimits, postponed: [ListIdentifier], _ progress: ReadProgress
     ) -> SQL {
         let condition = PostponedListsCondition(postponed)
         let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
@@ -69,8 +69,8 @@ extension QueueStatements {
             ORDER BY min(side.id) LIMIT \(lists)::bigint
             """)
         return tryLocks(
-            of: [remembered(progress), waitingTable] + condition.expressions + [oldest, ready], partners: 0,
-            locks: locks, condition, progress)
+            of: [remembered(progress), waitingTable] + condition.expressions + [oldest, ready], limits, condition,
+            progress)
     }
 
     /// The condition that neither list of a request waits, or is left out. It does not cover requests that come after such a request:
@@ -86,31 +86,28 @@ extension QueueStatements {
             """
     }
 
-    /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out. `partners` and
-    /// `locks` are those of ``ClaimLimits``.
-    static func claim(_ lists: [ListIdentifier], partners: Int, locks: Int, _ progress: ReadProgress) -> SQL {
+    /// Tries to take the locks of given lists, and of the other lists of their changes of list. No list is left out.
+    static func claim(_ lists: [ListIdentifier], _ limits: ClaimLimits, _ progress: ReadProgress) -> SQL {
         let ready = CommonTableExpression(
             "ready (ordered_table, list, number)",
             "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) WITH ORDINALITY")
-        return tryLocks(
-            of: [remembered(progress), ready], partners: partners, locks: locks, PostponedListsCondition([]), progress)
+        return tryLocks(of: [remembered(progress), ready], limits, PostponedListsCondition([]), progress)
     }
 
     /// Tries to take the locks of the lists in `ready`, and of the other lists of their changes of list.
     ///
-    /// At most `locks` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
+    /// At most ``ClaimLimits/locks`` lists are chosen first, and locked afterwards in the order of their keys. In one step with LIMIT, the
     /// lock function might be called for rows that LIMIT removes.
     ///
     /// - Parameters:
     ///   - expressions: `remembered`, those of `condition`, and `ready`, with all that it reads.
-    ///   - partners: See ``ClaimLimits/partners``.
-    ///   - locks: See ``ClaimLimits/locks``.
+    ///   - limits: How much is claimed.
     ///   - condition: The lists that are left out.
     ///   - progress: How far the queue was read.
     /// - Returns: The statement. Its result has a row for each chosen list: its number, or 0 if it was added because of a change of
     ///   list; whether it waits; whether its lock was taken; and the number of all lists in `ready`.
     static func tryLocks(
-        of expressions: [CommonTableExpression], partners: Int, locks: Int, _ condition: PostponedListsCondition,
+        of expressions: [CommonTableExpression], _ limits: ClaimLimits, _ condition: PostponedListsCondition,
         _ progress: ReadProgress
     ) -> SQL {
         let chosen = CommonTableExpression(
@@ -120,10 +117,10 @@ extension QueueStatements {
             FROM candidate
             WHERE NOT \(condition.includes("candidate"))
             ORDER BY candidate.number
-            LIMIT \(locks)::bigint
+            LIMIT \(limits.locks)::bigint
             """)
         return .with(
-            expressions + candidates(partners: partners, progress) + [chosen, keyed],
+            expressions + candidates(partners: limits.partners, progress) + [chosen, keyed],
             """
             SELECT keyed.ordered_table, keyed.list, keyed.ready_number, keyed.is_waiting,
                 CASE WHEN keyed.is_waiting THEN false ELSE pg_catalog.pg_try_advisory_xact_lock(keyed.key) END,

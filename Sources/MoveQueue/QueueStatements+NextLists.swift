@@ -11,21 +11,21 @@ extension QueueStatements {
     /// - `scanned`: the lists of the next requests, from one scan of an index.
     /// - `visited`: these lists, and further lists, each found by a look-up in the index.
     /// - `ready`: without the postponed lists, and with the lists that have requests below the floor.
-    /// - `candidate`, `chosen`, `keyed`: see ``tryLocks(of:partners:locks:_:_:)``.
+    /// - `candidate`, `chosen`, `keyed`: see ``tryLocks(of:_:_:_:)``.
     ///
     /// - Parameters:
     ///   - position: Where the worker is in its round.
+    ///   - lists: The most lists that are found.
     ///   - readingAhead: The most requests that `scanned` reads.
     ///   - limits: How much is claimed.
     ///   - postponed: Lists that are left out.
     ///   - progress: How far the queue was read.
-    /// - Returns: The statement. Its result is described at ``tryLocks(of:partners:locks:_:_:)``.
+    /// - Returns: The statement. Its result is described at ``tryLocks(of:_:_:_:)``.
     static func claimNext(
-        from position: RoundPosition, readingAhead: Int, _ limits: ClaimLimits, postponed: [ListIdentifier] = [],
-        _ progress: ReadProgress
+        from position: RoundPosition, lists: Int, readingAhead: Int, _ limits: ClaimLimits,
+        postponed: [ListIdentifier] = [], _ progress: ReadProgress
     ) -> SQL {
         let condition = PostponedListsCondition(postponed)
-        let lists = limits.lists
         let ready: SQL =
             progress.remembered.isEmpty && postponed.isEmpty
             ? "SELECT visited.ordered_table, visited.list, visited.number FROM visited"
@@ -38,7 +38,7 @@ extension QueueStatements {
                     visited(from: position, lists: lists, condition, progress),
                     CommonTableExpression("ready", as: .materialized, ready),
                 ],
-            partners: limits.partners, locks: limits.locks, condition, progress)
+            limits, condition, progress)
     }
 
     /// The first pending requests of all lists, and whether there are fewer than `limit`. If so, these requests give all lists,

@@ -8,9 +8,6 @@ enum QueueStatements {
         SELECT setting::pg_catalog.int8 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout'
         """
 
-    /// Settings that a trigger must not change: the role, whether the transaction only reads, and how text is encoded.
-    static let transactionSettings: SQL = "SELECT \(settings)"
-
     /// How many of these requests are in the queue as they were read. A row that was changed has another location.
     static func unchangedCount(of requests: [PendingRequest]) -> SQL {
         """
@@ -18,21 +15,6 @@ enum QueueStatements {
         WHERE id = ANY (\(requests.map(\.id))) AND ctid = ANY (\(requests.map(\.location))::text[]::tid[])
         """
     }
-
-    /// Whether these settings still have these values.
-    static func areTransactionSettings(_ values: [String]) -> SQL {
-        "SELECT \(settings) OPERATOR(pg_catalog.=) \(values)"
-    }
-
-    private static let settings: SQL = """
-        ARRAY[pg_catalog.current_setting('role'), pg_catalog.current_setting('transaction_read_only'),
-            pg_catalog.current_setting('client_encoding')]
-        """
-
-    /// Short time-outs for the trial of each list's writes: if a trigger waits for a lock or stands still, all lists wait for it.
-    static let trialSettings: SQL = """
-        SELECT pg_catalog.set_config('lock_timeout', '20ms', true), pg_catalog.set_config('statement_timeout', '250ms', true)
-        """
 
     /// The table's setting for poison messages. No row or NULL means that the daemon's setting applies.
     static func poisonPolicy(of table: String) -> SQL {

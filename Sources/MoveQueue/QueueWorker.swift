@@ -8,97 +8,87 @@ package struct QueueWorker: Sendable {
     private var round: WorkerRound
     private(set) var observer: QueueObserver
 
-    /// `postponed` are the lists that an earlier worker left out.
+    /// - Parameters:
+    ///   - configuration: How the worker reads the queue and decides requests.
+    ///   - isPatient: Whether a statement for a single list may take as long as the time-outs allow, and the worker waits for lists that
+    ///     other sessions take again and again.
+    ///   - postponed: The lists that an earlier worker left out.
     package init(
-        _ configuration: QueueConfiguration = QueueConfiguration(), postponed: PostponedLists = PostponedLists()
+        _ configuration: QueueConfiguration = QueueConfiguration(), isPatient: Bool = true,
+        postponed: PostponedLists = PostponedLists()
     ) {
         self.configuration = configuration
-        round = WorkerRound(configuration, postponed: postponed)
+        round = WorkerRound(configuration, isPatient: isPatient, postponed: postponed)
         observer = QueueObserver(configuration)
     }
 
     /// The lists that are left out for a while. A new connection needs them too, because one of them may have ended the old one.
     package var postponed: PostponedLists { round.postponed }
 
-    /// Sets the size of the next batches.
-    package mutating func setBatchSize(_ share: BatchShare) { round.setBatchSize(share) }
-
     /// Continues at the list of a random request.
     package mutating func goToRandomList(on connection: Connection) async throws(BatchFailure) {
-        do throws(PostgresError) {
+        try await Self.wrappingErrors { () async throws(PostgresError) in
             let statement = QueueStatements.randomList(Double.random(in: 0...1), observer.progress)
             let rows = try await connection.queryInTransaction(statement, settings: configuration.settings)
             guard let row = rows.first else { return }
             round.go(to: ListIdentifier(orderedTable: try row.decode(0), key: try row.decode(1)))
-        } catch {
-            throw BatchFailure(.database(error))
         }
     }
 
-    /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches.
+    /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches of this size.
     ///
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
-    package mutating func runTurn(on connection: Connection) async throws(BatchFailure) -> WorkerRound.TurnResult {
-        var action = round.beginTurn(isPollDue: observer.isDue, at: .now)
+    package mutating func runTurn(
+        _ share: BatchShare = BatchShare(), on connection: Connection
+    ) async throws(BatchFailure) -> WorkerRound.Turn {
+        var action = round.beginTurn(share, isPollDue: observer.isDue, at: .now)
         while true {
             switch action {
             case .poll:
-                try await poll(on: connection)
+                _ = try await Self.wrappingErrors { () async throws(PostgresError) in
+                    try await observer.poll(on: connection)
+                }
                 action = round.notePoll()
             case .readLastID:
-                action = round.note(lastID: try await readLastID(on: connection), at: .now)
+                action = round.note(lastID: try await Self.readLastID(on: connection), at: .now)
             case .decide(let task):
                 let report = try await decide(task, on: connection)
                 if report.hasLostProgress { observer.fallBack() }
                 action = round.note(report, at: .now)
-            case .end(let result):
-                return result
+            case .end(let turn):
+                return turn
             }
         }
     }
 
-    /// Whether the latest turn ended a round through the lists, so that no further requests are known.
-    package var hasEndedRound: Bool { round.hasEndedRound }
+    /// Whether the worker reads the queue from its beginning, and so misses no request.
+    package var readsWholeQueue: Bool { observer.progress.floor == ReadProgress.beginning }
 
-    /// Whether other sessions had most of the next lists in the latest turn, probably because two workers met.
-    package var hasMetAnotherWorker: Bool { round.hasMetAnotherWorker }
+    /// Begins again at the beginning of the queue.
+    package mutating func readWholeQueue() { observer.forget() }
 
-    /// Makes the worker read the whole queue once more from its beginning, before the queue counts as drained.
-    ///
-    /// - Returns: Whether that is necessary.
-    package mutating func beginFinalRound() -> Bool {
-        guard observer.progress.floor > ReadProgress.beginning else { return false }
-        observer.forget()
-        return true
-    }
-
-    private mutating func poll(on connection: Connection) async throws(BatchFailure) {
-        do throws(PostgresError) {
-            _ = try await observer.poll(on: connection)
-        } catch {
-            round.noteFailure(of: [], at: .now)
-            throw BatchFailure(.database(error))
-        }
-    }
-
-    private mutating func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
-        do throws(PostgresError) {
-            return try await connection.run { connection throws(PostgresError) in
+    private static func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
+        try await wrappingErrors { () async throws(PostgresError) in
+            try await connection.run { connection throws(PostgresError) in
                 try connection.query(QueueStatements.lastID, prepared: true).single().decode(0)
             }
-        } catch {
-            round.noteFailure(of: [], at: .now)
-            throw BatchFailure(.database(error))
         }
+    }
+
+    /// Runs `body`, and wraps an error of the database. No list is the cause.
+    private static func wrappingErrors<Value>(
+        _ body: () async throws(PostgresError) -> Value
+    ) async throws(BatchFailure) -> Value {
+        do throws(PostgresError) { return try await body() } catch { throw BatchFailure(.database(error)) }
     }
 
     private mutating func decide(
         _ task: BatchTask, on connection: Connection
     ) async throws(BatchFailure) -> BatchReport {
-        let (progress, transaction) = (observer.progress, QueueTransaction(task.configuration, sizes: sizes))
+        let (progress, transaction) = (observer.progress, QueueTransaction(configuration, sizes: sizes))
         do throws(BatchFailure) {
             return try await connection.run { connection throws(BatchFailure) in
-                try transaction.run(task.scope, progress, postponed: task.postponed, on: connection)
+                try transaction.run(task, progress, on: connection)
             }
         } catch {
             if error.wasReadingTooSlow { round.readPatiently() }

@@ -10,14 +10,12 @@ extension MoveApplication {
     /// - Parameters:
     ///   - moves: The moves to try.
     ///   - duration: The time after which no further groups are tried. The first groups are always tried.
-    ///   - settings: The statement with the settings of each trial.
-    ///   - areSettingsKept: A statement that returns one Boolean: whether no trigger has changed the role or the transaction.
+    ///   - settings: The settings that no trigger may change.
     ///   - connection: A connection in a transaction that has the locks of the lists.
     /// - Returns: The lists that can't be written, and the lists that were not tried.
     /// - Throws: ``OrderingError`` if the lists can't be read, or if another session has locked some of their rows.
     package func tryOut(
-        _ moves: [Move], for duration: Duration, settings: SQL, areSettingsKept: SQL,
-        on connection: isolated Connection
+        _ moves: [Move], for duration: Duration, keeping settings: GuardedSettings, on connection: isolated Connection
     ) throws(OrderingError) -> WriteTrial {
         let (_, changes) = try decide(moves, on: connection)
         try tryLockRows(of: changes, on: connection)
@@ -26,8 +24,7 @@ extension MoveApplication {
         var trial = WriteTrial()
         repeat {
             let next = groups.prefix(Self.groupsPerExchange)
-            let statements = next.map { $0.statements(settings: settings, areSettingsKept: areSettingsKept) }
-            let outcomes = try connection.trialOutcomes(statements)
+            let outcomes = try connection.trialOutcomes(next.map { $0.statements(keeping: settings) })
             for (group, outcome) in zip(next, outcomes) {
                 switch group.verdict(on: outcome) {
                 case .writable: break

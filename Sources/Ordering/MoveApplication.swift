@@ -24,23 +24,28 @@ package struct MoveApplication: Sendable {
 
     /// - Parameters:
     ///   - policy: How ranks are rebalanced.
-    ///   - rowsPerLookup: See ``ReadingPolicy/rowsPerLookup``.
+    ///   - reading: How much of a list one statement reads.
     ///   - sizes: The sizes of lists in earlier transactions; nil if unknown.
     ///   - rowLocks: What happens if another session has locked rows.
     package init(
-        policy: RebalancingPolicy = RebalancingPolicy(), rowsPerLookup: Int = ReadingPolicy.measuredRowsPerLookup,
+        policy: RebalancingPolicy = RebalancingPolicy(), reading: ReadingPolicy = ReadingPolicy(),
         sizes: KnownListSizes? = nil, rowLocks: RowLocks = .waitedFor
     ) {
         self.rowLocks = rowLocks
         self.policy = policy
-        var reading = ReadingPolicy()
-        reading.rowsPerLookup = rowsPerLookup
         self.reading = reading
         self.sizes = sizes
     }
 
-    /// The settings that the transaction should SET LOCAL, so that statements always use the indexes.
-    package static var plannerSettings: [(String, String)] { OrderingStatements.plannerSettings }
+    /// Settings for SET LOCAL in a transaction that applies moves. Its statements are written for nested loops that read along indexes
+    /// without sorting. The planner can't know that this is best for a table that was empty a moment ago. With these settings, a statement
+    /// has the same plan for all parameters, and is planned only once.
+    package static let plannerSettings = [
+        ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_memoize", "off"), ("enable_sort", "off"),
+        ("enable_incremental_sort", "off"), ("jit", "off"),
+        ("plan_cache_mode", "force_generic_plan"),
+    ]
 
     /// Applies the moves one after the other, and writes their net effect.
     ///

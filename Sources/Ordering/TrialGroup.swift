@@ -23,9 +23,15 @@ struct TrialGroup {
         return groups.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    func statements(settings: SQL, areSettingsKept: SQL) -> [SQL] {
-        [settings] + [repository.announcement].compactMap(\.self) + writes.map(\.statement)
-            + ["SET CONSTRAINTS ALL IMMEDIATE", areSettingsKept]
+    /// The short time-outs of a trial: if a trigger waits for a lock or stands still, all lists wait for it.
+    private static let timeouts: SQL = """
+        SELECT pg_catalog.set_config('lock_timeout', '20ms', true), pg_catalog.set_config('statement_timeout', '250ms', true)
+        """
+
+    /// The statements of a trial. The last one returns whether the settings are kept.
+    func statements(keeping settings: GuardedSettings) -> [SQL] {
+        [Self.timeouts] + [repository.announcement].compactMap(\.self) + writes.map(\.statement)
+            + ["SET CONSTRAINTS ALL IMMEDIATE", settings.areKept]
     }
 
     enum Verdict {
@@ -33,7 +39,7 @@ struct TrialGroup {
         case failed(OrderingError)
     }
 
-    /// Whether the writes did what they had to do. `outcome` contains the rows of ``statements(settings:areSettingsKept:)``, or the
+    /// Whether the writes did what they had to do. `outcome` contains the rows of ``statements(keeping:)``, or the
     /// error of one of them.
     func verdict(on outcome: Result<[Rows], PostgresError>) -> Verdict {
         let rows: [Rows]
@@ -41,7 +47,6 @@ struct TrialGroup {
         case .success(let all): rows = all
         case .failure(let error): return .failed(.database(error))
         }
-        guard let last = rows.last else { return .writable }
         do throws(OrderingError) {
             for (write, rows) in zip(writes, rows.dropFirst(repository.announcement == nil ? 1 : 2)) {
                 try repository.requireWritten(try repository.written(rows), of: write.rows)
@@ -49,6 +54,6 @@ struct TrialGroup {
         } catch {
             return .failed(error)
         }
-        return (try? last.single().decode(0, as: Bool.self)) == true ? .writable : .settingsChanged
+        return (try? rows.last?.single().decode(0, as: Bool.self)) == true ? .writable : .settingsChanged
     }
 }

@@ -5,7 +5,11 @@ import Testing
 @testable import Daemon
 
 @Suite("Workers that wait", .timeLimit(.minutes(30))) struct IdleWorkersTests {
-    private let workers = IdleWorkers(workers: 2, onAllWaiting: {})
+    private let workers: IdleWorkers
+    private let stopSignal = StopSignal()
+
+    init() { workers = IdleWorkers(workers: 2, stopSignal: stopSignal, onAllWaiting: {}) }
+
     /// A rest until then ends for another reason.
     private var tomorrow: ContinuousClock.Instant { .now + .seconds(86_400) }
 
@@ -48,7 +52,7 @@ import Testing
     }
 
     @Test("The worker that has waited longest is woken first") func order() async throws {
-        let workers = IdleWorkers(workers: 9, onAllWaiting: {})
+        let workers = IdleWorkers(workers: 9, stopSignal: stopSignal, onAllWaiting: {})
         let woken = Woken()
         var waits: [Task<Void, Never>] = []
         for number in 1...8 {
@@ -90,6 +94,16 @@ import Testing
         await workers.rest(until: start + .milliseconds(20))
         #expect(workers.waiting == .none)
         #expect(.now - start >= .milliseconds(20))
+    }
+
+    @Test("The stop signal wakes all workers, and from then on no worker waits")
+    func stop() async throws {
+        let waits = [Task { await workers.wait() }, Task { await workers.wait() }]
+        try await eventually("all workers wait") { workers.waiting == .all }
+        stopSignal.set()
+        for wait in waits { await wait.value }
+        await workers.wait()
+        #expect(workers.waiting == .none)
     }
 
     @Test("A decision that needs another worker wakes it")

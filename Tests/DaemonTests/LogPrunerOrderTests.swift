@@ -20,7 +20,7 @@ struct LogPrunerOrderTests {
     private func pruner(until deadline: ContinuousClock.Instant? = nil) throws -> LogPruner {
         LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
-            stopFlag: StopFlag(), deadline: deadline, statistics: DaemonStatistics(),
+            stopSignal: StopSignal(), deadline: deadline, statistics: DaemonStatistics(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

@@ -17,16 +17,17 @@ import Testing
         configuration.workers = anotherWorks ? 2 : 1
         let health = DaemonHealth()
         let interruption = ListenerInterruption()
-        let idleWorkers = IdleWorkers(workers: configuration.workers) { interruption.wakeUp() }
+        let stopSignal = StopSignal()
+        stopSignal.onSet { interruption.wakeUp() }
+        let idleWorkers = IdleWorkers(workers: configuration.workers, stopSignal: stopSignal) { interruption.wakeUp() }
         let listener = NotificationListener(
-            configuration, idleWorkers: idleWorkers, interruption: interruption,
+            configuration: configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
             logger: Logger(label: "NotificationListenerTests") { _ in SwiftLogNoOpLogHandler() })
-        let stopFlag = StopFlag()
         let wakeUps = WakeUpCounter()
-        let running = Task { await listener.run(until: stopFlag) }
+        let running = Task { await listener.run(until: stopSignal) }
         let worker = Task {
-            while !stopFlag.isSet {
+            while !stopSignal.isSet {
                 await idleWorkers.wait()
                 wakeUps.add()
             }
@@ -41,9 +42,7 @@ import Testing
             running.cancel()
             await running.value
         }
-        stopFlag.set()
-        idleWorkers.close()
-        interruption.wakeUp()
+        stopSignal.set()
         await running.value
         await worker.value
         try result.get()

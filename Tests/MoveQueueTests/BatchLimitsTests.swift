@@ -10,7 +10,7 @@ import Testing
 struct BatchLimitsTests {
     private static let limitedToFifty: QueueConfiguration = {
         var configuration = QueueConfiguration()
-        configuration.bytesPerBatch = 5_500
+        configuration.limits.bytes = 5_500
         return configuration
     }()
 
@@ -63,8 +63,7 @@ struct BatchLimitsTests {
         var share = BatchShare.atStart
         var batches = 0
         while try await pendingLists(fixture).contains("099"), batches < 100 {
-            worker.setBatchSize(share)
-            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
+            _ = try await worker.runTurnDespiteTimeout(share, on: fixture.connection)
             share.noteSuccess()
             batches += 1
         }
@@ -84,7 +83,7 @@ struct BatchLimitsTests {
                 : "SELECT brocot.pause('items', 'inbox')")
         try await fixture.enqueue([move("a", items: 30)])
         var configuration = QueueConfiguration()
-        (configuration.requestsPerBatch, configuration.bytesPerBatch) = (50, 20_000)
+        (configuration.limits.requests, configuration.limits.bytes) = (50, 20_000)
         var worker = QueueWorker(configuration)
         try await worker.drain(on: fixture.connection)
         #expect(try await !pendingLists(fixture).contains("a"))
@@ -127,7 +126,7 @@ struct BatchLimitsTests {
         }
         try await fixture.enqueue(changes)
         var configuration = QueueConfiguration()
-        configuration.requestsPerBatch = 1
+        configuration.limits.requests = 1
         var worker = QueueWorker(configuration)
         var turns = 0
         while turns < 1_000, try await !pendingLists(fixture).isEmpty {

@@ -118,7 +118,9 @@ struct LockedRowsTests {
         let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
         func attempt() async throws -> BatchReport {
             try await fixture.connection.run { connection throws(BatchFailure) in
-                try transaction.run(.waitingFor(list), ReadProgress(), on: connection)
+                try transaction.run(
+                    BatchTask(scope: .waitingFor(list), postponed: [], limits: BatchLimits()), ReadProgress(),
+                    on: connection)
             }
         }
         let refused = try await attempt()

@@ -16,8 +16,8 @@ struct ManyListsTests {
         let lists = (100..<160).map { ListIdentifier("l\($0)") }
         let small = lists.map { Move(list: $0, items: ["x"], action: .place(.last, from: nil)) }
         var configuration = QueueConfiguration()
-        (configuration.listsPerBatch, configuration.requestsPerBatch) = (20, 40)
-        configuration.bytesPerBatch = 10_000
+        (configuration.limits.lists, configuration.limits.requests) = (20, 40)
+        configuration.limits.bytes = 10_000
         var worker = QueueWorker(configuration)
         func runBatches() async throws {
             for _ in 1...40 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
@@ -131,11 +131,11 @@ struct ManyListsTests {
             let ids = try await fixture.enqueue(chosen)
             let expected = chosen.map { model.apply($0)?.rawValue }
             var configuration = QueueConfiguration()
-            configuration.listsPerBatch = Int.random(in: 16...60, using: &generator)
+            configuration.limits.lists = Int.random(in: 16...60, using: &generator)
             // Sometimes a batch has room for few requests only.
-            if Bool.random(using: &generator) { configuration.bytesPerBatch = 2_000 }
+            if Bool.random(using: &generator) { configuration.limits.bytes = 2_000 }
             // From the beginning, the worker expects few requests for each list.
-            configuration.requestsPerBatch = configuration.listsPerBatch
+            configuration.limits.requests = configuration.limits.lists
             try await fixture.drain(configuration, workers: Int.random(in: 1...3, using: &generator))
             let outcomes = try await fixture.outcomes(since: ids.first ?? 0)
             try #require(ids.map { outcomes[$0] } == expected, "seed \(seed)")

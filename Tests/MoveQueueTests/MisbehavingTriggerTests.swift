@@ -102,9 +102,9 @@ struct MisbehavingTriggerTests {
         try await other.execute("SELECT pg_advisory_lock(brocot.list_lock_key('public.cards', 'l8'))")
         let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
         let report = try await fixture.connection.run { connection throws(BatchFailure) in
-            try transaction.run(
-                .next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false), ReadProgress(), on: connection
-            )
+            let scope = ClaimScope.next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false)
+            return try transaction.run(
+                BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
         }
         let lists = ["1", "7", "8", "9"].map { ListIdentifier("l\($0)", of: "public.cards") }
         #expect(report.decisions.count == 2)
@@ -272,9 +272,8 @@ struct MisbehavingTriggerTests {
         var (worker, share) = (QueueWorker(), BatchShare(halvings: halvings))
         while try await fixture.outcomes()[healthy[0]] == nil {
             try #require(.now < deadline, "the request of the other list is pending after a minute")
-            worker.setBatchSize(share)
             do {
-                _ = try await worker.runTurn(on: session)
+                _ = try await worker.runTurn(share, on: session)
                 share.noteSuccess()
             } catch {
                 if error.lists.isEmpty { share.noteFailure() }

@@ -57,14 +57,14 @@ struct ModelTests {
             pending = []
             let ids = try await fixture.pendingIDs()
             var configuration = QueueConfiguration()
-            configuration.requestsPerBatch = Int.random(in: 1...400, using: &generator)
-            configuration.requestsPerList = Int.random(in: 1...200, using: &generator)
-            configuration.listsPerBatch = Int.random(in: 2...6, using: &generator)
+            configuration.limits.requests = Int.random(in: 1...400, using: &generator)
+            configuration.limits.requestsPerList = Int.random(in: 1...200, using: &generator)
+            configuration.limits.lists = Int.random(in: 2...6, using: &generator)
             // A limit that the longest list fits in with room to spare, since a full list is rejected.
             let limits: [Int64] = [items.count > 60 ? 1 << 12 : 1 << 8, 1 << 14, 1 << 62]
             let limit = limits.randomElement(using: &generator) ?? limits[0]
             configuration.rebalancing = RebalancingPolicy(limit: limit)
-            configuration.rowsPerLookup = [0, 1, 24].randomElement(using: &generator) ?? 0
+            configuration.reading.rowsPerLookup = [0, 1, 24].randomElement(using: &generator) ?? 0
             let workers = Int.random(in: 1...4, using: &generator)
             try await fixture.drain(configuration, workers: workers)
 

@@ -79,23 +79,23 @@ struct QueuePlanTests {
             try await plans.expect(
                 ["move_requests_by_list"], "choosing lists",
                 in: QueueStatements.claimNext(
-                    from: position, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
+                    from: position, lists: 10, readingAhead: 10, .init(partners: 0, locks: 256), progress))
             try await plans.expect(
                 ["move_requests_by_list", "move_requests_by_from_list", "move_requests_changing_list"],
                 "choosing lists and their partners",
                 in: QueueStatements.claimNext(
-                    from: position, readingAhead: 10, .init(lists: 10, partners: 4, locks: 256), progress))
+                    from: position, lists: 10, readingAhead: 10, .init(partners: 4, locks: 256), progress))
         }
     }
 
     private func choosingOldest(_ plans: QueuePlans) async throws {
         try await plans.expect(
             ["move_requests_pkey"], "choosing the lists of the oldest requests",
-            in: QueueStatements.claimOldest(lists: 10, locks: 256, postponed: [], ReadProgress()))
+            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: [], ReadProgress()))
         try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
             "choosing the lists of the oldest requests beside postponed lists",
-            in: QueueStatements.claimOldest(lists: 10, locks: 256, postponed: lists, progress))
+            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: lists, progress))
     }
 
     private func choosingAtBeginning(_ plans: QueuePlans) async throws {
@@ -103,7 +103,7 @@ struct QueuePlanTests {
             try await plans.expect(
                 ["move_requests_pkey", "move_requests_by_list"], "choosing lists at the beginning of a round",
                 in: QueueStatements.claimNext(
-                    from: .beginning, readingAhead: 10, .init(lists: 10, partners: 0, locks: 256), progress))
+                    from: .beginning, lists: 10, readingAhead: 10, .init(partners: 0, locks: 256), progress))
         }
     }
 
@@ -152,8 +152,8 @@ struct QueuePlanTests {
         try await connection.execute("DELETE FROM brocot.move_requests")
         try await insert(1)
         let statement = QueueStatements.claimNext(
-            from: .at(ListIdentifier(orderedTable: "items", key: "l99")), readingAhead: 1,
-            .init(lists: 100, partners: 0, locks: 256), ReadProgress())
+            from: .at(ListIdentifier(orderedTable: "items", key: "l99")), lists: 100, readingAhead: 1,
+            .init(partners: 0, locks: 256), ReadProgress())
         let plan = try await connection.run { connection throws(PostgresError) in
             try connection.transaction(settings: QueueConfiguration().settings) { connection throws(PostgresError) in
                 var lines: [String] = []
@@ -191,7 +191,7 @@ struct QueuePlanTests {
             return
         }
         let statement = QueueStatements.claimNext(
-            from: .beginning, readingAhead: readingAhead, .init(lists: lists, partners: 0, locks: 256),
+            from: .beginning, lists: lists, readingAhead: readingAhead, .init(partners: 0, locks: 256),
             postponed: batch.postponed, ReadProgress())
         let blocks: (Rows, Int64) = try await connection.run { connection in
             try connection.transaction(settings: QueueConfiguration().settings) { connection in

@@ -22,15 +22,15 @@ import Testing
     }
 
     private func next(_ search: inout RoundSearch) -> RoundSearch.Target {
-        search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists()).0
+        search.nextBatch(BatchLimits(), leavingOut: PostponedLists()).0
     }
 
     @Test("A search goes on behind the last list that was found, if as many lists were found as it asked for")
     func goesOn() {
-        var search = RoundSearch(QueueConfiguration())
+        var search = RoundSearch(BatchLimits())
         let step = search.note(report(found: asked, decided: 1), of: .init(count: asked, withPartners: false))
         #expect(step == .nextLists)
-        let (_, batch) = search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists())
+        let (_, batch) = search.nextBatch(BatchLimits(), leavingOut: PostponedLists())
         guard case .next(.behind(let list), _, _, _) = batch.scope else {
             Issue.record("the search does not go on behind a list: \(batch.scope)")
             return
@@ -40,10 +40,10 @@ import Testing
 
     @Test("A search leaves out postponed lists, and reads past their requests")
     func leavesOut() {
-        var search = RoundSearch(QueueConfiguration())
+        var search = RoundSearch(BatchLimits())
         var postponed = PostponedLists()
         postponed.noteUnavailable([ListIdentifier("a"), ListIdentifier("b")], at: .now)
-        let (_, batch) = search.nextBatch(QueueConfiguration(), leavingOut: postponed)
+        let (_, batch) = search.nextBatch(BatchLimits(), leavingOut: postponed)
         #expect(Set(batch.postponed) == [ListIdentifier("a"), ListIdentifier("b")])
         guard case .next(.beginning, let lists, let readingAhead, true) = batch.scope else {
             Issue.record("the search does not begin with the first lists and their partners: \(batch.scope)")
@@ -56,14 +56,14 @@ import Testing
         "A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something"
     )
     func oldestLeftOut() {
-        var search = RoundSearch(QueueConfiguration())
+        var search = RoundSearch(BatchLimits())
         func leftOut() -> [ListIdentifier] {
             _ = next(&search)
             var entangled = report(found: 1, decided: 1)
             entangled.claim.beyondLimit = 200
             (entangled.undecided.hasChangesOfList, entangled.undecided.count) = (true, 500)
             _ = search.note(entangled, of: .init(count: 10, withPartners: true))
-            return search.nextBatch(QueueConfiguration(), leavingOut: PostponedLists()).1.postponed
+            return search.nextBatch(BatchLimits(), leavingOut: PostponedLists()).1.postponed
         }
         #expect(leftOut() == [])
         search.noteOldest(report(found: 1, last: "a"))
@@ -75,7 +75,7 @@ import Testing
     @Test("The end of a round says how many requests its batches decided, and 0 if one of them left requests")
     func decidedInRound() {
         for left in [0, 1] {
-            var search = RoundSearch(QueueConfiguration())
+            var search = RoundSearch(BatchLimits())
             var first = report(found: asked, decided: 10)
             first.undecided.count = left
             #expect(search.note(first, of: .init(count: asked, withPartners: true)) == .nextLists)
@@ -89,7 +89,7 @@ import Testing
 
     @Test("There is nothing to do after a whole round that found nothing, or only requests that wait for a person")
     func nothingToDo() {
-        var search = RoundSearch(QueueConfiguration())
+        var search = RoundSearch(BatchLimits())
         #expect(
             search.note(report(found: 0), of: .init(count: asked, withPartners: true))
                 == .nothingToDo(areRequestsWaiting: false))
@@ -101,7 +101,7 @@ import Testing
 
     @Test("A round that found work, or began in the middle, is followed by another one")
     func notWholeOrNotEmpty() {
-        var search = RoundSearch(QueueConfiguration())
+        var search = RoundSearch(BatchLimits())
         #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         #expect(search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0))
         search.go(to: ListIdentifier("m"))
@@ -110,7 +110,7 @@ import Testing
 
     @Test("Lists with changes of list are searched again with their partners, and so are the first lists after a pause")
     func partners() {
-        var search = RoundSearch(QueueConfiguration())
+        var search = RoundSearch(BatchLimits())
         #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         guard case .next(let second) = next(&search), !second.withPartners else {
             Issue.record("partners are searched although no change of list was seen")
@@ -123,7 +123,7 @@ import Testing
             Issue.record("partners are not searched")
             return
         }
-        search = RoundSearch(QueueConfiguration())
+        search = RoundSearch(BatchLimits())
         #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         _ = search.note(report(found: 0), of: .init(count: asked, withPartners: false))
         _ = search.note(report(found: 0), of: .init(count: asked, withPartners: false))

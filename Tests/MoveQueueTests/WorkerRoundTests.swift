@@ -32,18 +32,17 @@ import Testing
 
     @Test("After a time-out of reading, only the statements for users' tables have a short limit")
     func readsPatiently() throws {
+        let configuration = QueueConfiguration()
         func limit(_ round: inout WorkerRound) throws -> String? {
             let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
-            round.noteFailure(of: [], at: now)
-            return task.configuration.settings.first { $0.0 == "statement_timeout" }?.1
+            return configuration.settings(for: task.limits).first { $0.0 == "statement_timeout" }?.1
         }
-        var round = WorkerRound(QueueConfiguration())
+        var round = WorkerRound(configuration)
         #expect(try limit(&round) == "3000ms")
         round.readPatiently()
         #expect(try limit(&round) == "120000ms")
-        round.setBatchSize(BatchShare(halvings: 1))
-        let task = try #require(round.beginTurn(isPollDue: false, at: now).batch)
-        #expect(!task.configuration.limitsReading && task.configuration.statementTimeoutSetting == "3000ms")
+        let task = try #require(round.beginTurn(BatchShare(halvings: 1), isPollDue: false, at: now).batch)
+        #expect(!task.limits.limitsReading && configuration.statementTimeoutSetting(for: task.limits) == "3000ms")
     }
 
     @Test("A worker's turn begins with a batch of the next lists")
@@ -171,8 +170,7 @@ import Testing
         _ = round.beginTurn(isPollDue: false, at: now)
         var report = decided(lists("a", "b"))
         report.claim.lockedByOthers = (1...others).map { ListIdentifier("other \($0)") }
-        _ = round.note(report, at: now)
-        #expect(round.hasMetAnotherWorker == (others > 2))
+        #expect(round.note(report, at: now).turn?.hasMetAnotherWorker == (others > 2))
     }
 
     @Test("A batch that found no more lists than it wanted ends the round") func endsRound() throws {
@@ -180,21 +178,17 @@ import Testing
         let asked = try #require(round.beginTurn(isPollDue: false, at: now).batch?.scope.lists)
         var report = decided(lists("a"))
         report.claim.found = asked
-        _ = round.note(report, at: now)
-        #expect(!round.hasEndedRound)
+        #expect(round.note(report, at: now).turn?.hasEndedRound == false)
         _ = round.beginTurn(isPollDue: false, at: now)
-        _ = round.note(decided(lists("b")), at: now)
-        #expect(round.hasEndedRound)
+        #expect(round.note(decided(lists("b")), at: now).turn?.hasEndedRound == true)
     }
 
     @Test("A patient worker waits for a list that others had at each of many attempts, at most once in 5 s")
     func waitsForList() throws {
         var postponed = PostponedLists()
         for _ in 1...PostponedLists.attemptsWithoutWaiting { postponed.noteUnavailable(lists("a", "b"), at: now) }
-        var configuration = QueueConfiguration()
         for isPatient in [true, false] {
-            configuration.isPatient = isPatient
-            var round = WorkerRound(configuration, postponed: postponed)
+            var round = WorkerRound(QueueConfiguration(), isPatient: isPatient, postponed: postponed)
             let later = now + .seconds(10)
             var awaited: [ContinuousClock.Instant] = []
             for turn in 0..<400 {
@@ -219,13 +213,13 @@ import Testing
         func sizeOfNextRetry(at time: ContinuousClock.Instant) throws -> Int {
             for _ in 1...10 {
                 let batch = try #require(round.beginTurn(isPollDue: false, at: time).batch)
-                if batch.scope.named != nil { return batch.configuration.requestsPerBatch }
+                if batch.scope.named != nil { return batch.limits.requests }
                 _ = round.note(BatchReport(), at: time)
             }
             let size: Int? = nil
             return try #require(size, "waited 10 turns for a batch of the suspected lists")
         }
-        let usual = QueueConfiguration().requestsPerBatch
+        let usual = BatchLimits().requests
         #expect(try sizeOfNextRetry(at: now) == usual)
         var report = decided(lists("a", "b"))
         (report.decisions.applied, report.decisions.suspected) = (100, Set(lists("a", "b")))
@@ -331,7 +325,7 @@ import Testing
         for _ in 1...3 {
             let retry = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(retry.scope.named == [bad])
-            sizes.append(retry.configuration.requestsPerBatch)
+            sizes.append(retry.limits.requests)
             round.noteFailure(of: [bad], at: now)
             let other = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(other.scope.isNext(from: nil))
@@ -385,7 +379,7 @@ import Testing
             let later = now + .seconds(1_000 * attempt)
             let retry = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(retry.scope.named == [slow])
-            sizes.append(retry.configuration.requestsPerList)
+            sizes.append(retry.limits.requestsPerList)
             _ = round.note(suspected, at: later)
             #expect(try #require(round.postponed.nextDue) > later)
             _ = round.beginTurn(isPollDue: false, at: later)
@@ -405,7 +399,7 @@ import Testing
         var sizes: [Int] = []
         for _ in 1...6 {
             let batch = try #require(round.beginTurn(isPollDue: false, at: later).batch)
-            if batch.scope.named == [slow] { sizes.append(batch.configuration.requestsPerList) }
+            if batch.scope.named == [slow] { sizes.append(batch.limits.requestsPerList) }
             _ = round.note(decided(batch.scope.named ?? lists("a")), at: later)
         }
         #expect(sizes == [125, 250, 500], "then the list is one of many again")
@@ -430,7 +424,6 @@ import Testing
     func failures(whilePolling: Bool) throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: whilePolling, at: now)
-        round.noteFailure(of: [], at: now)
         #expect(round.beginTurn(isPollDue: false, at: now).batch?.postponed == [])
         round.noteFailure(of: lists("a", "b"), at: now)
         _ = round.beginTurn(isPollDue: false, at: now)
@@ -500,7 +493,7 @@ import Testing
         _ = round.beginTurn(isPollDue: false, at: now)
         #expect(round.note(lastID: 7, at: now).end?.pause != nil)
         _ = round.beginTurn(isPollDue: false, at: now)
-        let full = Int64(7 + QueueConfiguration().requestsPerBatch)
+        let full = Int64(7 + BatchLimits().requests)
         #expect(round.note(lastID: full, at: now + .milliseconds(1)).batch != nil)
     }
 
@@ -508,7 +501,7 @@ import Testing
     func doesNotWait() {
         #expect(!isGathering(patientRound()), "the first batch after a quiet time")
         #expect(!isGathering(round(afterDeciding: 15)))
-        #expect(!isGathering(round(afterDeciding: QueueConfiguration().requestsPerBatch)))
+        #expect(!isGathering(round(afterDeciding: BatchLimits().requests)))
         #expect(!isGathering(round(afterDeciding: 100, maxDelay: .zero)))
     }
 
@@ -574,7 +567,8 @@ import Testing
 extension WorkerRound.Action {
     fileprivate var readsLastID: Bool { if case .readLastID = self { true } else { false } }
     fileprivate var batch: BatchTask? { if case .decide(let task) = self { task } else { nil } }
-    fileprivate var end: WorkerRound.TurnResult? { if case .end(let progress) = self { progress } else { nil } }
+    fileprivate var turn: WorkerRound.Turn? { if case .end(let turn) = self { turn } else { nil } }
+    fileprivate var end: WorkerRound.TurnResult? { turn?.result }
 
     /// The action after this one, if this one is a poll.
     fileprivate func afterPoll(_ round: inout WorkerRound) -> WorkerRound.Action {
@@ -590,7 +584,7 @@ extension WorkerRound.TurnResult {
     fileprivate var isDecided: Bool { if case .decided = self { true } else { false } }
 }
 
-extension QueueTransaction.Scope {
+extension ClaimScope {
     /// The named lists; nil if the scope asks for the next lists.
     fileprivate var named: [ListIdentifier]? {
         switch self {

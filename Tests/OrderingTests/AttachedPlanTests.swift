@@ -51,7 +51,7 @@ struct AttachedPlanTests {
             try await connection.execute(script: script)
             for statement in all {
                 let plan = try await connection.genericPlan(
-                    of: statement, settings: OrderingStatements.plannerSettings, script: "SELECT 1")
+                    of: statement, settings: MoveApplication.plannerSettings, script: "SELECT 1")
                 expectOneIndex(in: plan)
             }
         }
@@ -115,7 +115,7 @@ struct AttachedPlanTests {
                 statements.clearRanks([change]), statements.updateRanks([change]), statements.delete([change]),
             ] {
                 let plan = try await connection.genericPlan(
-                    of: statement, settings: OrderingStatements.plannerSettings, script: "SELECT 1")
+                    of: statement, settings: MoveApplication.plannerSettings, script: "SELECT 1")
                 #expect(plan.contains(condition), "\(plan)")
                 #expect(isUniqueAlone || !plan.contains("further_"), "\(plan)")
                 #expect(!plan.contains("Sort"), "\(plan)")

@@ -13,7 +13,7 @@ struct KnownListSizesTests {
 
     private func read(_ needs: [ListNeed], _ sizes: KnownListSizes, on connection: Connection) async throws {
         try await connection.run { connection in
-            try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
+            try connection.transaction(settings: MoveApplication.plannerSettings) { connection in
                 _ = try OrderedTableRepository(Self.items, sizes: sizes).read(needs, on: connection)
             }
         }

@@ -28,7 +28,7 @@ struct RowLockTests {
         try await application.execute(script: statement)
         let change = RowChange(key: "a", storedList: "b", list: "b", rank: Rank(numerator: 7, denominator: 1))
         async let written: Void = writer.run { connection in
-            try connection.transaction(settings: OrderingStatements.plannerSettings) { connection in
+            try connection.transaction(settings: MoveApplication.plannerSettings) { connection in
                 try OrderedTableRepository(Self.cards).write([change], waitsForRows: true, on: connection)
             }
         }

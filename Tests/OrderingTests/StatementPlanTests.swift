@@ -84,7 +84,7 @@ private struct Plans {
 
     func plan(of statement: SQL, script: String = "SELECT 1") async throws -> String {
         let plan = try await connection.genericPlan(
-            of: statement, settings: OrderingStatements.plannerSettings, script: script)
+            of: statement, settings: MoveApplication.plannerSettings, script: script)
         return "\(history):\n\(plan)"
     }
 

@@ -36,15 +36,15 @@ extension QueueWorker {
     ///
     /// - Throws: ``BatchFailure``, for a time-out only if most attempts had one.
     package mutating func runTurnDespiteTimeout(
-        on connection: Connection
+        _ share: BatchShare = BatchShare(), on connection: Connection
     ) async throws(BatchFailure) -> WorkerRound.TurnResult {
         for _ in 1..<Self.mostAttempts {
             do throws(BatchFailure) {
-                return try await runTurn(on: connection)
+                return try await runTurn(share, on: connection).result
             } catch {
                 guard error.error.databaseError?.sqlState == .queryCanceled else { throw error }
             }
         }
-        return try await runTurn(on: connection)
+        return try await runTurn(share, on: connection).result
     }
 }

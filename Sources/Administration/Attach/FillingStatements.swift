@@ -21,7 +21,7 @@ struct FillingStatements {
             ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
             ("row_security", "off"),
         ]
-            + RowLookUp.settings
+            + MoveApplication.plannerSettings
     }
 
     var count: SQL {

@@ -8,6 +8,14 @@ import Supervision
 struct DaemonSettings {
     /// The possible numbers of workers. Each worker has a connection, and servers rarely accept more.
     static let workerCounts = 1...256
+    /// Seconds.
+    static let defaultConnectWait = 60
+    /// Seconds.
+    static let defaultIdleTimeout = Int(QueueConfiguration.defaultIdleTimeout.components.seconds)
+    /// Seconds.
+    static let defaultPollInterval = Double(DaemonConfiguration.defaultPollInterval.milliseconds) / 1_000
+    /// Seconds.
+    static let defaultStallAfter = 300
     /// The seconds of a day, the largest value of most settings.
     private static let day = 86_400
 
@@ -51,9 +59,9 @@ struct DaemonSettings {
     init(_ reader: SettingsReader) throws {
         connection = try ConnectionSettings(reader)
         workers = try reader.integer("workers", in: Self.workerCounts, standard: DaemonConfiguration.defaultWorkers)
-        connectWait = try reader.integer("connect_wait", in: 0...Self.day, standard: 60).map { .seconds($0) }
-        let idleTimeout = QueueConfiguration.defaultIdleTimeout.components.seconds
-        self.idleTimeout = try reader.integer("idle_timeout", in: 1...Self.day, standard: Int(idleTimeout))
+        connectWait = try reader.integer("connect_wait", in: 0...Self.day, standard: Self.defaultConnectWait)
+            .map { .seconds($0) }
+        idleTimeout = try reader.integer("idle_timeout", in: 1...Self.day, standard: Self.defaultIdleTimeout)
             .map { .seconds($0) }
         pollInterval = try reader.text("poll_interval", wanted: "0, or a number of seconds from 0.1 to \(Self.day)") {
             Double($0).flatMap { $0 == 0 || (0.1...Double(Self.day)).contains($0) ? .seconds($0) : nil }
@@ -62,7 +70,8 @@ struct DaemonSettings {
         onPoison = try reader.text("on_poison", wanted: PoisonSetting.wanted, as: { PoisonSetting($0) })
         logRetention = try Self.logRetention(reader)
         http = try reader.text("http", wanted: "an address such as 127.0.0.1:9187", as: { ProbeAddress($0) })
-        stallAfter = try reader.integer("stall_after", in: 1...Self.day, standard: 300).map { .seconds($0) }
+        stallAfter = try reader.integer("stall_after", in: 1...Self.day, standard: Self.defaultStallAfter)
+            .map { .seconds($0) }
         log = try LogSettings(reader)
     }
 
@@ -103,7 +112,10 @@ struct DaemonSettings {
             rows: [
                 row(connection.databaseURL, parameters.summary), row(workers, "\(workers.value)"),
                 row(connectWait, seconds(connectWait.value)), row(idleTimeout, seconds(idleTimeout.value)),
-                row(pollInterval, pollInterval.value.map { $0 == .zero ? "never" : seconds($0) } ?? "1.5 s"),
+                row(
+                    pollInterval,
+                    pollInterval.value == .zero
+                        ? "never" : seconds(pollInterval.value ?? DaemonConfiguration.defaultPollInterval)),
                 row(maxDelay, "\(maxDelay.value.milliseconds) ms"),
                 row(onPoison, (onPoison.value ?? PoisonSetting()).description),
                 row(logRetention, days.map { "\($0) days" } ?? "for ever"),

@@ -20,9 +20,9 @@ struct BatchAttempt {
     private let queue: QueueRepository
     private let sizes: KnownListSizes
     /// The lists that the transaction tries to claim.
-    private let scopeToClaim: QueueTransaction.Scope
+    private let scopeToClaim: ClaimScope
     /// The lists that the batch is for. A second attempt claims only those that the first one has locked.
-    private let scopeOfBatch: QueueTransaction.Scope
+    private let scopeOfBatch: ClaimScope
     private let method: Method
     private let postponed: [ListIdentifier]
     private var stage = Stage.claiming
@@ -32,8 +32,8 @@ struct BatchAttempt {
     var lockedLists: [ListIdentifier] { claim.locked }
 
     init(
-        _ queue: QueueRepository, sizes: KnownListSizes, claiming scopeToClaim: QueueTransaction.Scope,
-        for scopeOfBatch: QueueTransaction.Scope, _ method: Method, postponed: [ListIdentifier] = []
+        _ queue: QueueRepository, sizes: KnownListSizes, claiming scopeToClaim: ClaimScope,
+        for scopeOfBatch: ClaimScope, _ method: Method, postponed: [ListIdentifier] = []
     ) {
         (self.queue, self.sizes) = (queue, sizes)
         (self.scopeToClaim, self.scopeOfBatch, self.postponed) = (scopeToClaim, scopeOfBatch, postponed)
@@ -46,7 +46,8 @@ struct BatchAttempt {
     mutating func run(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         do throws(QueueError) {
             return try connection.transaction(
-                .readCommittedAfterTriggers, settings: queue.configuration.settings, wrapping: QueueError.database
+                .readCommittedAfterTriggers, settings: queue.configuration.settings(for: queue.limits),
+                wrapping: QueueError.database
             ) { connection throws(QueueError) in
                 let report = try decide(on: connection)
                 stage = .committing
@@ -80,7 +81,7 @@ struct BatchAttempt {
         let batch = ClosedBatch(
             pending.requests, locked: Set(claim.locked), waiting: Set(claim.waiting),
             leftOut: Set(claim.lockedByOthers + postponed), firstUnread: pending.firstUnread,
-            limit: queue.configuration.requestsPerList)
+            limit: queue.limits.requestsPerList)
         report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
         guard !batch.requests.isEmpty else { return report }
         try queue.limitStatements(on: connection)
@@ -97,7 +98,7 @@ struct BatchAttempt {
         _ requests: [PendingRequest], on connection: isolated Connection
     ) throws(QueueError) -> BatchDecisions {
         let moves = MoveApplication(
-            policy: queue.configuration.rebalancing, rowsPerLookup: queue.configuration.rowsPerLookup, sizes: sizes,
+            policy: queue.configuration.rebalancing, reading: queue.configuration.reading, sizes: sizes,
             rowLocks: rowLocks)
         switch method {
         case .together:
@@ -106,7 +107,8 @@ struct BatchAttempt {
             return application.decisions
         case .inParts:
             var search = try RefusalSearch(
-                for: requests, queue.configuration, moves, triesLists: scopeOfBatch.onlyList == nil, on: connection)
+                for: requests, queue.configuration, moves, atMost: queue.limits.search,
+                triesLists: scopeOfBatch.onlyList == nil, on: connection)
             try search.run(on: connection)
             return search.decisions
         }

@@ -28,7 +28,7 @@ package struct BatchReport: Sendable {
     package var unavailable: Set<ListIdentifier> { unavailableAmongLocked.union(claim.lockedByOthers) }
 
     /// Whether another worker should decide requests at the same time.
-    package var needsAnotherWorker: Bool {
+    var needsAnotherWorker: Bool {
         decisions.count + undecided.count >= Self.fewestForAnotherWorker
             || claim.found + claim.beyondLimit >= Self.fewestListsForAnotherWorker || undecided.crowdedOut != nil
     }

@@ -16,23 +16,25 @@ struct RefusalSearch {
     /// Whether the writes of each list are tried first. A batch for a single list may need more time than a trial allows.
     private let triesLists: Bool
     private let waitsForRows: Bool
-    /// The settings before the first request, which a user's trigger might change so that Brocot's own statements fail.
-    private let transactionSettings: [String]
+    /// The settings before the first request.
+    private let settings: GuardedSettings
+    private let longestSearch: Duration
     private let deadline: ContinuousClock.Instant
     private var application: RequestApplication
 
     var decisions: BatchDecisions { application.decisions }
 
     init(
-        for requests: [PendingRequest], _ configuration: QueueConfiguration, _ moves: MoveApplication, triesLists: Bool,
-        on connection: isolated Connection
+        for requests: [PendingRequest], _ configuration: QueueConfiguration, _ moves: MoveApplication,
+        atMost longestSearch: Duration, triesLists: Bool, on connection: isolated Connection
     ) throws(QueueError) {
         (allRequests, self.configuration) = (requests, configuration)
         self.triesLists = triesLists
         waitsForRows = moves.rowLocks == .waitedFor
         application = RequestApplication(moves)
-        transactionSettings = try Self.transactionSettings(on: connection)
-        deadline = .now + configuration.longestSearch
+        settings = try Self.guardedSettings(on: connection)
+        self.longestSearch = longestSearch
+        deadline = .now + longestSearch
     }
 
     /// Decides the requests, as long as there is time. The ``decisions`` name the lists that are left.
@@ -85,7 +87,7 @@ struct RefusalSearch {
         do throws(QueueError) {
             trial = try connection.savepoint("trials", wrapping: QueueError.database) { connection throws(QueueError) in
                 try application.tryOut(
-                    requests, for: configuration.longestSearch, keeping: transactionSettings, on: connection)
+                    requests, for: longestSearch, keeping: settings, on: connection)
             }
         } catch {
             guard !error.isCausedByServerOrConnection else { throw error }
@@ -142,9 +144,7 @@ struct RefusalSearch {
                 try Self.setConstraints(.deferred, on: connection)
                 try application.apply(requests, on: connection)
                 try Self.setConstraints(.immediate, on: connection)
-                guard try Self.transactionSettings(on: connection) == transactionSettings else {
-                    throw .settingsChanged
-                }
+                guard try Self.guardedSettings(on: connection) == settings else { throw .settingsChanged }
                 guard try areUnchanged(on: connection) else { throw .requestsChanged }
             }
             return nil
@@ -172,10 +172,8 @@ struct RefusalSearch {
         }
     }
 
-    private static func transactionSettings(on connection: isolated Connection) throws(QueueError) -> [String] {
-        try QueueError.wrappingErrors { () throws(PostgresError) in
-            try connection.query(QueueStatements.transactionSettings).single().decode(0)
-        }
+    private static func guardedSettings(on connection: isolated Connection) throws(QueueError) -> GuardedSettings {
+        try QueueError.wrappingErrors { () throws(PostgresError) in try GuardedSettings(on: connection) }
     }
 
     /// Whether all requests of the batch are still in the queue, as they were read.

@@ -22,18 +22,16 @@ struct RequestApplication {
     /// - Parameters:
     ///   - requests: The requests to try.
     ///   - duration: The time after which no further lists are tried.
-    ///   - transactionSettings: The values of ``QueueStatements/transactionSettings`` that no trigger may change.
+    ///   - settings: The settings that no trigger may change.
     ///   - connection: The connection.
     /// - Returns: The lists that can't be written, and the lists that were not tried.
     /// - Throws: ``QueueError`` if the rows can't be read.
     mutating func tryOut(
-        _ requests: [PendingRequest], for duration: Duration, keeping transactionSettings: [String],
+        _ requests: [PendingRequest], for duration: Duration, keeping settings: GuardedSettings,
         on connection: isolated Connection
     ) throws(QueueError) -> WriteTrial {
         let trial = try withoutLockedRows(requests) { [moves] requests throws(OrderingError) in
-            try moves.tryOut(
-                requests.map(\.move), for: duration, settings: QueueStatements.trialSettings,
-                areSettingsKept: QueueStatements.areTransactionSettings(transactionSettings), on: connection)
+            try moves.tryOut(requests.map(\.move), for: duration, keeping: settings, on: connection)
         }
         return trial ?? WriteTrial()
     }

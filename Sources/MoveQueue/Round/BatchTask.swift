@@ -2,8 +2,8 @@ import Ordering
 
 /// The task of one transaction: which lists it claims, and its limits.
 struct BatchTask: Sendable {
-    let scope: QueueTransaction.Scope
+    let scope: ClaimScope
     /// Lists to leave out.
     let postponed: [ListIdentifier]
-    let configuration: QueueConfiguration
+    let limits: BatchLimits
 }

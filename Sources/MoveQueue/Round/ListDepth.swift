@@ -5,21 +5,22 @@ struct ListDepth: Sendable {
 
     private var requests: Double
 
-    init(_ configuration: QueueConfiguration) {
-        requests = Double(configuration.requestsPerBatch) / Self.listsOfFirstBatch
+    /// `limits` are those of a whole batch.
+    init(_ limits: BatchLimits) {
+        requests = Double(limits.requests) / Self.listsOfFirstBatch
     }
 
     /// The number of lists whose requests fill a batch.
-    func lists(of batch: QueueConfiguration) -> Int {
-        min(max(1, Int(Double(batch.requestsPerBatch) / expected(batch))), batch.listsPerBatch)
+    func lists(of batch: BatchLimits) -> Int {
+        min(max(1, Int(Double(batch.requests) / expected(batch))), batch.lists)
     }
 
     /// Whether most lists have a single request.
-    func isLow(_ batch: QueueConfiguration) -> Bool { expected(batch) < 2 }
+    func isLow(_ batch: BatchLimits) -> Bool { expected(batch) < 2 }
 
     /// Without the second limit, a small batch (such as the first ones) would have a single list, and a round would take long. With it, a
     /// small batch has several lists, with fewer requests of each.
-    private func expected(_ batch: QueueConfiguration) -> Double {
+    private func expected(_ batch: BatchLimits) -> Double {
         min(requests, max(1, Double(batch.requestsPerList) / 2))
     }
 

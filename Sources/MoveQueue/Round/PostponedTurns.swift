@@ -24,6 +24,8 @@ struct PostponedTurns: Sendable {
     var postponed: PostponedLists
     /// The number of requests of a usual batch.
     private let fullBatch: Int
+    /// See ``WorkerRound/init(_:isPatient:postponed:)``.
+    private let isPatient: Bool
     /// The most requests that are tried together, because a search had no time for all its requests. It doubles after
     /// each search that had time. nil: as many as in a usual batch.
     private var searchSize: Int?
@@ -33,72 +35,64 @@ struct PostponedTurns: Sendable {
     /// When the worker may wait again for a starving list.
     private var nextWait: ContinuousClock.Instant?
 
-    init(_ postponed: PostponedLists, fullBatch: Int) {
-        (self.postponed, self.fullBatch) = (postponed, fullBatch)
+    init(_ postponed: PostponedLists, fullBatch: Int, isPatient: Bool) {
+        (self.postponed, self.fullBatch, self.isPatient) = (postponed, fullBatch, isPatient)
     }
 
     // MARK: The next turn
 
-    /// The next turn for postponed lists; nil if none of them is due. `configuration` is the one of a usual batch.
-    mutating func next(
-        _ configuration: QueueConfiguration, at now: ContinuousClock.Instant
-    ) -> (Retry, BatchTask)? {
-        if let list = listToWaitFor(configuration, at: now) {
+    /// The next turn for postponed lists; nil if none of them is due. `usual` are the limits of a usual batch.
+    mutating func next(_ usual: BatchLimits, at now: ContinuousClock.Instant) -> (Retry, BatchTask)? {
+        if let list = listToWaitFor(at: now) {
             nextWait = now + Self.pauseBetweenWaits
-            var limited = configuration
-            limited.longestStatement = Self.limitOfWaiting
-            return (.lists([list]), .init(scope: .waitingFor(list), postponed: [], configuration: limited))
+            var limits = usual
+            limits.statement = Self.limitOfWaiting
+            return (.lists([list]), .init(scope: .waitingFor(list), postponed: [], limits: limits))
         }
         let lists = postponed.next(at: now)
         guard !lists.isEmpty else { return nil }
         if lists.count == PostponedLists.largestGroup, postponed.areManyUnavailable, !isOldestInVain {
-            let oldest = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
-            return (
-                .oldest(insteadOf: lists),
-                .init(scope: oldest, postponed: postponed.failing, configuration: configuration)
-            )
+            let oldest = ClaimScope.oldest(lists: usual.lists)
+            return (.oldest(insteadOf: lists), .init(scope: oldest, postponed: postponed.failing, limits: usual))
         }
-        let limited = self.configuration(for: lists, configuration)
         // Lists that are only unavailable most likely don't fail, so their requests are tried together first.
-        let scope: QueueTransaction.Scope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
-        return (.lists(lists), .init(scope: scope, postponed: [], configuration: limited))
+        let scope: ClaimScope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
+        return (.lists(lists), .init(scope: scope, postponed: [], limits: limits(for: lists, usual)))
     }
 
     /// Only the patient worker waits, so that the others serve the other lists meanwhile.
-    private func listToWaitFor(
-        _ configuration: QueueConfiguration, at now: ContinuousClock.Instant
-    ) -> ListIdentifier? {
-        guard configuration.isPatient, nextWait.map({ $0 <= now }) ?? true else { return nil }
+    private func listToWaitFor(at now: ContinuousClock.Instant) -> ListIdentifier? {
+        guard isPatient, nextWait.map({ $0 <= now }) ?? true else { return nil }
         return postponed.starving(at: now)
     }
 
     /// The limits of a batch with these lists. The more often the lists failed, the fewer requests the batch has.
-    private func configuration(for lists: [ListIdentifier], _ usual: QueueConfiguration) -> QueueConfiguration {
-        var limited = lists.count == 1 ? limits(ofListAlone: lists[0], usual) : limits(ofSeveral: lists, usual)
-        if !postponed.isUnavailable(lists[0]) { limitSearch(&limited) }
-        return limited
+    private func limits(for lists: [ListIdentifier], _ usual: BatchLimits) -> BatchLimits {
+        var limits = lists.count == 1 ? self.limits(ofListAlone: lists[0], usual) : self.limits(ofSeveral: lists, usual)
+        if !postponed.isUnavailable(lists[0]) { limitSearch(&limits) }
+        return limits
     }
 
     /// If one list alone takes too long, smaller steps may succeed.
-    private func limits(ofListAlone list: ListIdentifier, _ usual: QueueConfiguration) -> QueueConfiguration {
-        var limited = usual.reduced(to: BatchShare(halvings: postponed.halvings(of: list)))
-        let doublings = usual.isPatient ? min(postponed.postponements(of: list), Self.mostDoublings) : 0
-        limited.longestStatement = Self.firstLimitAlone * (1 << doublings)
-        return limited
+    private func limits(ofListAlone list: ListIdentifier, _ usual: BatchLimits) -> BatchLimits {
+        var limits = usual.reduced(to: BatchShare(halvings: postponed.halvings(of: list)))
+        let doublings = isPatient ? min(postponed.postponements(of: list), Self.mostDoublings) : 0
+        limits.statement = Self.firstLimitAlone * (1 << doublings)
+        return limits
     }
 
     /// The batch has fewer requests of each list, and as many lists as usual.
-    private func limits(ofSeveral lists: [ListIdentifier], _ usual: QueueConfiguration) -> QueueConfiguration {
-        var limited = usual
+    private func limits(ofSeveral lists: [ListIdentifier], _ usual: BatchLimits) -> BatchLimits {
+        var limits = usual
         let halvings = lists.map { postponed.halvings(of: $0) }.min() ?? 0
-        limited.requestsPerList = max(1, usual.requestsPerList >> halvings)
-        return limited
+        limits.requestsPerList = max(1, usual.requestsPerList >> halvings)
+        return limits
     }
 
     /// All lists of the batch are suspected, so no other lists wait for the search.
-    private func limitSearch(_ limited: inout QueueConfiguration) {
-        limited.longestSearch = Self.longestSearchOfSuspects
-        if let searchSize { limited.requestsPerBatch = min(limited.requestsPerBatch, searchSize) }
+    private func limitSearch(_ limits: inout BatchLimits) {
+        limits.search = Self.longestSearchOfSuspects
+        if let searchSize { limits.requests = min(limits.requests, searchSize) }
     }
 
     // MARK: Events

@@ -61,8 +61,9 @@ struct RoundSearch: Sendable {
     private static let mostOldestInVain = 4_096
     private var depth: ListDepth
 
-    init(_ configuration: QueueConfiguration) {
-        depth = ListDepth(configuration)
+    /// `limits` are those of a whole batch.
+    init(_ limits: BatchLimits) {
+        depth = ListDepth(limits)
     }
 
     /// Continues the round at this list.
@@ -75,25 +76,24 @@ struct RoundSearch: Sendable {
 
     /// The next batch, and what it is for.
     mutating func nextBatch(
-        _ configuration: QueueConfiguration, leavingOut postponed: PostponedLists
+        _ limits: BatchLimits, leavingOut postponed: PostponedLists
     ) -> (Target, BatchTask) {
         if entanglement.beginOldest() {
-            let scope = QueueTransaction.Scope.oldest(lists: configuration.listsPerBatch)
+            let scope = ClaimScope.oldest(lists: limits.lists)
             return (
                 .oldest,
-                BatchTask(
-                    scope: scope, postponed: Array(oldestInVain.union(postponed.lists)), configuration: configuration)
+                BatchTask(scope: scope, postponed: Array(oldestInVain.union(postponed.lists)), limits: limits)
             )
         }
-        let lists = depth.lists(of: configuration)
+        let lists = depth.lists(of: limits)
         let withPartners = seesChangesOfList && !entanglement.isPresent
-        let scope = QueueTransaction.Scope.next(
+        let scope = ClaimScope.next(
             from: position, lists: lists,
-            readingAhead: (depth.isLow(configuration) && !seesWaitingLists ? lists : 1) + postponed.count,
+            readingAhead: (depth.isLow(limits) && !seesWaitingLists ? lists : 1) + postponed.count,
             withPartners: withPartners)
         return (
             .next(NextLists(count: lists, withPartners: withPartners)),
-            BatchTask(scope: scope, postponed: Array(postponed.lists), configuration: configuration)
+            BatchTask(scope: scope, postponed: Array(postponed.lists), limits: limits)
         )
     }
 

@@ -1,6 +1,15 @@
 import Ordering
 
 extension WorkerRound {
+    /// A turn that is over.
+    package struct Turn: Sendable {
+        package let result: TurnResult
+        /// Whether the turn ended a round through the lists, so that no further requests are known.
+        package let hasEndedRound: Bool
+        /// Whether other sessions had most of the round's next lists. Two workers whose rounds meet would find each other's lists again and again.
+        package let hasMetAnotherWorker: Bool
+    }
+
     /// The result of a turn.
     package enum TurnResult: Sendable {
         /// Nothing is pending.
@@ -21,6 +30,11 @@ extension WorkerRound {
             case .undecided(let report), .decided(let report): report.decisions.failures
             case .idle, .waiting, .postponed, .gathering: []
             }
+        }
+
+        /// Whether another worker should decide requests at the same time, or try the lists that failed.
+        package var needsAnotherWorker: Bool {
+            if case .decided(let report) = self, report.needsAnotherWorker { true } else { !failures.isEmpty }
         }
     }
 }

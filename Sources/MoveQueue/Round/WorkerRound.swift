@@ -4,13 +4,13 @@ import Ordering
 /// action.
 ///
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
-/// they meet, the locks of the lists keep them apart, and ``hasMetAnotherWorker`` tells one of them to continue elsewhere.
+/// they meet, the locks of the lists keep them apart, and ``Turn/hasMetAnotherWorker`` tells one of them to continue elsewhere.
 ///
 /// A worker chooses between postponed lists (``PostponedTurns``), a crowded-out list, and the next lists of the
 /// round (``RoundSearch``).
 ///
-/// A round consists of turns, and each turn ends with a ``TurnResult``. ``beginTurn(isPollDue:at:)`` returns the first action of
-/// a turn. Each action is followed by one event, which returns the next action, until the action is ``Action/end(_:)``.
+/// A round consists of turns. ``beginTurn(_:isPollDue:at:)`` returns the first action of a turn. Each action is followed by one event,
+/// which returns the next action, until the action is ``Action/end(_:)``. If an action fails, the turn is over.
 package struct WorkerRound: Sendable {
     enum Action: Sendable {
         /// Poll the queue, to find out how far it was read. The next event is ``notePoll()``.
@@ -20,7 +20,7 @@ package struct WorkerRound: Sendable {
         /// Decide a batch. The next event is ``note(_:at:)`` or ``noteFailure(of:isCostly:at:)``.
         case decide(BatchTask)
         /// The turn is over.
-        case end(TurnResult)
+        case end(Turn)
     }
 
     private enum State {
@@ -37,8 +37,11 @@ package struct WorkerRound: Sendable {
     /// The fewest requests of a round after which waiting for more requests is worth it.
     private static let fewestGathered = 16
 
-    private var fullConfiguration: QueueConfiguration
-    private var configuration: QueueConfiguration
+    private let maxDelay: Duration
+    /// The limits of a whole batch.
+    private var fullLimits: BatchLimits
+    /// The part of a whole batch that the batches of this turn take.
+    private var share = BatchShare()
     private var state = State.betweenTurns
     private var search: RoundSearch
     private var postponedTurns: PostponedTurns
@@ -49,44 +52,45 @@ package struct WorkerRound: Sendable {
     private var waking = Waking.awake
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
-    /// Whether the turn ended the round, so that no further requests are known.
-    private(set) var hasEndedRound = false
-    /// Whether other sessions had most of the round's next lists. Two workers whose rounds meet would find each other's lists again and again.
-    private(set) var hasMetAnotherWorker = false
+    /// See ``Turn``.
+    private var (hasEndedRound, hasMetAnotherWorker) = (false, false)
 
-    /// `postponed` are the lists that an earlier round left out.
-    init(_ configuration: QueueConfiguration, postponed: PostponedLists = PostponedLists()) {
-        postponedTurns = PostponedTurns(postponed, fullBatch: configuration.requestsPerBatch)
-        var configuration = configuration
-        configuration.longestStatement = Self.longestStatement
-        fullConfiguration = configuration
-        self.configuration = configuration
-        search = RoundSearch(configuration)
+    /// - Parameters:
+    ///   - configuration: The limits of a whole batch, and the longest wait for more requests.
+    ///   - isPatient: Whether a statement for a single list may take as long as the time-outs allow, and the worker waits for starving lists.
+    ///   - postponed: The lists that an earlier round left out.
+    init(
+        _ configuration: QueueConfiguration, isPatient: Bool = true, postponed: PostponedLists = PostponedLists()
+    ) {
+        maxDelay = configuration.maxDelay
+        fullLimits = configuration.limits
+        fullLimits.statement = Self.longestStatement
+        postponedTurns = PostponedTurns(postponed, fullBatch: fullLimits.requests, isPatient: isPatient)
+        search = RoundSearch(fullLimits)
     }
+
+    /// The limits of a usual batch of this turn.
+    private var limits: BatchLimits { fullLimits.reduced(to: share) }
 
     /// The lists that are left out of the usual batches.
     var postponed: PostponedLists { postponedTurns.postponed }
 
     // MARK: Events
 
-    /// Sets the size of the next batches.
-    mutating func setBatchSize(_ share: BatchShare) {
-        configuration = fullConfiguration.reduced(to: share)
-    }
-
     /// Gives the statements that find lists and read requests as much time as any statement from now on.
-    mutating func readPatiently() {
-        (fullConfiguration.limitsReading, configuration.limitsReading) = (false, false)
-    }
+    mutating func readPatiently() { fullLimits.limitsReading = false }
 
     /// Continues the round at this list.
     mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
-    /// Begins a turn. `isPollDue` says whether it is time to poll the queue.
-    mutating func beginTurn(isPollDue: Bool, at now: ContinuousClock.Instant) -> Action {
+    /// Begins a turn, with batches of this size. `isPollDue` says whether it is time to poll the queue.
+    mutating func beginTurn(
+        _ share: BatchShare = BatchShare(), isPollDue: Bool, at now: ContinuousClock.Instant
+    ) -> Action {
+        self.share = share
         isRoundTurn.toggle()
         (hasEndedRound, hasMetAnotherWorker) = (false, false)
-        if !isRoundTurn, let (retry, task) = postponedTurns.next(configuration, at: now) {
+        if !isRoundTurn, let (retry, task) = postponedTurns.next(limits, at: now) {
             state = .retrying(retry)
             return .decide(task)
         }
@@ -132,13 +136,12 @@ package struct WorkerRound: Sendable {
         return advance()
     }
 
-    /// A batch failed, and nothing was decided. The turn is over. `lists` may contain the cause; it is empty if no list is the
-    /// cause. With `isCostly` the lists are tried one by one.
+    /// A batch failed, and nothing was decided. `lists` may contain the cause; it is empty if no list is the cause. With `isCostly` the
+    /// lists are tried one by one.
     mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
         postponedTurns.postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
-        state = .betweenTurns
     }
 
     /// The postponed lists that the latest batch was for; nil if it was another batch.
@@ -151,7 +154,7 @@ package struct WorkerRound: Sendable {
         guard let list = crowdedOut else { return advance() }
         crowdedOut = nil
         state = .servingCrowdedOut
-        return .decide(BatchTask(scope: .lists([list]), postponed: [], configuration: configuration))
+        return .decide(BatchTask(scope: .lists([list]), postponed: [], limits: limits))
     }
 
     // MARK: The next lists of the round
@@ -161,7 +164,7 @@ package struct WorkerRound: Sendable {
             state = .gathering
             return .readLastID
         }
-        let (target, task) = search.nextBatch(configuration, leavingOut: postponed)
+        let (target, task) = search.nextBatch(limits, leavingOut: postponed)
         state = .searching(target)
         return .decide(task)
     }
@@ -205,13 +208,14 @@ package struct WorkerRound: Sendable {
 
     /// Waits for more requests after a round that decided many requests and left none, because each batch has a fixed cost.
     private mutating func gather(after decided: Int) {
-        let enough = configuration.requestsPerBatch
-        guard configuration.maxDelay > .zero, decided >= Self.fewestGathered, decided < enough else { return }
-        gathering = Gathering(limit: configuration.maxDelay, enough: enough)
+        let enough = limits.requests
+        guard maxDelay > .zero, decided >= Self.fewestGathered, decided < enough else { return }
+        gathering = Gathering(limit: maxDelay, enough: enough)
     }
 
     private mutating func end(_ result: TurnResult) -> Action {
         state = .betweenTurns
-        return .end(result)
+        return .end(
+            Turn(result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker))
     }
 }

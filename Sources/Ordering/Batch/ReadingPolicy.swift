@@ -1,12 +1,10 @@
 /// How much of a list one statement reads. The values don't affect the outcomes. Tests choose small numbers, so that rows are
 /// read in many parts.
 package struct ReadingPolicy: Sendable {
-    /// The number of rows that can be read in order in the time of one look-up by key. The figure was measured: see
-    /// `docs/decisions/batches-in-memory.md`.
-    package static let measuredRowsPerLookup = 24
     /// A list may be read from its beginning if it seems to have at most this many rows for each row that would be
-    /// looked up. With 0, it never is.
-    package var rowsPerLookup = Self.measuredRowsPerLookup
+    /// looked up. With 0, it never is. As many rows can be read in order in the time of one look-up by key: see
+    /// `docs/decisions/batches-in-memory.md`.
+    package var rowsPerLookup = 24
     /// A list may be read from its beginning if at least this many rows would be looked up.
     package var fewestLookupsOfWholeList = 8
     /// The most rows that one statement reads from one list's beginning.

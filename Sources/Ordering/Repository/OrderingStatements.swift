@@ -5,16 +5,6 @@ import LibPQ
 /// Lists, keys and bounds are arrays, so that one statement serves a whole batch. Each statement names the table's key columns,
 /// casts keys to their types, and reads along the unique index of list and rank, or along an index of the item's key.
 struct OrderingStatements {
-    /// Settings for SET LOCAL. The statements are written for nested loops that read along indexes without sorting. The planner
-    /// can't know that this is best for a table that was empty a moment ago. With these settings, a statement has the same plan
-    /// for all parameters, and is planned only once.
-    static let plannerSettings = [
-        ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
-        ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_memoize", "off"), ("enable_sort", "off"),
-        ("enable_incremental_sort", "off"), ("jit", "off"),
-        ("plan_cache_mode", "force_generic_plan"),
-    ]
-
     let table: SQL
     let listColumns: ListColumns
     let itemColumn: SQL

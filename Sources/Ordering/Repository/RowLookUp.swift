@@ -2,12 +2,9 @@ import LibPQ
 
 /// The parts of another module's statements that find rows by keys which are stored as texts.
 ///
-/// The statements that move rows use the same fragments. With ``settings``, they read along an index of the key, whatever the planner's
-/// statistics are.
+/// The statements that move rows use the same fragments. With ``MoveApplication/plannerSettings``, they read along an index of the
+/// key, whatever the planner's statistics are.
 package struct RowLookUp: Sendable {
-    /// Settings for SET LOCAL.
-    package static let settings = OrderingStatements.plannerSettings
-
     private let statements: OrderingStatements
 
     package init(_ table: OrderedTable) { statements = OrderingStatements(table) }

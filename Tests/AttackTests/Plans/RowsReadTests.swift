@@ -88,7 +88,9 @@ import Testing
             try connection.transaction(settings: MoveApplication.plannerSettings) { connection in
                 let before = try counters(of: relations, on: connection)
                 // Lists are not read whole: that is a choice, and would hide what a look-up reads.
-                _ = try MoveApplication(rowsPerLookup: 0).apply(moves, on: connection)
+                var reading = ReadingPolicy()
+                reading.rowsPerLookup = 0
+                _ = try MoveApplication(reading: reading).apply(moves, on: connection)
                 let after = try counters(of: relations, on: connection)
                 return (after.rows - before.rows, after.blocks - before.blocks)
             }

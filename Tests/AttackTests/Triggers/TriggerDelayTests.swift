@@ -26,7 +26,7 @@ struct TriggerDelayTests {
                 let connection = try await database.connect()
                 var worker = QueueWorker()
                 while !Task.isCancelled {
-                    switch try? await worker.runTurn(on: connection) {
+                    switch try? await worker.runTurn(on: connection).result {
                     case .decided: break
                     case .undecided, .postponed, .gathering, .idle, .waiting, nil:
                         try? await Task.sleep(for: .milliseconds(5))

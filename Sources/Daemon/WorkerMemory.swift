@@ -3,14 +3,17 @@ import Logging
 import MoveQueue
 import Ordering
 
-/// What a worker knows of failures. It is kept when the connection is replaced.
-struct WorkerFailures {
+/// What a worker remembers when its connection is replaced.
+struct WorkerMemory {
     /// After this time without a failed batch, the failed lists have most likely been tried again. A round through all
     /// lists takes longer only with very many lists.
     private static let calm = Duration.seconds(60)
 
-    var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    /// The lists that are left out for a while. One of them may have ended the session.
+    var postponed = PostponedLists()
+    /// The size of the next batch.
     var share = BatchShare.atStart
+    var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
     private var lostConnections: FailureLog
     private var failures: FailureLog
     private var lockHolders: FailureLog
@@ -42,7 +45,7 @@ struct WorkerFailures {
     }
 
     /// Records that a list of a committed batch failed.
-    mutating func note(_ failure: ListFailure) {
+    private mutating func note(_ failure: ListFailure) {
         noteFailure()
         log("the requests of a list were not decided; trying again", failure.error, of: failure.list)
     }
@@ -76,18 +79,31 @@ struct WorkerFailures {
     /// Whether none of these lists can be worked on before a person does something.
     func needPerson(_ lists: some Collection<ListIdentifier>) -> Bool { lists.allSatisfy(needingPerson.contains) }
 
+    /// Records the result of a turn.
+    ///
     /// A decided batch does not end an outage, because it may contain other lists than the failed batches. An outage ends if
     /// nothing is pending, or if no batch has failed for a while.
-    mutating func noteBatch(_ result: WorkerRound.TurnResult) {
+    mutating func note(_ result: WorkerRound.TurnResult) {
+        for failure in result.failures { note(failure) }
         lostConnections.noteSuccess("connected again")
-        if case .decided(let report) = result {
-            needingPerson.subtract(Set(report.claim.locked).subtracting(report.decisions.failures.map(\.list)))
-        }
         switch result {
-        case .decided where .now - latestFailure < Self.calm, .undecided, .postponed, .gathering: break
-        case .decided, .idle, .waiting: failures.noteSuccess("batches are decided again")
+        case .decided(let report):
+            needingPerson.subtract(Set(report.claim.locked).subtracting(report.decisions.failures.map(\.list)))
+            share.noteSuccess()
+            backoff.reset()
+            if .now - latestFailure >= Self.calm { noteEndOfOutage() }
+        case .undecided:
+            // The batch decided nothing, but it did not fail, so it was not too large.
+            share.noteSuccess()
+        case .idle, .waiting:
+            backoff.reset()
+            noteEndOfOutage()
+        case .postponed, .gathering:
+            break
         }
     }
+
+    private mutating func noteEndOfOutage() { failures.noteSuccess("batches are decided again") }
 }
 
 extension QueueError {

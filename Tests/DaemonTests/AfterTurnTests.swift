@@ -1,0 +1,83 @@
+import Ordering
+import Testing
+
+@testable import Daemon
+@testable import MoveQueue
+
+@Suite("What a worker does after a turn", .timeLimit(.minutes(30))) struct AfterTurnTests {
+    private static let due = ContinuousClock.now + .seconds(1)
+
+    /// What follows a turn with this result. Without other arguments, the daemon does not drain, and nothing allows a rest or an end.
+    private func next(
+        after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false, readsWholeQueue: Bool = false,
+        needsPerson: Bool = false, mayRest: Bool = false
+    ) -> AfterTurn {
+        AfterTurn(
+            WorkerRound.Turn(result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false), drains: drains,
+            readsWholeQueue: readsWholeQueue, needsPerson: needsPerson, mayRest: mayRest)
+    }
+
+    private func report(decided: Int = 0, failed: Int = 0) -> BatchReport {
+        var report = BatchReport()
+        report.decisions.applied = decided
+        report.decisions.failures = (0..<failed).map {
+            ListFailure(list: ListIdentifier(orderedTable: "items", key: "\($0)"), error: .settingsChanged)
+        }
+        return report
+    }
+
+    @Test("A worker pauses to gather requests, and after a batch that decided nothing", arguments: [true, false])
+    func pauses(drains: Bool) {
+        let gathering = WorkerRound.TurnResult.gathering(.milliseconds(7))
+        #expect(next(after: gathering, drains: drains) == .pause(.milliseconds(7)))
+        #expect(next(after: .undecided(report()), drains: drains) == .pause(AfterTurn.shortestPause))
+    }
+
+    @Test("A worker that decided requests goes on", arguments: [true, false])
+    func goesOn(drains: Bool) {
+        #expect(next(after: .decided(report(decided: 1)), drains: drains) == .goOn)
+    }
+
+    @Test("It rests if another worker is enough, the round has ended, and no list failed", arguments: [true, false])
+    func rests(drains: Bool) {
+        func next(_ decided: Int = 1, failed: Int = 0, endsRound: Bool = true, mayRest: Bool = true) -> AfterTurn {
+            self.next(
+                after: .decided(report(decided: decided, failed: failed)), endsRound: endsRound, drains: drains,
+                mayRest: mayRest)
+        }
+        #expect(next() == .rest(atMost: drains ? JoiningSchedule.usualSilence : JoiningSchedule.longestRest))
+        #expect(next(100_000) == .goOn)
+        #expect(next(failed: 1) == .goOn)
+        #expect(next(endsRound: false) == .goOn)
+        #expect(next(mayRest: false) == .goOn)
+    }
+
+    @Test("A worker of a daemon that goes on waits if it found nothing to do", arguments: [true, false])
+    func waits(readsWholeQueue: Bool) {
+        func next(_ result: WorkerRound.TurnResult) -> AfterTurn {
+            self.next(after: result, readsWholeQueue: readsWholeQueue, needsPerson: true, mayRest: true)
+        }
+        #expect(next(.idle) == .wait(until: nil))
+        #expect(next(.waiting) == .wait(until: nil))
+        #expect(next(.postponed(until: Self.due)) == .wait(until: Self.due))
+    }
+
+    @Test("A worker that drains ends if it has read the whole queue, and otherwise reads it first")
+    func drains() {
+        func next(_ result: WorkerRound.TurnResult, _ readsWholeQueue: Bool) -> AfterTurn {
+            self.next(after: result, drains: true, readsWholeQueue: readsWholeQueue, needsPerson: true)
+        }
+        #expect(next(.idle, true) == .end(.drained, endsOthers: true))
+        #expect(next(.waiting, true) == .end(.onlyWaitingWork, endsOthers: true))
+        #expect(next(.postponed(until: Self.due), true) == .end(.onlyWaitingWork, endsOthers: false))
+        for result in [.idle, .waiting, .postponed(until: Self.due)] as [WorkerRound.TurnResult] {
+            #expect(next(result, false) == .readWholeQueue)
+        }
+    }
+
+    @Test("A worker that drains waits for postponed lists that may need no person", arguments: [true, false])
+    func waitsForPostponed(readsWholeQueue: Bool) {
+        let next = next(after: .postponed(until: Self.due), drains: true, readsWholeQueue: readsWholeQueue)
+        #expect(next == .wait(until: Self.due))
+    }
+}
