@@ -33,7 +33,11 @@ final class StopSignal: Sendable {
     func wait(atMost duration: Duration) async {
         let sleep = Task { _ = try? await Task.sleep(for: duration) }
         let ticket = add { sleep.cancel() }
-        await withTaskCancellationHandler { await sleep.value } onCancel: { sleep.cancel() }
+        await withTaskCancellationHandler {
+            await sleep.value
+        } onCancel: {
+            sleep.cancel()
+        }
         state.withLock { $0.handlers[ticket] = nil }
     }
 

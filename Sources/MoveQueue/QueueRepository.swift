@@ -62,8 +62,8 @@ struct QueueRepository {
     ) throws(QueueError) -> RequestReading? {
         guard !lists.isEmpty else { return nil }
         let statement = QueueStatements.pending(
-            in: lists, limit: limits.requestsPerList, total: Self.batchesReadAhead * limits.requests, bytes: limits.bytes,
-            preferred: preferred, progress)
+            in: lists, limit: limits.requestsPerList, total: Self.batchesReadAhead * limits.requests,
+            bytes: limits.bytes, preferred: preferred, progress)
         let rows = try QueueError.wrappingErrors { () throws(PostgresError) in
             try connection.query(statement, prepared: true)
         }

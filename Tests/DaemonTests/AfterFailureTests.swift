@@ -9,7 +9,8 @@ import Testing
     private let list = ListIdentifier(orderedTable: "items", key: "a")
 
     private func next(
-        after state: SQLState, of lists: [ListIdentifier] = [], isConnectionLost: Bool = false, wasSmallest: Bool = false,
+        after state: SQLState, of lists: [ListIdentifier] = [], isConnectionLost: Bool = false,
+        wasSmallest: Bool = false,
         drains: Bool = false
     ) -> AfterFailure {
         let error = PostgresError(fields: .init(code: .server, message: "refused", sqlState: state))

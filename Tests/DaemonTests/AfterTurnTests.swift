@@ -9,7 +9,8 @@ import Testing
 
     /// What follows a turn with this result. Without other arguments, the daemon does not drain, and nothing allows a rest or an end.
     private func next(
-        after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false, readsWholeQueue: Bool = false,
+        after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false,
+        readsWholeQueue: Bool = false,
         needsPerson: Bool = false, mayRest: Bool = false
     ) -> AfterTurn {
         AfterTurn(
