@@ -27,28 +27,28 @@ import Testing
     @Test("A daemon that drains the queue prunes the log at its end, unless it is kept for ever")
     func drainPrunes() async throws {
         let connection = try await TestDatabase.current.connect()
-        try await log([9, 8, 5, 3, 0], connection)
+        try await LoggedRequests.insert(agesInDays: [9, 8, 5, 3, 0], on: connection)
         #expect(try await BrocotProcess.run("daemon", "--drain", "--log-retention", "0").exitCode == 0)
-        #expect(try await remaining(connection) == [1, 2, 3, 4, 5])
+        #expect(try await LoggedRequests.ids(on: connection) == [1, 2, 3, 4, 5])
         #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
-        #expect(try await remaining(connection) == [3, 4, 5])
+        #expect(try await LoggedRequests.ids(on: connection) == [3, 4, 5])
         // Requests that wait for a person don't keep the log from being pruned.
         try await connection.execute("SELECT brocot.pause('items', 'a'), brocot.move('a', 'x', first => true)")
         #expect(try await BrocotProcess.run("daemon", "--drain", "--log-retention", "4").exitCode == 7)
-        #expect(try await remaining(connection) == [4, 5])
+        #expect(try await LoggedRequests.ids(on: connection) == [4, 5])
         #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 2)
     }
 
     @Test("The documented statement deletes the same requests as a daemon, with their idempotency keys")
     func statement() async throws {
         let connection = try await TestDatabase.current.connect()
-        try await log([9, 8, 5, 3, 0], connection)
+        try await LoggedRequests.insert(agesInDays: [9, 8, 5, 3, 0], on: connection)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/operations.md")
         let page = try String(contentsOf: file, encoding: .utf8)
         let section = try #require(page.components(separatedBy: "\n## How long things are kept\n").last)
         let block = section.components(separatedBy: "```sql\n")[1].components(separatedBy: "```")[0]
         try await connection.execute(script: block)
-        #expect(try await remaining(connection) == [3, 4, 5])
+        #expect(try await LoggedRequests.ids(on: connection) == [3, 4, 5])
         #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 3)
     }
 
