@@ -43,9 +43,9 @@ struct QueueRepository {
                 QueueStatements.claim(lists, claimLimits(), progress)
             case .waitingFor(let list):
                 QueueStatements.claim([list], claimLimits(), progress)
-            case .oldest(let lists):
+            case .oldest(let lists, let leftOut):
                 QueueStatements.claimOldest(
-                    lists: lists, claimLimits(withPartners: false), postponed: postponed, progress)
+                    lists: lists, claimLimits(withPartners: false), postponed: postponed + leftOut, progress)
             }
         return try QueueError.wrappingErrors { () throws(PostgresError) in
             try ListClaim(connection.query(statement, prepared: true))

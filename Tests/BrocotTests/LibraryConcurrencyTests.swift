@@ -23,7 +23,7 @@ struct LibraryConcurrencyTests {
 
     /// The messages of rejections, and of a daemon that waited for a list that others had again and again.
     private static let expectedErrors = [
-        "is not in list", "is in list", "is among the items that move", "lock timeout",
+        "is not in list", "has no place in list", "is in list", "is among the items that move", "lock timeout",
     ]
 
     @Test(

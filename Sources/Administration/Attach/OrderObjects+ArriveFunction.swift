@@ -9,7 +9,7 @@ extension OrderObjects {
     /// Few rows of one list, the usual case, become one request without a sort.
     var arriveBody: String {
         let parts: [String?] = [
-            returnIfInsertIsOwn("NEW"), returnIfTriggerIsForeign, returnIfRowsArePlaced,
+            returnIfRowIsOwn("NEW"), returnIfTriggerIsForeign, returnIfRowsArePlaced,
             returnIfTableIsChanged("NEW"), requestForUpdatedRow,
             requestForOneList, requestsByList,
         ]

@@ -20,7 +20,7 @@ extension OrderObjects {
                 lists pg_catalog.text[];
                 items pg_catalog.text[];
             BEGIN
-            \(returnIfInsertIsOwn("NULL"))
+            \(returnIfRowIsOwn("NULL"))
                 PERFORM pg_catalog.set_config(\(placedSetting), '', true);
             \(returnIfTableIsChanged("NULL"))
                 IF NOT pg_catalog.has_schema_privilege('brocot', 'USAGE') THEN

@@ -70,12 +70,17 @@ extension OrderObjects {
 
     /// The same for a trigger function that places rows without a rank.
     ///
-    /// The rows that Brocot updates have a rank. What a foreign key with ON UPDATE CASCADE updates within Brocot's statement may have none,
-    /// and its AFTER triggers run at the depth of Brocot's statement: the server postpones them to the end of that statement.
-    func returnIfInsertIsOwn(_ result: String) -> String {
+    /// What a foreign key with ON UPDATE CASCADE updates within Brocot's statement is not Brocot's. But its AFTER triggers run at the depth of
+    /// Brocot's statement, because the server postpones them to the end of that statement. Brocot takes the rank of a row before it
+    /// leaves the row without a rank in another list; a foreign key does not.
+    func returnIfRowIsOwn(_ result: String) -> String {
         """
-            IF TG_OP OPERATOR(pg_catalog.<>) 'UPDATE' AND \(isOwnStatement(depth: Self.depthOfStatement)) THEN
-                RETURN \(result);
+            IF \(isOwnStatement(depth: Self.depthOfStatement)) THEN
+                IF TG_OP OPERATOR(pg_catalog.<>) 'UPDATE' THEN
+                    RETURN \(result);
+                ELSIF OLD.\(rankColumns[0]) IS NULL THEN
+                    RETURN \(result);
+                END IF;
             END IF;
         """
     }

@@ -30,7 +30,7 @@ package struct BatchReport: Sendable {
     /// Whether another worker should decide requests at the same time.
     var needsAnotherWorker: Bool {
         decisions.count + undecided.count >= Self.fewestForAnotherWorker
-            || claim.found + claim.beyondLimit >= Self.fewestListsForAnotherWorker || undecided.crowdedOut != nil
+            || claim.found + claim.beyondLimit >= Self.fewestListsForAnotherWorker || !undecided.crowdedOut.isEmpty
     }
 
     /// The ``unavailable`` lists whose locks the transaction had.
@@ -42,8 +42,9 @@ package struct BatchReport: Sendable {
     /// Whether requests of other lists than waiting ones were found.
     var foundWork: Bool { claim.found > 0 && !foundOnlyWaitingWork }
 
-    private var foundOnlyWaitingWork: Bool {
-        foundWaitingWork && !hasDecisions && undecided.count == 0 && undecided.crowdedOut == nil
+    /// Whether nothing but waiting lists, and requests of them, was found.
+    var foundOnlyWaitingWork: Bool {
+        foundWaitingWork && !hasDecisions && undecided.count == 0 && undecided.crowdedOut.isEmpty
             && claim.lockedByOthers.isEmpty
     }
 }

@@ -10,8 +10,8 @@ struct UndecidedRequests: Sendable {
     var obstructed: Set<ListIdentifier> = []
     /// Whether one of the requests that were read is a change of list.
     var hasChangesOfList = false
-    /// A crowded-out list; nil if the batch took requests of each locked list.
-    var crowdedOut: ListIdentifier?
+    /// The crowded-out lists, in the order in which they are served.
+    var crowdedOut: [ListIdentifier] = []
 
     init() {}
 

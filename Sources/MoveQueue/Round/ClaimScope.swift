@@ -10,8 +10,8 @@ enum ClaimScope: Sendable {
     /// Lists of which one or more failed before. Their requests are applied in parts, without trying them together first.
     case suspects([ListIdentifier])
     /// The lists of the oldest requests. Together these requests can be decided, however many changes of list are among them, except
-    /// those that come after a request of a waiting list or of one that is left out.
-    case oldest(lists: Int)
+    /// those that come after a request of a waiting list or of one of the lists to leave out.
+    case oldest(lists: Int, leavingOut: [ListIdentifier])
     /// A starving list. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
     case waitingFor(ListIdentifier)
 
@@ -29,7 +29,7 @@ enum ClaimScope: Sendable {
     var hasOneList: Bool {
         switch self {
         case .lists, .suspects, .waitingFor: onlyList != nil
-        case .next(_, let count, _, _), .oldest(let count): count == 1
+        case .next(_, let count, _, _), .oldest(let count, _): count == 1
         }
     }
 }

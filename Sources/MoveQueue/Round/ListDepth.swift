@@ -32,6 +32,6 @@ struct ListDepth: Sendable {
         }
         let found = Double(report.decisions.count + report.undecided.count) / Double(report.claim.locked.count)
         // If the bytes limit a batch, more lists don't make it larger, and lists with little work come sooner.
-        requests = max(1, report.undecided.crowdedOut == nil ? (requests + found) / 2 : found)
+        requests = max(1, report.undecided.crowdedOut.isEmpty ? (requests + found) / 2 : found)
     }
 }

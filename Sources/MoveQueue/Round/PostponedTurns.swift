@@ -29,8 +29,8 @@ struct PostponedTurns: Sendable {
     /// The most requests that are tried together, because a search had no time for all its requests. It doubles after
     /// each search that had time. nil: as many as in a usual batch.
     private var searchSize: Int?
-    /// Whether a search for the oldest requests found no list to work on. Then the postponed lists are tried by their names: they may have no
-    /// requests any more, or waiting lists may have all the oldest requests.
+    /// Whether a search for the oldest requests decided nothing. Then the postponed lists are tried by their names: they may have no
+    /// requests any more, or all the oldest requests may wait.
     private var isOldestInVain = false
     /// When the worker may wait again for a starving list.
     private var nextWait: ContinuousClock.Instant?
@@ -52,7 +52,7 @@ struct PostponedTurns: Sendable {
         let lists = postponed.next(at: now)
         guard !lists.isEmpty else { return nil }
         if lists.count == PostponedLists.largestGroup, postponed.areManyUnavailable, !isOldestInVain {
-            let oldest = ClaimScope.oldest(lists: usual.lists)
+            let oldest = ClaimScope.oldest(lists: usual.lists, leavingOut: [])
             return (.oldest(insteadOf: lists), .init(scope: oldest, postponed: postponed.failing, limits: usual))
         }
         // Lists that are only unavailable most likely don't fail, so their requests are tried together first.
@@ -128,8 +128,9 @@ struct PostponedTurns: Sendable {
                 postponed.forget(done)
             }
             postponed.noteUnavailable(unavailable, at: now)
-        case .oldest where report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty:
+        case .oldest where !report.hasDecisions && report.claim.lockedByOthers.isEmpty:
             isOldestInVain = true
+            postponed.forget(report.claim.locked.filter { !others.contains($0) })
         case .oldest(let lists):
             postponed.forget(report.claim.locked.filter { !others.contains($0) })
             postponed.noteUnavailable(report.hasDecisions ? unavailable : unavailable.union(lists), at: now)

@@ -27,8 +27,8 @@ struct RoundSearch: Sendable {
         /// The lists after these.
         case nextLists
         /// A new round. `decided`: the number of requests that the round before decided; 0 if that round left requests
-        /// undecided.
-        case nextRound(decided: Int)
+        /// undecided. `isWhole`: whether that round began at the last list.
+        case nextRound(decided: Int, isWhole: Bool)
         /// A whole round found nothing to do, or only requests of waiting lists.
         case nothingToDo(areRequestsWaiting: Bool)
     }
@@ -55,10 +55,14 @@ struct RoundSearch: Sendable {
     /// paused table.
     private var seesWaitingLists = false
     private var entanglement = Entanglement.none
-    /// Lists of which batches of the oldest requests decided nothing, although their locks were taken. The next such batch leaves them out.
+    /// Lists of which batches of the oldest requests decided nothing, although their locks were taken: their requests come after one that waits.
+    /// Such batches leave them out, until no other list is left, or for ``longestTimeInVain``: the wait may have ended.
     private var oldestInVain: Set<ListIdentifier> = []
-    /// If more lists than this are in vain, all of them are tried again.
-    private static let mostOldestInVain = 4_096
+    /// When the first of these lists was found.
+    private var inVainSince: ContinuousClock.Instant?
+    /// If more lists than this are in vain, all of them are tried again. Each search contains all of their names.
+    private static let mostOldestInVain = PostponedLists.capacity
+    private static let longestTimeInVain = Duration.seconds(30)
     private var depth: ListDepth
 
     /// `limits` are those of a whole batch.
@@ -79,11 +83,8 @@ struct RoundSearch: Sendable {
         _ limits: BatchLimits, leavingOut postponed: PostponedLists
     ) -> (Target, BatchTask) {
         if entanglement.beginOldest() {
-            let scope = ClaimScope.oldest(lists: limits.lists)
-            return (
-                .oldest,
-                BatchTask(scope: scope, postponed: Array(oldestInVain.union(postponed.lists)), limits: limits)
-            )
+            let scope = ClaimScope.oldest(lists: limits.lists, leavingOut: Array(oldestInVain))
+            return (.oldest, BatchTask(scope: scope, postponed: Array(postponed.lists), limits: limits))
         }
         let lists = depth.lists(of: limits)
         let withPartners = seesChangesOfList && !entanglement.isPresent
@@ -121,11 +122,17 @@ struct RoundSearch: Sendable {
 
     /// Records a batch of the oldest requests. If it decided nothing, its requests come after a request that waits, such as one of a
     /// paused list.
-    mutating func noteOldest(_ report: BatchReport) {
+    mutating func noteOldest(_ report: BatchReport, at now: ContinuousClock.Instant) {
         guard !report.hasLostProgress else { return }
-        let isInVain =
-            !report.hasDecisions && !report.claim.locked.isEmpty && oldestInVain.count < Self.mostOldestInVain
-        oldestInVain = isInVain ? oldestInVain.union(report.claim.locked) : []
+        let areAllTried = report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty
+        if areAllTried || oldestInVain.count >= Self.mostOldestInVain
+            || inVainSince.map({ now - $0 > Self.longestTimeInVain }) ?? false
+        {
+            (oldestInVain, inVainSince) = ([], nil)
+        } else if !report.hasDecisions {
+            oldestInVain.formUnion(report.claim.locked)
+            inVainSince = inVainSince ?? now
+        }
     }
 
     /// Whether a batch left more requests than it decided, because changes of list need more lists than it can lock. If other sessions
@@ -140,7 +147,7 @@ struct RoundSearch: Sendable {
         if report.foundWaitingWork { round.foundWaitingWork = true }
         round.decided += report.decisions.count
         // Requests of lists that another session has locked are not counted.
-        if report.undecided.count > 0 || report.undecided.crowdedOut != nil { round.leftRequests = true }
+        if report.undecided.count > 0 || report.undecided.crowdedOut.isEmpty == false { round.leftRequests = true }
     }
 
     private mutating func endRound(_ report: BatchReport) -> Continuation {
@@ -148,7 +155,7 @@ struct RoundSearch: Sendable {
         (position, round) = (.beginning, Round())
         entanglement.endRound()
         guard ended.isWhole, !ended.foundWork, !report.hasDecisions else {
-            return .nextRound(decided: ended.leftRequests ? 0 : ended.decided)
+            return .nextRound(decided: ended.leftRequests ? 0 : ended.decided, isWhole: ended.isWhole)
         }
         seesChangesOfList = true
         return .nothingToDo(areRequestsWaiting: ended.foundWaitingWork)

@@ -6,7 +6,7 @@ import Ordering
 /// Workers do not know of each other. Each one begins at a random list and continues from there, so two workers rarely meet. If
 /// they meet, the locks of the lists keep them apart, and ``Turn/hasMetAnotherWorker`` tells one of them to continue elsewhere.
 ///
-/// A worker chooses between postponed lists (``PostponedTurns``), a crowded-out list, and the next lists of the
+/// A worker chooses between postponed lists (``PostponedTurns``), crowded-out lists, and the next lists of the
 /// round (``RoundSearch``).
 ///
 /// A round consists of turns. ``beginTurn(_:isPollDue:at:)`` returns the first action of a turn. Each action is followed by one event,
@@ -28,7 +28,7 @@ package struct WorkerRound: Sendable {
         case polling
         case gathering
         case retrying(PostponedTurns.Retry)
-        case servingCrowdedOut
+        case servingCrowdedOut(ListIdentifier)
         case searching(RoundSearch.Target)
     }
 
@@ -47,8 +47,7 @@ package struct WorkerRound: Sendable {
     private var postponedTurns: PostponedTurns
     /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
     private var isRoundTurn = false
-    /// A crowded-out list of the latest batch. It is the only list of the next batch.
-    private var crowdedOut: ListIdentifier?
+    private var crowdedOut = CrowdedOutLists()
     private var waking = Waking.awake
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
@@ -108,19 +107,25 @@ package struct WorkerRound: Sendable {
 
     /// A batch was decided, with the results of the report.
     mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
+        var report = report
+        report.undecided.crowdedOut = crowdedOut.undecided(report.undecided.crowdedOut)
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch state {
         case .retrying(let retry):
             if !report.hasLostProgress {
                 postponedTurns.noteRetry(report, retry, at: now)
-                if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut ?? crowdedOut }
+                if !report.hasDecisions { noteCrowdedOut(report) }
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
-        case .servingCrowdedOut, .searching(.oldest):
-            if case .searching = state { search.noteOldest(report) }
+        case .servingCrowdedOut(let list):
             postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
-            if !report.hasDecisions { crowdedOut = report.undecided.crowdedOut }
-            return report.hasDecisions ? end(.decided(report)) : advance()
+            guard report.foundOnlyWaitingWork else { return noteOthers(report) }
+            crowdedOut.noteWaiting(list)
+            return serveCrowdedOut()
+        case .searching(.oldest):
+            search.noteOldest(report, at: now)
+            postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
+            return noteOthers(report)
         case .searching(.next(let target)):
             return noteSearch(report, target, at: now)
         case .betweenTurns, .polling, .gathering:
@@ -147,13 +152,22 @@ package struct WorkerRound: Sendable {
     /// The postponed lists that the latest batch was for; nil if it was another batch.
     private var retried: PostponedTurns.Retry? { if case .retrying(let retry) = state { retry } else { nil } }
 
-    // MARK: The crowded-out list
+    // MARK: Crowded-out lists
 
-    /// Decides requests of that list alone: together with other lists, it might be crowded out again.
+    /// Ends the turn if the batch decided requests, and goes on with the search otherwise.
+    private mutating func noteOthers(_ report: BatchReport) -> Action {
+        crowdedOut.replace(by: report.hasDecisions ? [] : report.undecided.crowdedOut)
+        return report.hasDecisions ? end(.decided(report)) : advance()
+    }
+
+    private mutating func noteCrowdedOut(_ report: BatchReport) {
+        if !report.undecided.crowdedOut.isEmpty { crowdedOut.replace(by: report.undecided.crowdedOut) }
+    }
+
+    /// Decides requests of the next crowded-out list alone: together with other lists, it might be crowded out again.
     private mutating func serveCrowdedOut() -> Action {
-        guard let list = crowdedOut else { return advance() }
-        crowdedOut = nil
-        state = .servingCrowdedOut
+        guard let list = crowdedOut.next() else { return advance() }
+        state = .servingCrowdedOut(list)
         return .decide(BatchTask(scope: .lists([list]), postponed: [], limits: limits))
     }
 
@@ -174,7 +188,7 @@ package struct WorkerRound: Sendable {
     ) -> Action {
         // The same lists are tried again, from the lowered floor.
         if report.hasLostProgress { return advance() }
-        crowdedOut = report.undecided.crowdedOut ?? crowdedOut
+        noteCrowdedOut(report)
         postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
         let continuation = search.note(report, of: target)
         if continuation != .sameLists {
@@ -183,8 +197,12 @@ package struct WorkerRound: Sendable {
         hasMetAnotherWorker = report.claim.lockedByOthers.count > report.claim.locked.count
         // Several batches of one turn may end rounds; the last one counts.
         hasEndedRound = false
-        if case .nextRound(let decided) = continuation {
+        switch continuation {
+        case .sameLists, .nextLists: break
+        case .nothingToDo: crowdedOut.endRound(isWhole: true)
+        case .nextRound(let decided, let isWhole):
             hasEndedRound = true
+            crowdedOut.endRound(isWhole: isWhole)
             gather(after: decided)
         }
         guard let result = finishSearch(report, continuation) else { return advance() }

@@ -84,8 +84,8 @@ extension OrderedTableRepository {
         try wrappingErrors { () throws(PostgresError) in try rows.single().decode(0, as: Int.self) }
     }
 
-    /// The rows whose stored rank another of the rows gets. Their ranks are removed first, because the unique index of a user's table
-    /// is checked after each row.
+    /// The rows whose ranks are removed first: rows whose stored rank another of the rows gets, because the unique index of a user's table is
+    /// checked after each row; and rows that come into another list without a rank, so that the order's triggers do not place them.
     private func rowsToClear(among changes: [RowChange]) -> [RowChange] {
         var wanted: [ExactText: Set<Rank>] = [:]
         for change in changes {
@@ -94,7 +94,7 @@ extension OrderedTableRepository {
         }
         return changes.filter { change in
             guard let list = change.storedList, let rank = change.storedRank else { return false }
-            return wanted[ExactText(list)]?.contains(rank) == true
+            return change.rank == nil && change.changesList || wanted[ExactText(list)]?.contains(rank) == true
         }
     }
 
