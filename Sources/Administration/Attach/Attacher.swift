@@ -26,7 +26,9 @@ package struct Attacher: Sendable {
     }
 
     /// Runs `body` while no other command attaches or detaches a table.
-    package func exclusively(_ body: () async throws(AttachError) -> Void) async throws(AttachError) {
+    package func exclusively<Value>(
+        _ body: () async throws(AttachError) -> Value
+    ) async throws(AttachError) -> Value {
         try await lock.exclusively(body)
     }
 

@@ -10,6 +10,9 @@ extension OrderNames {
     /// The command that repairs faults of this order, for messages.
     package var repairCommand: String { "brocot check --repair --table \(orderedTable.quotedForShell)" }
 
+    /// The command that asks the daemon to place all rows without a place, for messages.
+    package var placeRowsCommand: String { "brocot check --repair --place-rows --table \(orderedTable.quotedForShell)" }
+
     /// A reason of ``AttachError/refused(_:)`` without the name of the table at its beginning.
     func withoutTable(_ reason: String) -> String {
         let prefix = "\(schema).\(table): "

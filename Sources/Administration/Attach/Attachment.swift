@@ -1,0 +1,78 @@
+import LibPQ
+import Logging
+import Ordering
+
+/// One call of `brocot attach`: it attaches a table, continues an interrupted call, or makes what is missing.
+package struct Attachment: Sendable {
+    private let definition: OrderDefinition
+    private let order: String?
+    private let connection: Connection
+    private let logger: Logger
+    private let attacher: Attacher
+
+    /// - Parameters:
+    ///   - definition: The order, with the condition of visibility as the registry has it.
+    ///   - order: The text after ORDER BY in which existing rows are placed; nil means by the item column.
+    ///   - connection: A connection without an open transaction.
+    ///   - logger: Gets notices, and warnings about the table.
+    package init(_ definition: OrderDefinition, orderedBy order: String? = nil, connection: Connection, logger: Logger) {
+        self.definition = definition
+        self.order = order
+        self.connection = connection
+        self.logger = logger
+        attacher = Attacher(connection: connection, logger: logger)
+    }
+
+    /// The plan, after everything that could keep the command from finishing was checked.
+    ///
+    /// - Parameter forOtherRoles: Whether other roles run the steps, so that the rights of the current one don't matter.
+    /// - Throws: ``AttachError/refused(_:)``, with the reason; an error of the database.
+    package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> AttachPlan {
+        let names = definition.names
+        let table = try await attacher.describe(names, listColumns: definition.listColumns)
+        let plan = try AttachPlan(definition, on: table)
+        if !forOtherRoles { try attacher.requireOwners(of: table, names, for: plan.steps, fills: plan.fills) }
+        if plan.fills { try attacher.requireAllRows(of: table, names) }
+        try await attacher.requireOwnRanks(plan)
+        if plan.fills, let order { try await filling(of: table).check(order: order) }
+        return plan
+    }
+
+    /// Attaches the table while no other command attaches, detaches or repairs one. What hinders this is checked before the lock and, because
+    /// another command may have changed the table, after it.
+    ///
+    /// - Parameters:
+    ///   - beginning: Called before each step.
+    ///   - placing: Called with the number of placed rows and the number of all rows to place.
+    /// - Returns: The plan that was carried out.
+    /// - Throws: Why the table is not attached, or not all of its rows are placed.
+    @discardableResult
+    package func run(
+        beginning: (AttachStep) async -> Void = { _ in }, placing: @Sendable (Int, Int) -> Void = { _, _ in }
+    ) async throws(AttachError) -> AttachPlan {
+        _ = try await plan()
+        return try await attacher.exclusively { () async throws(AttachError) in
+            let plan = try await plan()
+            for note in plan.notes { logger.warning("\(note)") }
+            tell(removedRanks: try await attacher.run(plan, starting: beginning))
+            if plan.fills {
+                let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+                try await filling(of: table).run(orderedBy: order, progress: placing)
+            }
+            return plan
+        }
+    }
+
+    private func filling(of table: TableDescription) -> Filling {
+        Filling(definition, on: table, connection: connection, logger: logger)
+    }
+
+    private func tell(removedRanks count: Int) {
+        guard count > 0 else { return }
+        logger.warning(
+            """
+            \(count == 1 ? "1 row" : "\(count) rows") lost the rank, because another row of the list had it, or because no list contains \
+            the row. Rows in a list are now placed last.
+            """)
+    }
+}
