@@ -79,6 +79,13 @@ struct AttachCommand: AsyncParsableCommand {
             """)
     var arriveNow = false
 
+    @Flag(
+        help: """
+            If the table has an order already, such as after brocot detach, place the rows without a place too, also those that were \
+            removed from the order.
+            """)
+    var placeRows = false
+
     @Flag(help: "Print what would be done, and change nothing.")
     var dryRun = false
 
@@ -116,7 +123,8 @@ struct AttachCommand: AsyncParsableCommand {
         try await database.requireTrusted(.table(schema: names.schema, name: names.table))
         try await attacher.requireTable(names)
         let definition = try await definition(names, on: database)
-        let attachment = Attachment(definition, orderedBy: orderBy, connection: database, logger: logger)
+        let attachment = Attachment(
+            definition, orderedBy: orderBy, placingAllRows: placeRows, connection: database, logger: logger)
         if transactional || dryRun || sql {
             let plan = try await attachment.plan(forOtherRoles: sql)
             return Stream.output.printUnchanged(
@@ -147,13 +155,13 @@ struct AttachCommand: AsyncParsableCommand {
         }
         guard plan.fills else {
             Stream.error.printText(plan.steps.isEmpty ? "Nothing to do." : "Repaired \(names.orderedTable.printable).")
-            guard plan.addsColumns else { return }
-            return Stream.error.printText(
-                "The rows of the table have no place. To place them: \(names.placeRowsCommand.printable)")
+            guard plan.addsColumns || placeRows else { return }
+            return Stream.error.printText("To place the rows without a place: \(names.placeRowsCommand.printable)")
         }
         bar.end()
         Stream.error.printText(
             "Attached \(names.orderedTable.printable). Read it ORDER BY \(quoteIdentifier(names.rank).printable).")
+        if let note = plan.noteOnUnplacedRows { Stream.error.printText(note.printable) }
     }
 }
 

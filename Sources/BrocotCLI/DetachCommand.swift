@@ -14,7 +14,8 @@ struct DetachCommand: AsyncParsableCommand {
               brocot detach public.tasks --dry-run
 
             Drops the triggers, the constraint and the index. The rank columns and their ranks stay, unless you give \
-            --drop-columns. If you attach the table again, it has its former order. Pending requests are rejected as unknown_ordered_table.
+            --drop-columns. If you attach the table again, it has its former order, and rows without a place stay without one. Pending \
+            requests are rejected as unknown_ordered_table.
 
             Exit status: 0 detached · 1 failed · 2 the table is not attached · 3 migrations pending · 5 other sessions kept it locked · 6 cannot \
             connect · 7 a superuser would run another role's code · 8 the database is newer

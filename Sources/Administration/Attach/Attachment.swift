@@ -6,6 +6,7 @@ import Ordering
 package struct Attachment: Sendable {
     private let definition: OrderDefinition
     private let order: String?
+    private let placesAllRows: Bool
     private let connection: Connection
     private let logger: Logger
     private let attacher: Attacher
@@ -13,9 +14,14 @@ package struct Attachment: Sendable {
     /// - Parameters:
     ///   - definition: The order, with the condition of visibility as the registry has it.
     ///   - order: The text after ORDER BY in which existing rows are placed; nil means by the item column.
+    ///   - placesAllRows: Whether rows without a place are placed even if the table has an order already.
     ///   - connection: A connection without an open transaction.
     ///   - logger: Gets notices, and warnings about the table.
-    package init(_ definition: OrderDefinition, orderedBy order: String? = nil, connection: Connection, logger: Logger) {
+    package init(
+        _ definition: OrderDefinition, orderedBy order: String? = nil, placingAllRows placesAllRows: Bool = false,
+        connection: Connection, logger: Logger
+    ) {
+        self.placesAllRows = placesAllRows
         self.definition = definition
         self.order = order
         self.connection = connection
@@ -30,11 +36,16 @@ package struct Attachment: Sendable {
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> AttachPlan {
         let names = definition.names
         let table = try await attacher.describe(names, listColumns: definition.listColumns)
-        let plan = try AttachPlan(definition, on: table)
+        var plan = try AttachPlan(definition, on: table)
         if !forOtherRoles { try attacher.requireOwners(of: table, names, for: plan.steps, fills: plan.fills) }
         if plan.fills { try attacher.requireAllRows(of: table, names) }
         try await attacher.requireOwnRanks(plan)
-        if plan.fills, let order { try await filling(of: table).check(order: order) }
+        guard plan.fills else { return plan }
+        let filling = filling(of: table)
+        if let order { try await filling.check(order: order) }
+        if !forOtherRoles, plan.missingColumns == 0 {
+            plan.rowsToPlace = try await filling.rowsToPlace(placingAll: placesAllRows)
+        }
         return plan
     }
 
@@ -55,9 +66,12 @@ package struct Attachment: Sendable {
             let plan = try await plan()
             for note in plan.notes { logger.warning("\(note)") }
             tell(removedRanks: try await attacher.run(plan, starting: beginning))
-            if plan.fills {
+            if let rows = plan.rowsToPlace {
+                if case .stored(let count) = rows {
+                    logger.notice("continuing with the \(count) rows that are not placed yet")
+                }
                 let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-                try await filling(of: table).run(orderedBy: order, progress: placing)
+                try await filling(of: table).run(rows, orderedBy: order, progress: placing)
             }
             return plan
         }

@@ -37,10 +37,11 @@ struct AttachFixture {
     /// Attaches the table, and returns how many steps there were.
     @discardableResult
     func attach(
-        _ definition: OrderDefinition = definition(), orderBy: String? = nil
+        _ definition: OrderDefinition = definition(), orderBy: String? = nil, placingAllRows: Bool = false
     ) async throws -> Int {
-        try await Attachment(definition, orderedBy: orderBy, connection: connection, logger: Self.logger).run()
-            .steps.count
+        try await Attachment(
+            definition, orderedBy: orderBy, placingAllRows: placingAllRows, connection: connection, logger: Self.logger
+        ).run().steps.count
     }
 
     /// All but placing the rows.

@@ -221,15 +221,26 @@ import Testing
         #expect(try await fixture.catalog() == before)
     }
 
-    @Test("Attaching a table again restores the order that its columns kept") func attachAgain() async throws {
+    @Test("Attaching a table again restores the order that its columns kept, and places no other row unless asked")
+    func attachAgain() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(orderBy: "title DESC")
-        try await fixture.detach(droppingColumns: false)
-        try await fixture.connection.execute(script: "INSERT INTO tasks (project_id, title) VALUES (1, 'new')")
-        try await fixture.attach(orderBy: "title")
-        #expect(
-            try await fixture.texts("SELECT string_agg(title, ' ' ORDER BY rank) FROM tasks WHERE project_id = 1")
-                == ["\"c b a new\""])
+        try await fixture.connection.execute(
+            script: "SELECT brocot.remove_now(1, 3, ordered_table => 'public.tasks')")
+        let order = """
+            SELECT string_agg(title, ' ' ORDER BY rank) FROM tasks WHERE project_id = 1 AND rank IS NOT NULL
+            """
+        for placesAllRows in [false, true] {
+            try await fixture.detach(droppingColumns: false)
+            try await fixture.connection.execute(script: "INSERT INTO tasks (project_id, title) VALUES (1, 'new')")
+            let plan = try await Attachment(
+                AttachFixture.definition(), placingAllRows: placesAllRows, connection: fixture.connection,
+                logger: AttachFixture.logger
+            ).plan()
+            #expect(plan.rowsToPlace == (placesAllRows ? .all : .keptOrder(unplaced: 2)))
+            try await fixture.attach(orderBy: "title", placingAllRows: placesAllRows)
+            #expect(try await fixture.texts(order) == [placesAllRows ? "\"c b a new new\"" : "\"c b\""])
+        }
     }
 
     @Test("brocot attach fails after a short lock time-out, and succeeds when the lock is free") func lockTimeout()
