@@ -42,6 +42,8 @@ package enum TableReader {
             relations: try relations(of: oid, place, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try triggers(names, of: oid, on: connection),
+            othersWithTriggers: try tablesWithTriggers(of: names, on: connection)
+                .filter { ($0.schema, $0.table) != (place.schema, place.table) },
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
@@ -70,12 +72,14 @@ package enum TableReader {
         return (try relation.decode(Column.owner), try columns(of: oid, on: connection))
     }
 
-    /// The present names of the table that has the triggers of an order; nil if no table has them.
-    static func tableWithTriggers(
+    /// The present names of the tables that have the triggers of an order: first the table with the registered name, if it has them. There
+    /// are several if a table was renamed and then replaced by another one of its former name, which was attached.
+    static func tablesWithTriggers(
         of names: OrderNames, on connection: isolated Connection
-    ) throws(PostgresError) -> OrderNames? {
-        guard let row = try connection.query(CatalogStatements.tableWithTriggers(of: names)).first else { return nil }
-        return OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
+    ) throws(PostgresError) -> [OrderNames] {
+        try connection.query(CatalogStatements.tablesWithTriggers(of: names)).map { row throws(PostgresError) in
+            OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
+        }
     }
 
     private static func kind(of relation: Row) throws(PostgresError) -> TableDescription.Kind {

@@ -24,6 +24,8 @@ package struct TableFindings: Hashable, Sendable {
     package let unplaceableRows: Int
     /// Whether `brocot attach` has not placed all rows yet, so that requests wait.
     package let isBeingFilled: Bool
+    /// The names of other tables that have triggers of this order too: their new rows are requested to be placed in it.
+    let othersWithTriggers: [OrderNames]
     /// How many damaged rows are named.
     static let mostExamples = 10
     private let name: String
@@ -34,7 +36,7 @@ package struct TableFindings: Hashable, Sendable {
         missing: [AttachStep] = [],
         missingColumns: Int = 0,
         damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
-        isBeingFilled: Bool = false
+        isBeingFilled: Bool = false, othersWithTriggers: [OrderNames] = []
     ) {
         name = names.orderedTable
         detachCommand = names.detachCommand
@@ -49,16 +51,17 @@ package struct TableFindings: Hashable, Sendable {
         self.unplacedRows = unplacedRows
         self.unplaceableRows = unplaceableRows
         self.isBeingFilled = isBeingFilled
+        self.othersWithTriggers = othersWithTriggers
     }
 
     /// Whether all was read, and nothing has to be repaired.
-    package var isEmpty: Bool { reasonNotRepairable == nil && missing.isEmpty && damagedRows == 0 && !isBeingFilled }
+    package var isEmpty: Bool { !needsPerson && missing.isEmpty && damagedRows == 0 }
 
     /// Whether `brocot check --repair` can repair something.
     package var isRepairable: Bool { reasonNotRepairable == nil && (!missing.isEmpty || damagedRows > 0) }
 
     /// Whether something would be left after the repair.
-    package var needsPerson: Bool { reasonNotRepairable != nil || isBeingFilled }
+    package var needsPerson: Bool { reasonNotRepairable != nil || isBeingFilled || !othersWithTriggers.isEmpty }
 
     /// One line for each finding.
     ///
@@ -70,6 +73,9 @@ package struct TableFindings: Hashable, Sendable {
             lines.append(
                 "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: \(detachCommand)"
             )
+        }
+        lines += othersWithTriggers.map {
+            "\($0.schema).\($0.table) has the triggers of this order too. \($0.adviceToDropTriggers)"
         }
         let names = missing.flatMap(\.missing)
         if !missing.isEmpty {

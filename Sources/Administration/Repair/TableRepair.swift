@@ -51,7 +51,8 @@ package struct TableRepair: Sendable {
             }
             guard plan.missingColumns == 0 else {
                 return TableFindings(
-                    names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
+                    names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills,
+                    othersWithTriggers: table.othersWithTriggers)
             }
             let statements = RepairStatements(definition, on: table)
             let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
@@ -59,7 +60,7 @@ package struct TableRepair: Sendable {
             let examples = damaged[0] == 0 ? [] : try await examples(of: statements, in: names)
             return TableFindings(
                 names, missing: missing, damagedRows: damaged[0], examples: examples, unplacedRows: unplaced[0],
-                unplaceableRows: unplaced[1], isBeingFilled: plan.fills)
+                unplaceableRows: unplaced[1], isBeingFilled: plan.fills, othersWithTriggers: table.othersWithTriggers)
         } catch {
             switch error {
             case .refused(let reason): return TableFindings(names, reasonNotRepairable: reason)
