@@ -37,7 +37,10 @@ package struct Attachment: Sendable {
         let names = definition.names
         let table = try await attacher.describe(names, listColumns: definition.listColumns)
         var plan = try AttachPlan(definition, on: table)
-        if !forOtherRoles { try attacher.requireOwners(of: table, names, for: plan.steps, fills: plan.fills) }
+        if !forOtherRoles {
+            try attacher.requireOwners(
+                of: table, names, for: plan.steps, printedBy: "brocot attach --sql", fills: plan.fills)
+        }
         if plan.fills { try attacher.requireAllRows(of: table, names) }
         try await attacher.requireOwnRanks(plan)
         guard plan.fills else { return plan }

@@ -26,7 +26,7 @@ package struct Detachment: Sendable {
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> DetachPlan? {
         let plan = try await attacher.planToDetach(names, droppingColumns: dropsColumns)
         if !forOtherRoles, let plan, let table = plan.table {
-            try attacher.requireOwners(of: table, names, for: plan.steps)
+            try attacher.requireOwners(of: table, names, for: plan.steps, printedBy: "brocot detach --dry-run")
         }
         return plan
     }

@@ -148,7 +148,7 @@ package struct TableRepair: Sendable {
     ) async throws(AttachError) {
         if findings.reasonNotRepairable != nil { return }
         let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        try attacher.requireOwners(of: found, definition.names, for: findings.missing)
+        try attacher.requireOwners(of: found, definition.names, for: findings.missing, printedBy: "brocot attach --sql")
         if findings.missingColumns > 0, let columns = findings.missing.first {
             // Nothing can be said of the ranks before all columns are there.
             try await attacher.run(columns)
