@@ -7,8 +7,9 @@ package enum AttachError: Error, Sendable {
     case refused(String)
     /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
-    /// Other sessions kept the lock of a list whose ranks are damaged. Lists that are repaired stay so.
-    case listLocked(String, holders: [DescribedLockHolder])
+    /// Other sessions kept the lock of a list whose ranks are damaged, or locked its rows; nil means rows in no list. Lists that are repaired
+    /// stay so.
+    case listLocked(String?, holders: [DescribedLockHolder])
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
     case busy(holders: [DescribedLockHolder], waited: Duration)
     /// A pooler has changed the server's session, so the lock stayed in another one. The steps are done.
@@ -36,8 +37,8 @@ extension AttachError: CustomStringConvertible {
             """
         case .listLocked(let list, let holders):
             """
-            Could not repair the ranks of list "\(list)": it is locked by \(holders.text). Run the same command again when that transaction has \
-            ended. \(holders.first?.holder.advice ?? "")
+            Could not repair the ranks of \(list.map { "list \"\($0)\": it, or a row of it," } ?? "rows in no list: a row") is locked by \
+            \(holders.text). Run the same command again when that transaction has ended. \(holders.first?.holder.advice ?? "")
             """
         case .busy(let holders, let waited):
             """

@@ -5,8 +5,8 @@ import Ordering
 package struct TableFindings: Hashable, Sendable {
     /// Why the table can't be ordered as it is registered. Only a person can repair that.
     package let reasonNotRepairable: String?
-    /// Whether the ``reasonNotRepairable`` is no fault of the table: row-level security hides rows from the current role.
-    package let areRowsHidden: Bool
+    /// Whether the ``reasonNotRepairable`` is no fault of the table: the current role may not read all of its rows.
+    package let isUnreadable: Bool
     /// Whether the ``reasonNotRepairable`` is no fault of the table: another session has locked it.
     package let isLocked: Bool
     /// The steps of attach that create missing objects.
@@ -32,7 +32,7 @@ package struct TableFindings: Hashable, Sendable {
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, reasonNotRepairable: String? = nil, areRowsHidden: Bool = false, isLocked: Bool = false,
+        _ names: OrderNames, reasonNotRepairable: String? = nil, isUnreadable: Bool = false, isLocked: Bool = false,
         missing: [AttachStep] = [],
         missingColumns: Int = 0,
         damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
@@ -42,7 +42,7 @@ package struct TableFindings: Hashable, Sendable {
         detachCommand = names.detachCommand
         // Each line begins with the name of the order already.
         self.reasonNotRepairable = reasonNotRepairable.map(names.withoutTable)
-        self.areRowsHidden = areRowsHidden
+        self.isUnreadable = isUnreadable
         self.isLocked = isLocked
         self.missing = missing
         self.missingColumns = missingColumns

@@ -47,7 +47,7 @@ package struct TableRepair: Sendable {
                     names,
                     reasonNotRepairable:
                         "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
-                    areRowsHidden: true)
+                    isUnreadable: true)
             }
             guard plan.missingColumns == 0 else {
                 return TableFindings(
@@ -66,25 +66,36 @@ package struct TableRepair: Sendable {
             case .refused(let reason): return TableFindings(names, reasonNotRepairable: reason)
             case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
                 return TableFindings(names, reasonNotRepairable: try await descriptionOfLock(names), isLocked: true)
+            case .database(let serverError) where serverError.sqlState == .insufficientPrivilege:
+                return TableFindings(
+                    names, reasonNotRepairable: "it was not read: \(serverError.message). \(Self.adviceOnRights)",
+                    isUnreadable: true)
+            case .database(let serverError) where !serverError.isConnectionLost:
+                return TableFindings(names, reasonNotRepairable: "it could not be checked: \(serverError.message)")
             default: throw error
             }
         }
     }
 
+    private static let adviceOnRights = "Run this as the table's owner"
+
     /// Who keeps a table from being read, and what to do.
     private func descriptionOfLock(_ names: OrderNames) async throws(AttachError) -> String {
-        let holders = try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                    try connection.query(LockHolderStatements.keepingFromReading(names))
-                        .map { row throws(PostgresError) in try DescribedLockHolder(row) }
-                }
-            }
-        }
+        let holders = try await holders(LockHolderStatements.keepingFromReading(names))
         return """
             it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
             \(holders.first?.holder.advice ?? "")
             """
+    }
+
+    private func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
+        try await wrappingErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
+                }
+            }
+        }
     }
 
     private func reasonForNoTable(_ names: OrderNames) async throws(AttachError) -> String {
@@ -141,6 +152,56 @@ package struct TableRepair: Sendable {
         }
     }
 
+    /// Why the rest of a table was not repaired.
+    package struct Failure: Hashable, Sendable {
+        /// The reason, for people.
+        package let text: String
+        /// Whether another session's lock is the reason.
+        package let isLocked: Bool
+
+        /// nil if the error concerns more than this table.
+        init?(_ error: AttachError, in names: OrderNames) {
+            switch error {
+            case .busy, .lockInOtherSession, .cancelled: return nil
+            case .lockTimeout, .listLocked: isLocked = true
+            case .database(let serverError):
+                guard !serverError.isConnectionLost else { return nil }
+                isLocked = serverError.sqlState == .lockNotAvailable
+            case .refused, .equalRanks, .unfinished, .rowNotWritten: isLocked = false
+            }
+            var text = names.withoutTable("\(error)")
+            if case .database(let serverError) = error, serverError.sqlState == .insufficientPrivilege {
+                text += ". \(TableRepair.adviceOnRights)"
+            }
+            self.text = text
+        }
+    }
+
+    /// Finds the faults of an order again and repairs them, while no other command attaches, detaches or repairs a table.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the order.
+    ///   - placingRows: See ``repair(_:_:placingRows:)``.
+    ///   - finding: Called with the faults before they are repaired.
+    /// - Returns: The faults, and why some of them are left; nil if the table was detached meanwhile.
+    /// - Throws: An error that does not concern this table alone.
+    package func repairExclusively(
+        _ name: String, placingRows: Bool, finding: (OrderDefinition, TableFindings) -> Void
+    ) async throws(AttachError) -> (findings: TableFindings, failure: Failure?)? {
+        try await attacher.exclusively { () async throws(AttachError) in
+            guard let definition = try await definitions(named: name).first else { return nil }
+            let findings = try await findings(of: definition)
+            finding(definition, findings)
+            do throws(AttachError) {
+                try await repair(definition, findings, placingRows: placingRows)
+                return (findings, nil)
+            } catch {
+                guard let failure = Failure(error, in: definition.names) else { throw error }
+                return (findings, failure)
+            }
+        }
+    }
+
     /// Corrects damaged ranks, list by list under the list's lock, and creates missing objects. The order of all other rows stays.
     /// With `placingRows` it also requests places for the rows without a place, at the end that `--arrive` names, or last.
     package func repair(
@@ -180,21 +241,24 @@ package struct TableRepair: Sendable {
                 try await write(
                     statements.repair(list.texts), in: definition.names, settings: statements.settings, after: lock)
             } catch {
-                throw try await cause(of: error, list: list.key, lock)
+                throw try await cause(of: error, list: list.key, of: definition.names, lock)
             }
         }
-        try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
+        do throws(AttachError) {
+            try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
+        } catch {
+            throw try await cause(of: error, list: nil, of: definition.names, nil)
+        }
     }
 
-    /// What a person can do about an error: end the session that has the list's lock, if that is the cause.
+    /// What a person can do about an error: end the session that has the lock of the list or of rows, if that is the cause.
     private func cause(
-        of error: AttachError, list: String, _ lock: AdvisoryLock
+        of error: AttachError, list: String?, of names: OrderNames, _ lock: AdvisoryLock?
     ) async throws(AttachError) -> AttachError {
         guard case .database(let serverError) = error, serverError.sqlState == .lockNotAvailable else { return error }
-        let holders: [DescribedLockHolder] = try await wrappingErrors {
-            try await connection.query(LockHolderStatements.holders(where: lock.matches("holder")))
-                .map { try DescribedLockHolder($0) }
-        }
+        var holders: [DescribedLockHolder] = []
+        if let lock { holders = try await self.holders(LockHolderStatements.holders(where: lock.matches("holder"))) }
+        if holders.isEmpty { holders = try await self.holders(LockHolderStatements.ofRows(of: names)) }
         return holders.isEmpty ? error : .listLocked(list, holders: holders)
     }
 
