@@ -157,6 +157,20 @@ import Testing
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
+    @Test("A role that does not own the table is told how the owner runs its part of brocot detach") func otherRole() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        let role = "other_of_\(TestDatabase.current.name)"
+        try await fixture.connection.execute(
+            script: """
+                CREATE ROLE \(role); GRANT USAGE ON SCHEMA brocot TO \(role); GRANT SELECT ON brocot.ordered_tables TO \(role);
+                SET ROLE \(role)
+                """)
+        let error = await #expect(throws: AttachError.self) { try await fixture.detach(droppingColumns: false) }
+        try await fixture.connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect("\(try #require(error))".contains("let the owner run its part of brocot detach --dry-run. Nothing was changed."))
+    }
+
     @Test(
         "Commands in messages are quoted for a shell",
         arguments: [
