@@ -17,8 +17,9 @@ package enum AttachError: Error, Sendable {
     /// Rows have the rank of another row of their list, so the unique index was not built. `isBeingFilled` says whether attach itself
     /// removes such ranks.
     case equalRanks(OrderNames, isBeingFilled: Bool, PostgresError)
-    /// The database failed while rows were placed. The finished steps stay, and requests wait.
-    case unfinished(orderedTable: String, PostgresError)
+    /// The database failed while rows were placed. The finished steps stay, and requests wait. `isOrderStored` says whether the order of the
+    /// rows was stored before, so that the next call continues with it.
+    case unfinished(orderedTable: String, isOrderStored: Bool, PostgresError)
     /// A trigger or policy kept a row from getting its rank. The finished steps stay, and requests wait.
     case rowNotWritten(orderedTable: String, item: String)
     /// The database failed, or refused a statement.
@@ -60,11 +61,12 @@ extension AttachError: CustomStringConvertible {
                 ? "Other sessions keep inserting such ranks: leave the rank columns out there, and run the same command again."
                 : "Run brocot check --repair as the table's owner: it corrects the ranks and builds the index.")
             """
-        case .unfinished(let orderedTable, let error):
+        case .unfinished(let orderedTable, let isOrderStored, let error):
             """
             \(error)
-            The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again. If the rows or --order-by cause the \
-            error, change the rows first, or give another --order-by.
+            The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again. \(isOrderStored
+                ? "If the rows cause the error, change them first."
+                : "If the rows or --order-by cause the error, change the rows first, or give another --order-by.")
             """
         case .rowNotWritten(let orderedTable, let item):
             """

@@ -68,6 +68,7 @@ package struct Attachment: Sendable {
         return try await attacher.exclusively { () async throws(AttachError) in
             let plan = try await plan()
             for note in plan.notes { logger.warning("\(note)") }
+            warnOfUnusedOrder(plan)
             tell(removedRanks: try await attacher.run(plan, starting: beginning))
             if let rows = plan.rowsToPlace {
                 if case .stored(let count) = rows {
@@ -82,6 +83,21 @@ package struct Attachment: Sendable {
 
     private func filling(of table: TableDescription) -> Filling {
         Filling(definition, on: table, connection: connection, logger: logger)
+    }
+
+    /// The registry does not contain the order of the first call, so a different one can't be told from the same one.
+    private func warnOfUnusedOrder(_ plan: AttachPlan) {
+        guard order != nil else { return }
+        switch plan.rowsToPlace {
+        case .all: break
+        case .stored:
+            logger.warning(
+                """
+                the rows are placed in the order that the first brocot attach stored, and --order-by is not used. For another order: \
+                \(definition.names.detachCommand) --drop-columns, and attach the table again
+                """)
+        case .keptOrder, nil: logger.warning("--order-by is not used, because the table has an order already")
+        }
     }
 
     private func tell(removedRanks count: Int) {

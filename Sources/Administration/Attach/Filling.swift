@@ -63,12 +63,14 @@ package struct Filling: Sendable {
     func run(
         _ rows: RowsToPlace, orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
     ) async throws(AttachError) {
+        var isOrderStored = rows != .all
         do throws(AttachError) {
             if rows == .all { try await store(orderedBy: order) }
+            isOrderStored = true
             try await place(progress)
         } catch {
             guard case .database(let error) = error else { throw error }
-            throw .unfinished(orderedTable: definition.names.orderedTable, error)
+            throw .unfinished(orderedTable: definition.names.orderedTable, isOrderStored: isOrderStored, error)
         }
     }
 
