@@ -102,9 +102,12 @@ package struct TableRepair: Sendable {
         guard let present = try await attacher.renamedTable(of: names) else {
             return "the table is gone. Restore it, or run: \(names.detachCommand)"
         }
+        let name = "\(present.schema).\(present.table)"
+        guard !present.schema.contains("."), !present.table.contains(".") else {
+            return "the table is now \(name), and a name with a dot can't be attached. Rename it back."
+        }
         return """
-            the table is now \(present.schema).\(present.table). Rename it back, or run: \(names.detachCommand), and attach \
-            \(present.schema).\(present.table). The order stays.
+            the table is now \(name). Rename it back, or run: \(names.detachCommand), and attach \(name.quotedForShell). The order stays.
             """
     }
 

@@ -121,6 +121,29 @@ import Testing
         #expect(try await fixture.texts("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'jobs'::regclass") == ["0"])
     }
 
+    @Test(
+        "brocot check advises no command that can't be run for the present name of a renamed table",
+        arguments: [
+            (
+                "CREATE SCHEMA \"My.S\"; ALTER TABLE tasks SET SCHEMA \"My.S\"",
+                "the table is now My.S.tasks, and a name with a dot can't be attached. Rename it back."
+            ),
+            (
+                "ALTER TABLE tasks RENAME TO \"my tasks\"",
+                """
+                the table is now public.my tasks. Rename it back, or run: brocot detach public.tasks, and attach 'public.my tasks'. \
+                The order stays.
+                """
+            ),
+        ]) func presentName(change: String, reason: String) async throws
+    {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: change)
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        #expect(try await repair.findings(of: AttachFixture.definition()).reasonNotRepairable == reason)
+    }
+
     @Test("If a replaced table was attached, detach, check and doctor name the former one as long as it has the triggers too")
     func replaced() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
