@@ -81,9 +81,7 @@ struct EqualRanks: Sendable {
 
     /// With these settings, rows are found by their physical places, whatever the planner's statistics are.
     private var settings: [(String, String)] {
-        [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
-            ("row_security", "off"),
+        TableReader.writing(names) + [
             ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }

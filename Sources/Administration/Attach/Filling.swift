@@ -81,7 +81,7 @@ package struct Filling: Sendable {
         do {
             try await wrappingErrors {
                 try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
+                    try connection.transaction(.readCommittedInSystemCatalog, settings: TableReader.ofWholeTables) {
                         connection throws(PostgresError) in
                         _ = try connection.query(statements.tryConstants(of: order))
                         _ = try connection.query(statements.tryOrder(order))
@@ -102,12 +102,10 @@ package struct Filling: Sendable {
         }
     }
 
-    private static let settings = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]
-
     private func store(orderedBy order: String?) async throws(AttachError) {
         try await wrappingErrors {
             try await connection.run { [statements] connection throws(PostgresError) in
-                try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
+                try connection.transaction(.readCommittedInSystemCatalog, settings: TableReader.ofWholeTables) {
                     connection throws(PostgresError) in
                     _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
                 }

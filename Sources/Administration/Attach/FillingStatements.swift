@@ -16,13 +16,7 @@ struct FillingStatements {
     }
 
     /// The settings for ``batch(after:size:_:)``.
-    var settings: [(String, String)] {
-        [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
-            ("row_security", "off"),
-        ]
-            + RowLookUp.settings
-    }
+    var settings: [(String, String)] { TableReader.writing(names) + RowLookUp.settings }
 
     var count: SQL {
         """
