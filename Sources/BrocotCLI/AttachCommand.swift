@@ -156,7 +156,10 @@ struct AttachCommand: AsyncParsableCommand {
         guard plan.fills else {
             Stream.error.printText(plan.steps.isEmpty ? "Nothing to do." : "Repaired \(names.orderedTable.printable).")
             guard plan.addsColumns || placeRows else { return }
-            return Stream.error.printText("To place the rows without a place: \(names.placeRowsCommand.printable)")
+            let wish =
+                plan.addsColumns
+                ? "The rows of the table have no place. To place them" : "To place the rows without a place"
+            return Stream.error.printText("\(wish): \(names.placeRowsCommand.printable)")
         }
         bar.end()
         Stream.error.printText(
