@@ -96,7 +96,9 @@ import Testing
         #expect(refused.errors.contains("line 2: '04' is not a bigint as PostgreSQL prints it"), "\(refused.errors)")
     }
 
-    @Test("brocot import inserts nothing if a trigger moves imported rows to another list") func movingTrigger() async throws {
+    @Test("brocot import inserts nothing if a trigger moves imported rows to another list") func movingTrigger()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: "CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song))")

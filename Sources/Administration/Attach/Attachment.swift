@@ -32,6 +32,7 @@ package struct Attachment: Sendable {
     /// The plan, after everything that could keep the command from finishing was checked.
     ///
     /// - Parameter forOtherRoles: Whether other roles run the steps, so that the rights of the current one don't matter.
+    /// - Returns: The plan.
     /// - Throws: ``AttachError/refused(_:)``, with the reason; an error of the database.
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> AttachPlan {
         let names = definition.names

@@ -19,9 +19,10 @@ package struct Detachment: Sendable {
         attacher = Attacher(connection: connection, logger: logger)
     }
 
-    /// The plan; nil if the table is not registered.
+    /// The plan, after everything that could keep the command from finishing was checked.
     ///
     /// - Parameter forOtherRoles: Whether other roles run the steps, so that the rights of the current one don't matter.
+    /// - Returns: The plan; nil if the table is not registered.
     /// - Throws: ``AttachError/refused(_:)``, with the reason; an error of the database.
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> DetachPlan? {
         let plan = try await attacher.planToDetach(names, droppingColumns: dropsColumns)

@@ -38,6 +38,8 @@ package struct Filling: Sendable {
     /// from the order, so that none is placed.
     ///
     /// - Parameter placingAll: Whether all rows are wanted nevertheless.
+    /// - Returns: The rows.
+    /// - Throws: ``AttachError/database(_:)``.
     func rowsToPlace(placingAll: Bool) async throws(AttachError) -> RowsToPlace {
         guard !placingAll else { return .all }
         return try await wrappingErrors {
@@ -45,7 +47,9 @@ package struct Filling: Sendable {
             guard stored == 0 else { return .stored(stored) }
             return try await connection.run { [statements] connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                    guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else { return .all }
+                    guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
+                        return .all
+                    }
                     return .keptOrder(unplaced: try connection.query(statements.countOfUnplaced).single().decode(0))
                 }
             }

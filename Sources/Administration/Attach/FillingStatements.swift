@@ -30,7 +30,8 @@ struct FillingStatements {
 
     /// The number of rows that are in a list but have no rank.
     var countOfUnplaced: SQL {
-        let isInList = lists.map { column -> SQL in " AND \(identifier: column.name) IS NOT NULL" }.joined(separator: "")
+        let isInList = lists.map { column -> SQL in " AND \(identifier: column.name) IS NOT NULL" }.joined(
+            separator: "")
         return "SELECT pg_catalog.count(*) FROM \(table) WHERE \(identifier: names.rank) IS NULL\(isInList)"
     }
 
@@ -44,6 +45,7 @@ struct FillingStatements {
     ///   - found: A query for the rows: the texts of the `list` and the `item`, the first whole number after the list's ranks as the
     ///     `base`, and the row's `number` in its list.
     ///   - names: The names of the order.
+    /// - Returns: The statement.
     static func store(_ found: SQL, of names: OrderNames) -> SQL {
         """
         WITH stored AS (

@@ -5,9 +5,10 @@ import Ordering
 package enum TableReader {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
     /// statements from which a policy would hide rows. Names in the printed catalog are compared.
-    static let settings = [
-        ("search_path", "pg_catalog, pg_temp"), printedNames,
-    ] + ofWholeTables
+    static let settings =
+        [
+            ("search_path", "pg_catalog, pg_temp"), printedNames,
+        ] + ofWholeTables
     /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
     /// policy would hide rows.
     static let ofWholeTables = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]

@@ -284,7 +284,8 @@ struct AttachRefusalTests {
         let plan = try AttachPlan(definition, on: table)
         try await fixture.connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
         let owner = await refusal { () async throws(AttachError) in
-            try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
+            try fixture.attacher.requireOwners(
+                of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
         }
         #expect(owner?.hasPrefix("public.tasks belongs to postgres. Run this as a member of postgres") == true)
         let rows = await refusal { () async throws(AttachError) in
@@ -311,11 +312,13 @@ struct AttachRefusalTests {
                 RESET ROLE; REASSIGN OWNED BY \(owner), \(role) TO postgres; DROP OWNED BY \(owner), \(role); DROP ROLE \(owner), \(role)
                 """)
         let reason = await refusal { () async throws(AttachError) in
-            try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql", fills: true)
+            try fixture.attacher.requireOwners(
+                of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql", fills: true)
         }
         #expect(reason?.contains("this role is a member that does not inherit its rights") == true, "\(reason ?? "")")
         // Without rows to place, SET ROLE is enough.
-        try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
+        try fixture.attacher.requireOwners(
+            of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
     }
 
     @Test(

@@ -243,7 +243,9 @@ import Testing
         }
     }
 
-    @Test("brocot attach says that --order-by is not used if the rows have an order, or one was stored by an interrupted call")
+    @Test(
+        "brocot attach says that --order-by is not used if the rows have an order, or one was stored by an interrupted call"
+    )
     func unusedOrder() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let recorder = LogRecorder()

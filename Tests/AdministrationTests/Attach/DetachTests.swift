@@ -144,7 +144,9 @@ import Testing
         #expect(try await repair.findings(of: AttachFixture.definition()).reasonNotRepairable == reason)
     }
 
-    @Test("If a replaced table was attached, detach, check and doctor name the former one as long as it has the triggers too")
+    @Test(
+        "If a replaced table was attached, detach, check and doctor name the former one as long as it has the triggers too"
+    )
     func replaced() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
@@ -180,7 +182,9 @@ import Testing
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
-    @Test("A role that does not own the table is told how the owner runs its part of brocot detach") func otherRole() async throws {
+    @Test("A role that does not own the table is told how the owner runs its part of brocot detach") func otherRole()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
         let role = "other_of_\(TestDatabase.current.name)"
@@ -191,7 +195,9 @@ import Testing
                 """)
         let error = await #expect(throws: AttachError.self) { try await fixture.detach(droppingColumns: false) }
         try await fixture.connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
-        #expect("\(try #require(error))".contains("let the owner run its part of brocot detach --dry-run. Nothing was changed."))
+        #expect(
+            "\(try #require(error))".contains(
+                "let the owner run its part of brocot detach --dry-run. Nothing was changed."))
     }
 
     @Test(

@@ -65,7 +65,10 @@ import Testing
         let placed = try await fixture.texts("SELECT count(rank) FROM tasks")
         #expect(placed != ["0"] && placed != ["1000"])
         let rest = try await filling.rowsToPlace(placingAll: false)
-        #expect(rest == .stored(try await fixture.connection.query("SELECT count(*) FROM brocot.rows_to_place").single().decode(0)))
+        #expect(
+            rest
+                == .stored(
+                    try await fixture.connection.query("SELECT count(*) FROM brocot.rows_to_place").single().decode(0)))
         try await filling.run(rest, orderedBy: "id") { _, _ in }
         #expect(try await fixture.texts(isAsOrdered) == ["t"])
         #expect(

@@ -123,7 +123,9 @@ import Testing
                 """))
     }
 
-    @Test("If a session keeps a row locked, brocot check --repair names the session, and does not end the check of other tables")
+    @Test(
+        "If a session keeps a row locked, brocot check --repair names the session, and does not end the check of other tables"
+    )
     func lockedRow() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach()
