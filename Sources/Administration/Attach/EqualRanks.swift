@@ -91,7 +91,8 @@ struct EqualRanks: Sendable {
     private func storeRowsToClear(on connection: Connection) async throws -> Int {
         try await connection.run { connection throws(PostgresError) in
             // Without this setting, the server notes that there is no temporary table yet.
-            let settings = TableReader.settings + [("client_min_messages", "warning")]
+            let settings =
+                TableReader.settings + FillingStatements.storingSettings + [("client_min_messages", "warning")]
             return try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                 connection throws(PostgresError) in
                 try connection.execute("DROP TABLE IF EXISTS pg_temp.brocot_equal_ranks")

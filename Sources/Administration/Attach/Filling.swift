@@ -109,7 +109,8 @@ package struct Filling: Sendable {
     private func store(orderedBy order: String?) async throws(AttachError) {
         try await wrappingErrors {
             try await connection.run { [statements] connection throws(PostgresError) in
-                try connection.transaction(.readCommittedInSystemCatalog, settings: TableReader.ofWholeTables) {
+                let settings = TableReader.ofWholeTables + FillingStatements.storingSettings
+                try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                     connection throws(PostgresError) in
                     _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
                 }

@@ -39,6 +39,9 @@ struct FillingStatements {
         (column.keyType ?? .text).text(of: "\(row).\(identifier: column.name)")
     }
 
+    /// With this setting, ``store(_:of:)`` joins by hashes, also if the server expects few stored rows because it has no statistics of them.
+    static let storingSettings = [("enable_nestloop", "off")]
+
     /// Stores rows in `brocot.rows_to_place`, except those that are stored already.
     ///
     /// - Parameters:
