@@ -79,6 +79,13 @@ struct AttachCommand: AsyncParsableCommand {
             """)
     var arriveNow = false
 
+    @Flag(
+        help: """
+            If the table has an order already, such as after brocot detach, place the rows without a place too, also those that were \
+            removed from the order.
+            """)
+    var placeRows = false
+
     @Flag(help: "Print what would be done, and change nothing.")
     var dryRun = false
 
@@ -116,14 +123,16 @@ struct AttachCommand: AsyncParsableCommand {
         try await database.requireTrusted(.table(schema: names.schema, name: names.table))
         try await attacher.requireTable(names)
         let definition = try await definition(names, on: database)
-        let plan = try await plan(definition, by: attacher, on: database, logger)
-        if transactional { return Stream.output.printUnchanged(PlanText.scriptForEmptyTable(plan)) }
-        if dryRun || sql {
-            return Stream.output.printUnchanged(sql ? PlanText.script(plan.steps) : PlanText.description(plan))
+        let attachment = Attachment(
+            definition, orderedBy: orderBy, placingAllRows: placeRows, connection: database, logger: logger)
+        if transactional || dryRun || sql {
+            let plan = try await attachment.plan(forOtherRoles: sql)
+            return Stream.output.printUnchanged(
+                transactional
+                    ? PlanText.scriptForEmptyTable(plan)
+                    : sql ? PlanText.script(plan.steps) : PlanText.description(plan))
         }
-        try await attacher.exclusively { () async throws(AttachError) in
-            try await attach(definition, by: attacher, on: database, logger)
-        }
+        try await attach(attachment, definition.names)
     }
 
     private func definition(_ names: OrderNames, on database: Connection) async throws -> OrderDefinition {
@@ -137,55 +146,25 @@ struct AttachCommand: AsyncParsableCommand {
             arriveNow: arriveNow)
     }
 
-    /// The plan, after everything that could keep the command from finishing was checked.
-    private func plan(
-        _ definition: OrderDefinition, by attacher: Attacher, on database: Connection, _ logger: Logger
-    ) async throws(AttachError) -> AttachPlan {
-        let names = definition.names
-        let table = try await attacher.describe(names, listColumns: definition.listColumns)
-        let plan = try AttachPlan(definition, on: table)
-        if !sql { try attacher.requireOwners(of: table, names, for: plan.steps, fills: plan.fills) }
-        if plan.fills { try attacher.requireAllRows(of: table, names) }
-        try await attacher.requireOwnRanks(plan)
-        if plan.fills, let orderBy {
-            try await Filling(definition, on: table, connection: database, logger: logger).check(order: orderBy)
-        }
-        return plan
-    }
-
-    private func attach(
-        _ definition: OrderDefinition, by attacher: Attacher, on database: Connection, _ logger: Logger
-    ) async throws(AttachError) {
-        // Another command may have changed the table before this one got the lock.
-        let plan = try await attacher.plan(definition)
-        for note in plan.notes { logger.warning("\(note)") }
-        let unplaced = try await attacher.run(plan) { step in
-            Stream.error.printText("\(step.purpose.printable) (\(step.lock.rawValue))")
-        }
-        if unplaced > 0 {
-            Stream.error.printText(
-                """
-                \(unplaced == 1 ? "1 row" : "\(unplaced) rows") lost the rank, because another row of the list had it, or because no \
-                list contains the row. Rows in a list are now placed last.
-                """)
+    private func attach(_ attachment: Attachment, _ names: OrderNames) async throws(AttachError) {
+        let bar = ProgressBar(title: "placing rows")
+        let plan = try await attachment.run {
+            Stream.error.printText("\($0.purpose.printable) (\($0.lock.rawValue))")
+        } placing: {
+            bar.show($0, of: $1)
         }
         guard plan.fills else {
-            Stream.error.printText(
-                plan.steps.isEmpty ? "Nothing to do." : "Repaired \(definition.names.orderedTable.printable).")
-            guard plan.addsColumns else { return }
-            return Stream.error.printText(
-                "The rows of the table have no place. To place them: brocot check --repair --place-rows --table \(definition.names.orderedTable.quotedForShell.printable)"
-            )
-        }
-        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        let bar = ProgressBar(title: "placing rows")
-        try await Filling(definition, on: table, connection: database, logger: logger).run(orderedBy: orderBy) {
-            bar.show($0, of: $1)
+            Stream.error.printText(plan.steps.isEmpty ? "Nothing to do." : "Repaired \(names.orderedTable.printable).")
+            guard plan.addsColumns || placeRows else { return }
+            let wish =
+                plan.addsColumns
+                ? "The rows of the table have no place. To place them" : "To place the rows without a place"
+            return Stream.error.printText("\(wish): \(names.placeRowsCommand.printable)")
         }
         bar.end()
         Stream.error.printText(
-            "Attached \(definition.names.orderedTable.printable). Read it ORDER BY \(quoteIdentifier(definition.names.rank).printable)."
-        )
+            "Attached \(names.orderedTable.printable). Read it ORDER BY \(quoteIdentifier(names.rank).printable).")
+        if let note = plan.noteOnUnplacedRows { Stream.error.printText(note.printable) }
     }
 }
 

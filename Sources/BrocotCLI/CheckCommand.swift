@@ -28,9 +28,12 @@ struct CheckCommand: AsyncParsableCommand {
             places within it, before its neighbours get new ranks. It is at most 90; most gaps take far more. A low number \
             needs no action, because rebalancing is automatic.
 
-            Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right · 2 no such table, or it \
+            A table that can't be read or repaired keeps no other table from being checked.
+
+            Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right on a list · 2 no such table, or it \
             can't have such a list · 3 migrations pending · 5 other sessions kept a table locked · 6 cannot connect, or (without a list) \
-            only a standby · 7 something needs repair, or a superuser would run another role's code · 8 the database is newer
+            only a standby · 7 something needs repair, or can't be read or repaired by this role, or a superuser would run another \
+            role's code · 8 the database is newer
             """)
 
     @Argument(help: "The list. Without it, attached tables are checked.")
@@ -87,43 +90,45 @@ struct CheckCommand: AsyncParsableCommand {
         try await database.advisingOwner { try await database.requireSchema() }
         let table: String? = try await database.orderedTable(named: table)
         try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
-        let attacher = Attacher(connection: database, logger: logger)
         let tables = TableRepair(connection: database, logger: logger)
         let definitions = try await tables.definitions(named: table)
         if let table, definitions.isEmpty { throw Self.notAttached(table) }
-        var (report, allFindings): (TablesReport, [TableFindings]) = (TablesReport(), [])
+        var (report, outcomes): (TablesReport, [Outcome]) = (TablesReport(), [])
         for definition in definitions {
             // Another command may detach the table before this one gets the lock.
-            guard let findings = try await check(definition, tables, attacher, reporting: &report) else { continue }
-            allFindings.append(findings)
+            guard let outcome = try await check(definition, tables, reporting: &report) else { continue }
+            outcomes.append(outcome)
         }
         if json { Stream.output.printUnchanged(try encoded(report)) }
-        try refuseFaults(allFindings)
+        try refuseFaults(outcomes)
     }
+
+    /// The faults before a repair, and why some of them are left after it.
+    private typealias Outcome = (findings: TableFindings, failure: TableRepair.Failure?)
 
     /// Reports the faults of a table, and repairs them if requested.
     ///
-    /// - Returns: The faults before the repair; nil if the table was detached meanwhile.
+    /// - Returns: nil if the table was detached meanwhile.
     private func check(
-        _ definition: OrderDefinition, _ tables: TableRepair, _ attacher: Attacher, reporting report: inout TablesReport
-    ) async throws -> TableFindings? {
+        _ definition: OrderDefinition, _ tables: TableRepair, reporting report: inout TablesReport
+    ) async throws -> Outcome? {
         let findings = try await tables.findings(of: definition)
         guard repair, !findings.isEmpty || placeRows else {
             tell(findings, of: definition, &report)
-            return findings
+            return (findings, nil)
         }
-        var current: TableFindings?
         let name = definition.names.orderedTable
-        try await attacher.exclusively { () async throws(AttachError) in
-            // Another command may have changed the table before this one got the lock.
-            guard let definition = try await tables.definitions(named: name).first else { return }
-            let findings = try await tables.findings(of: definition)
-            current = findings
-            tell(findings, of: definition, &report)
-            try await tables.repair(definition, findings, placingRows: placeRows)
-            if !json, findings.isRepairable { Stream.output.printText("\(name.printable): repaired") }
+        guard
+            let outcome = try await tables.repairExclusively(
+                name, placingRows: placeRows, finding: { tell($1, of: $0, &report) })
+        else { return nil }
+        if let failure = outcome.failure {
+            report.tables[report.tables.count - 1].fail(failure)
+            if !json { Stream.output.printText("\(name.printable): \(failure.text.printable)") }
+        } else if !json, outcome.findings.isRepairable {
+            Stream.output.printText("\(name.printable): repaired")
         }
-        return current
+        return outcome
     }
 
     private func tell(_ findings: TableFindings, of definition: OrderDefinition, _ report: inout TablesReport) {
@@ -132,18 +137,22 @@ struct CheckCommand: AsyncParsableCommand {
         if !json { Stream.output.printText(table.text) }
     }
 
-    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if a policy hides rows; `.lockTimeout` if there is no fault, but
-    ///   another session has locked a table.
-    private func refuseFaults(_ all: [TableFindings]) throws {
-        let left = all.filter { repair ? $0.needsPerson : !$0.isEmpty }
+    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if the role may not read a table; `.lockTimeout` if there is no
+    ///   fault, but another session has locked a table.
+    private func refuseFaults(_ outcomes: [Outcome]) throws {
+        let left = outcomes.filter { $0.failure != nil || (repair ? $0.findings.needsPerson : !$0.findings.isEmpty) }
         guard !left.isEmpty else { return }
-        if left.allSatisfy(\.isLocked) { throw CommandFailure(.lockTimeout, "Locked tables were not checked.") }
+        if left.allSatisfy({ $0.failure?.isLocked ?? $0.findings.isLocked }) {
+            let isRepairing = left.contains { $0.failure != nil }
+            throw CommandFailure(
+                .lockTimeout, "Locked tables were not \(isRepairing ? "repaired, or only in part" : "checked").")
+        }
         let advice =
-            if left.allSatisfy(\.areRowsHidden) {
-                "Tables with hidden rows were not checked."
+            if left.allSatisfy({ $0.findings.isUnreadable }) {
+                "Tables of which this role may not read all rows were not checked."
             } else if repair {
                 "Some faults can't be repaired by this command. Each of them says above what to do."
-            } else if all.contains(where: \.isRepairable) {
+            } else if outcomes.contains(where: { $0.findings.isRepairable }) {
                 "Repair them as the tables' owner: brocot check --repair"
             } else {
                 "These faults can't be repaired by brocot check --repair."

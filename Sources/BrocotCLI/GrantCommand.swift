@@ -54,6 +54,14 @@ struct GrantCommand: AsyncParsableCommand {
                 "There is no role \(unknown.joined(separator: ", ")). Create it first: CREATE ROLE \(name) LOGIN")
         }
         try await dryRun ? printStatements(of: database) : grant(on: database)
+        let leftOut = try await database.run { connection throws(PostgresError) in
+            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try AccessGrants.leftOut(on: connection)
+            }
+        }
+        for reason in leftOut {
+            Stream.error.printText("Left out: \(reason.printable). brocot doctor says what to do. Then run this again.")
+        }
     }
 
     private func printStatements(of database: Connection) async throws {

@@ -5,11 +5,15 @@ enum PlanText {
     /// One line for each step, and notes for the person.
     static func description(_ plan: AttachPlan) -> String {
         var lines = plan.steps.enumerated().map { "\($0 + 1). \($1.purpose.printable): \($1.lock.rawValue)" }
-        if plan.fills {
+        switch plan.rowsToPlace {
+        case .all, .stored:
             lines.append(
                 "\(lines.count + 1). place the existing rows in batches: a batch's rows are locked for a moment")
+        case .keptOrder: lines.append("\(lines.count + 1). let requests pass, because the table has an order already")
+        case nil: break
         }
-        return (lines.isEmpty ? ["Nothing to do."] : lines + plan.notes.map(\.printable)).joined(separator: "\n")
+        let notes = plan.notes + (plan.noteOnUnplacedRows.map { [$0] } ?? [])
+        return (lines.isEmpty ? ["Nothing to do."] : lines + notes.map(\.printable)).joined(separator: "\n")
     }
 
     /// How to run the script: none of it may be part of a larger transaction, because an index is built CONCURRENTLY.

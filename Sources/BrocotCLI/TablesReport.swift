@@ -7,12 +7,12 @@ struct TablesReport: Encodable {
         /// The name of the order, as in `brocot.ordered_tables`.
         let table: String
         /// Whether nothing has to be repaired.
-        let isRight: Bool
+        private(set) var isRight: Bool
         let isRepairable: Bool
         let damagedRows: Int
         let unplacedRows: Int
         /// The findings, for people.
-        let findings: [String]
+        private(set) var findings: [String]
 
         init(_ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool) {
             table = definition.names.orderedTable
@@ -21,6 +21,12 @@ struct TablesReport: Encodable {
             damagedRows = findings.damagedRows
             unplacedRows = findings.unplacedRows
             self.findings = findings.lines(placingRows: placingRows)
+        }
+
+        /// Adds why the rest of the table was not repaired.
+        mutating func fail(_ failure: TableRepair.Failure) {
+            isRight = false
+            findings.append(failure.text)
         }
 
         /// One line for each finding.

@@ -1,4 +1,5 @@
-/// The names of the objects that `brocot attach` creates for one order of a table.
+/// The names of an order of a table: of the order itself, the table and the rank columns. Administration adds the names of the objects that
+/// `brocot attach` creates.
 package struct OrderNames: Hashable, Sendable {
     package static let usualRankColumn = "rank"
     /// The longest name in bytes; PostgreSQL truncates longer names.
@@ -25,71 +26,6 @@ package struct OrderNames: Hashable, Sendable {
     /// The columns that Brocot writes: the sort key, the numerator and the denominator.
     package var rankColumns: [String] { [rank, numerator, denominator] }
 
-    /// The CHECK that makes sure that the rank columns agree.
-    package var constraint: String { Self.bounded("brocot_\(rank)_is_valid") }
-
-    /// The unique index on list and rank of the table itself, or of one of its partitions.
-    package func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
-
-    /// The beginning of the names of all these indexes.
+    /// The beginning of the names of all indexes on list and rank.
     package static let indexPrefix = "brocot_"
-
-    // Triggers fire in the order of their names. These names come after those of the user's triggers.
-    /// After an INSERT: requests places for the new rows.
-    package var insertTrigger: String { trigger("arrive") }
-    /// Before an UPDATE of the rank columns by others: keeps the old rank, or removes the rank if the list changes too.
-    package var keepTrigger: String { trigger("keep") }
-    /// Before an UPDATE by others that changes the list: removes the rank.
-    package var leaveTrigger: String { trigger("leave") }
-    /// At an UPDATE that changes the list: requests a place in the new list.
-    package var requestTrigger: String { trigger("request") }
-    // These triggers place rows at once. Their names come before those above, which request places for all other rows.
-    /// After an INSERT, with `--arrive-now`: places the new rows.
-    package var insertNowTrigger: String { trigger("add_now") }
-    /// After an UPDATE that changed the list, with `--arrive-now`: places the row.
-    package var changeNowTrigger: String { trigger("carry_now") }
-
-    package var triggers: [String] {
-        [insertTrigger, keepTrigger, leaveTrigger, requestTrigger, insertNowTrigger, changeNowTrigger]
-    }
-
-    /// The names that earlier versions gave to this order's triggers, as far as they differ.
-    package var formerTriggers: [String] {
-        ["arrive", "keep", "change", "add_now", "carry_now"].map { Self.bounded("zzz_brocot_\(rank)_\($0)") }
-            .filter { !triggers.contains($0) }
-    }
-
-    /// A long name of a rank column is shortened to the same text for all triggers, so that their order stays.
-    private func trigger(_ purpose: String) -> String {
-        "\(Self.bounded("zzz_brocot_\(rank)", to: Self.lengthLimit - "_carry_now".utf8.count))_\(purpose)"
-    }
-
-    /// The triggers' functions, in schema `brocot`.
-    package var arriveFunction: String { Self.bounded("arrive_\(orderedTable)") }
-    package var keepFunction: String { Self.bounded("keep_\(orderedTable)") }
-    package var placeFunction: String { Self.bounded("place_\(orderedTable)") }
-    package var leaveFunction: String { Self.bounded("leave_\(orderedTable)") }
-    package var functions: [String] { [arriveFunction, keepFunction, leaveFunction, placeFunction] }
-
-    /// The setting of a transaction that says that new rows of this order have been placed.
-    package var placedSetting: String { "brocot.placed_\(Self.hash(orderedTable))" }
-
-    /// Shortens a name that is too long. It then ends with a hash of the whole name, so that long names with the same
-    /// beginning differ.
-    static func bounded(_ name: String, to limit: Int = lengthLimit) -> String {
-        guard name.utf8.count > limit else { return name }
-        let suffix = "_\(hash(name))"
-        var beginning = ""
-        for character in name {
-            guard beginning.utf8.count + String(character).utf8.count + suffix.utf8.count <= limit else { break }
-            beginning.append(character)
-        }
-        return beginning + suffix
-    }
-
-    /// The FNV-1a hash of a name, in hexadecimal digits.
-    private static func hash(_ name: String) -> String {
-        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return String(hash, radix: 16)
-    }
 }

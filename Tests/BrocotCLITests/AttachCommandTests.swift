@@ -222,6 +222,30 @@ import Testing
         #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
     }
 
+    @Test("A second brocot attach says how many rows it leaves without a place, and how they get one")
+    func rowsWithoutPlace() async throws {
+        let connection = try await database()
+        _ = try await BrocotProcess.run(Self.arguments)
+        try await connection.execute(
+            script: """
+                SELECT brocot.remove_now(1, 3, ordered_table => 'public.tasks'); ALTER TABLE tasks RENAME TO jobs
+                """)
+        #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
+        let arguments = ["attach", "public.jobs"] + Self.arguments.dropFirst(2)
+        let planned = try await BrocotProcess.run(arguments + ["--dry-run"])
+        #expect(planned.output.contains("1 row is in a list but has no place"), "\(planned.output)")
+        let attached = try await BrocotProcess.run(arguments)
+        #expect(attached.exitCode == 0)
+        #expect(
+            attached.errors.contains(
+                """
+                The table has an order already. 1 row is in a list but has no place (new, removed from the order, or never placed). \
+                To place all of them: brocot check --repair --place-rows --table public.jobs
+                """), "\(attached.errors)")
+        let unplaced: Int = try await connection.query("SELECT id FROM jobs WHERE rank IS NULL").single().decode(0)
+        #expect(unplaced == 3)
+    }
+
     @Test("A second brocot attach says how many rows had the rank of another row; its --sql removes these ranks too")
     func equalRanks() async throws {
         let connection = try await database()

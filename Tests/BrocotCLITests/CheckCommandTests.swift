@@ -216,6 +216,42 @@ import Testing
                 """)
     }
 
+    @Test("A table that a role may not read or repair keeps brocot check from no other table")
+    func forbiddenTable() async throws {
+        struct Report: Decodable {
+            struct Table: Decodable {
+                let table: String
+                let is_right: Bool
+                let findings: [String]
+            }
+            let tables: [Table]
+        }
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: "CREATE TABLE tasks (id int PRIMARY KEY)")
+        #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
+        try await GrantedRole.with("requester", owner: owner) { roles in
+            try await owner.execute(script: "CREATE SCHEMA os; CREATE TABLE os.songs (id int PRIMARY KEY)")
+            #expect(try await BrocotProcess.run("attach", "os.songs", "--item", "id").exitCode == 0)
+            let check = try await BrocotProcess.run("check", "--json", databaseURL: roles[0].url)
+            #expect(check.exitCode == 7, "\(check.errors)")
+            let tables = try JSONDecoder().decode(Report.self, from: Data(check.output.utf8)).tables
+            #expect(tables.map(\.table) == ["os.songs", "public.tasks"] && tables.map(\.is_right) == [false, true])
+            #expect(
+                tables.first?.findings == [
+                    "it was not read: permission denied for schema os. Run this as the table's owner"
+                ])
+            try await owner.execute(
+                script: """
+                    GRANT USAGE ON SCHEMA os TO \(roles[0].name); GRANT SELECT ON os.songs TO \(roles[0].name);
+                    ALTER TABLE os.songs DROP CONSTRAINT brocot_rank_is_valid
+                    """)
+            let repair = try await BrocotProcess.run("check", "--repair", databaseURL: roles[0].url)
+            #expect(repair.exitCode == 7, "\(repair.errors)")
+            #expect(repair.output.contains("os.songs: os.songs belongs to postgres."), "\(repair.output)")
+            #expect(repair.output.hasSuffix("public.tasks: all is right\n"), "\(repair.output)")
+        }
+    }
+
     @Test("brocot check of the built-in table needs a list, and says so") func builtInTable() async throws {
         let check = try await BrocotProcess.run("check", "--table", "items")
         #expect(check.exitCode == 2)

@@ -67,6 +67,35 @@ import Testing
         }
     }
 
+    @Test("brocot grant and doctor leave out orders that lack a column or whose table is a view, and name them")
+    func unusableOrders() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE TABLE cards (id int PRIMARY KEY); CREATE TABLE jobs (id int PRIMARY KEY); CREATE TABLE tasks (id int PRIMARY KEY)
+                """)
+        for table in ["cards", "jobs", "tasks"] {
+            #expect(try await BrocotProcess.run("attach", "public.\(table)", "--item", "id").exitCode == 0)
+        }
+        try await owner.execute(
+            script: """
+                ALTER TABLE cards RENAME COLUMN id TO card; ALTER TABLE jobs RENAME TO old_jobs; CREATE VIEW jobs AS SELECT 1 AS id
+                """)
+        try await TestRole.with("daemon", owner: owner) { role in
+            let granted = try await BrocotProcess.run("grant", "daemon", role.name)
+            #expect(granted.exitCode == 0, "\(granted.errors)")
+            #expect(granted.errors.contains("Left out: public.cards has no column \"id\"."), "\(granted.errors)")
+            #expect(granted.errors.contains("Left out: public.jobs is a view, not a table."), "\(granted.errors)")
+            let mayMove: Bool = try await owner.query(
+                "SELECT pg_catalog.has_column_privilege(\(role.name), 'tasks', 'rank', 'UPDATE')"
+            ).single().decode(0)
+            #expect(mayMove)
+            let doctor = try await BrocotProcess.run("doctor", databaseURL: role.url)
+            #expect(doctor.output.contains("this role has all rights of a daemon"), "\(doctor.output)")
+            #expect(doctor.output.contains("every role with rights has all rights of its kind"), "\(doctor.output)")
+        }
+    }
+
     @Test("brocot grant names a role that doesn't exist, and changes nothing")
     func unknownRole() async throws {
         let result = try await BrocotProcess.run("grant", "reader", #"no "such" role"#)

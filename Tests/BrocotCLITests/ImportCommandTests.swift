@@ -96,6 +96,28 @@ import Testing
         #expect(refused.errors.contains("line 2: '04' is not a bigint as PostgreSQL prints it"), "\(refused.errors)")
     }
 
+    @Test("brocot import inserts nothing if a trigger moves imported rows to another list") func movingTrigger()
+        async throws
+    {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song))")
+        let attached = try await BrocotProcess.run(
+            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION divert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.playlist := 8; RETURN NEW; END $$;
+                CREATE TRIGGER divert BEFORE INSERT ON songs FOR EACH ROW WHEN (NEW.song = 2) EXECUTE FUNCTION divert();
+                """)
+        let refused = try await BrocotProcess.run("import", "7", "--table", "public.songs", input: "1\n2\n3\n")
+        #expect(refused.exitCode == 1)
+        #expect(refused.errors.contains("2 instead of 3 rows of public.songs were written"), "\(refused.errors)")
+        #expect(try await connection.query("SELECT FROM songs").isEmpty)
+        let imported = try await BrocotProcess.run("import", "7", "--table", "public.songs", input: "1\n3\n")
+        #expect(imported.exitCode == 0, "\(imported.errors)")
+    }
+
     @Test("brocot import of one line says 1 item") func oneItem() async throws {
         #expect(try await BrocotProcess.run("import", "l", input: "a\n").errors == "Imported 1 item into list \"l\".\n")
     }

@@ -95,11 +95,17 @@ package enum AccessGrants {
         kind.rights(userTables: try userTables(on: connection))
     }
 
+    /// Why registered orders are left out of a grant: their table is gone, or a registered column is.
+    package static func leftOut(on connection: isolated Connection) throws(PostgresError) -> [String] {
+        try connection.query(DoctorStatements.missingTables).map { row throws(PostgresError) in try row.decode(0) }
+    }
+
+    /// The tables on which rights can be granted: they have all columns that their orders name.
     private static func userTables(
         on connection: isolated Connection
     ) throws(PostgresError) -> [RoleKind.UserTable] {
         let existing = try RegisteredOrder.all(
-            where: "\(RegisteredOrder.isAttached) AND \(SQL.registeredRelation) IS NOT NULL", on: connection)
+            where: "\(RegisteredOrder.isAttached) AND \(DoctorStatements.hasAllColumns)", on: connection)
         return try existing.map { order throws(PostgresError) in
             guard order.definition.visible != nil else { return RoleKind.UserTable(order.definition) }
             let columns = try connection.query(AccessStatements.visibilityColumns(of: order.name))

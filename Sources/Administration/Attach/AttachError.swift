@@ -7,8 +7,9 @@ package enum AttachError: Error, Sendable {
     case refused(String)
     /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
     case lockTimeout(step: String)
-    /// Other sessions kept the lock of a list whose ranks are damaged. Lists that are repaired stay so.
-    case listLocked(String, holders: [DescribedLockHolder])
+    /// Other sessions kept the lock of a list whose ranks are damaged, or locked its rows; nil means rows in no list. Lists that are repaired
+    /// stay so.
+    case listLocked(String?, holders: [DescribedLockHolder])
     /// Other sessions kept the lock under which one command at a time attaches or detaches a table. Nothing was changed.
     case busy(holders: [DescribedLockHolder], waited: Duration)
     /// A pooler has changed the server's session, so the lock stayed in another one. The steps are done.
@@ -16,8 +17,9 @@ package enum AttachError: Error, Sendable {
     /// Rows have the rank of another row of their list, so the unique index was not built. `isBeingFilled` says whether attach itself
     /// removes such ranks.
     case equalRanks(OrderNames, isBeingFilled: Bool, PostgresError)
-    /// The database failed while rows were placed. The finished steps stay, and requests wait.
-    case unfinished(orderedTable: String, PostgresError)
+    /// The database failed while rows were placed. The finished steps stay, and requests wait. `isOrderStored` says whether the order of the
+    /// rows was stored before, so that the next call continues with it.
+    case unfinished(orderedTable: String, isOrderStored: Bool, PostgresError)
     /// A trigger or policy kept a row from getting its rank. The finished steps stay, and requests wait.
     case rowNotWritten(orderedTable: String, item: String)
     /// The database failed, or refused a statement.
@@ -36,8 +38,8 @@ extension AttachError: CustomStringConvertible {
             """
         case .listLocked(let list, let holders):
             """
-            Could not repair the ranks of list "\(list)": it is locked by \(holders.text). Run the same command again when that transaction has \
-            ended. \(holders.first?.holder.advice ?? "")
+            Could not repair the ranks of \(list.map { "list \"\($0)\": it, or a row of it," } ?? "rows in no list: a row") is locked by \
+            \(holders.text). Run the same command again when that transaction has ended. \(holders.first?.holder.advice ?? "")
             """
         case .busy(let holders, let waited):
             """
@@ -59,11 +61,12 @@ extension AttachError: CustomStringConvertible {
                 ? "Other sessions keep inserting such ranks: leave the rank columns out there, and run the same command again."
                 : "Run brocot check --repair as the table's owner: it corrects the ranks and builds the index.")
             """
-        case .unfinished(let orderedTable, let error):
+        case .unfinished(let orderedTable, let isOrderStored, let error):
             """
             \(error)
-            The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again. If the rows or --order-by cause the \
-            error, change the rows first, or give another --order-by.
+            The steps above stay, and requests for \(orderedTable) wait until you run the same brocot attach again. \(isOrderStored
+                ? "If the rows cause the error, change them first."
+                : "If the rows or --order-by cause the error, change the rows first, or give another --order-by.")
             """
         case .rowNotWritten(let orderedTable, let item):
             """

@@ -10,10 +10,21 @@ package struct AttachPlan: Sendable {
     let missingColumns: Int
     /// Whether the table has none of the three rank columns yet.
     package var addsColumns: Bool { missingColumns == OrderObjects.rankColumnTypes.count }
-    /// Whether rows are to be placed after the steps.
-    package let fills: Bool
-    /// Notes for the person who attaches the table.
+    /// The rows that are placed after the steps; nil if the table is attached already. ``Attachment/plan(forOtherRoles:)`` finds out whether
+    /// they are all rows.
+    package internal(set) var rowsToPlace: RowsToPlace?
+    /// Whether the placing of rows, or of none, must be finished after the steps.
+    package var fills: Bool { rowsToPlace != nil }
+    /// Notes about the table for the person who attaches it.
     package let notes: [String]
+    /// How many rows are left without a place, and how they get one; nil if there are none.
+    package var noteOnUnplacedRows: String? {
+        guard case .keptOrder(let count)? = rowsToPlace, count > 0 else { return nil }
+        return """
+            The table has an order already. \(count == 1 ? "1 row is in a list but has" : "\(count) rows are in a list but have") no \
+            place (new, removed from the order, or never placed). To place all of them: \(definition.names.placeRowsCommand)
+            """
+    }
     /// A query for whether a row has values in columns with the names of the rank columns, and these values are no rank; nil if no row
     /// can have such values.
     let hasForeignRanks: SQL?
@@ -32,9 +43,9 @@ package struct AttachPlan: Sendable {
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
         missingColumns = definition.names.rankColumns.count { table.column($0) == nil }
-        fills = table.registered?.isBeingFilled ?? true
+        rowsToPlace = table.registered?.isBeingFilled ?? true ? .all : nil
         let indexes = Self.indexes(objects, table)
-        if fills && missingColumns == 0 && indexes.contains(where: { !$0.missing.isEmpty }) {
+        if rowsToPlace != nil && missingColumns == 0 && indexes.contains(where: { !$0.missing.isEmpty }) {
             steps.append(EqualRanks(definition, on: table).step)
         }
         steps += indexes

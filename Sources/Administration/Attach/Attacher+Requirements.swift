@@ -13,16 +13,23 @@ extension Attacher {
 
     /// Makes sure that the current role may run these steps.
     ///
+    /// - Parameters:
+    ///   - table: The table.
+    ///   - names: The names of the order.
+    ///   - steps: The steps.
+    ///   - command: The command that prints the steps, so that each owner can run its part, such as `brocot attach --sql`.
+    ///   - fills: Whether rows are placed after the steps.
     /// - Throws: ``AttachError/refused(_:)``, with the role that may.
     package func requireOwners(
-        of table: TableDescription, _ names: OrderNames, for steps: [AttachStep], fills: Bool = false
+        of table: TableDescription, _ names: OrderNames, for steps: [AttachStep], printedBy command: String,
+        fills: Bool = false
     ) throws(AttachError) {
         let name = "\(names.schema).\(names.table)"
         if !table.actsAsOwner, steps.contains(where: { $0.actor == .tableOwner }) {
             throw .refused(
                 """
                 \(name) belongs to \(table.owner). Run this as a member of \(table.owner), or let the owner run its part of \
-                brocot attach --sql. Nothing was changed.
+                \(command). Nothing was changed.
                 """)
         }
         if !table.mayBecomeSchemaOwner, fills || steps.contains(where: { $0.actor == .schemaOwner }) {

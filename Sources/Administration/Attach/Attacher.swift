@@ -26,7 +26,9 @@ package struct Attacher: Sendable {
     }
 
     /// Runs `body` while no other command attaches or detaches a table.
-    package func exclusively(_ body: () async throws(AttachError) -> Void) async throws(AttachError) {
+    package func exclusively<Value>(
+        _ body: () async throws(AttachError) -> Value
+    ) async throws(AttachError) -> Value {
         try await lock.exclusively(body)
     }
 
@@ -58,8 +60,15 @@ package struct Attacher: Sendable {
             throw .refused(
                 """
                 \(found.names.schema).\(found.names.table) is not the table that was attached: the triggers of this order are on \
-                \(other.schema).\(other.table). Give the tables their former names, or drop one of them, and run this again. \
-                Nothing was changed.
+                \(other.schema).\(other.table). Give the tables their former names, or: \(other.adviceToDropTriggers). Then run this \
+                again. Nothing was changed.
+                """)
+        }
+        if let other = found.table?.othersWithTriggers.first {
+            throw .refused(
+                """
+                \(other.schema).\(other.table) has the triggers of \(found.names.orderedTable) too, which use the same functions. \
+                \(other.adviceToDropTriggers). Then run this again. Nothing was changed.
                 """)
         }
         if droppingColumns, let table = found.table, table.isTable {
@@ -97,7 +106,7 @@ package struct Attacher: Sendable {
         // The order may have been named as the registry does it: schema.table.rank_column.
         let (names, columns) = (registered.names, registered.listColumns)
         let table = try TableReader.describe(names, listColumns: columns, on: connection)
-        guard let place = try TableReader.tableWithTriggers(of: names, on: connection), place != names else {
+        guard let place = try TableReader.tablesWithTriggers(of: names, on: connection).first, place != names else {
             return (names, table, nil)
         }
         if let table, table.isTable { return (names, table, place) }
@@ -109,7 +118,7 @@ package struct Attacher: Sendable {
         let present = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                    try TableReader.tableWithTriggers(of: names, on: connection)
+                    try TableReader.tablesWithTriggers(of: names, on: connection).first
                 }
             }
         }

@@ -39,9 +39,9 @@ extension CatalogStatements {
         """
     }
 
-    /// The schema and name of the table that has the order's trigger, preferably the one that also has the constraint. It has other names
-    /// than the order if it was renamed.
-    static func tableWithTriggers(of names: OrderNames) -> SQL {
+    /// The schemas and names of the tables that have the order's trigger: first the table with the registered name, then those that also
+    /// have the constraint. A table has other names than the order if it was renamed.
+    static func tablesWithTriggers(of names: OrderNames) -> SQL {
         """
         SELECT namespace.nspname::text, relation.relname::text
         FROM pg_trigger AS trigger
@@ -52,8 +52,8 @@ extension CatalogStatements {
             ON checked.conrelid = relation.oid AND checked.conname = \(names.constraint)::text::name
         WHERE trigger.tgname = ANY (\([names.keepTrigger] + names.formerTriggers)::text[]::name[]) AND trigger.tgparentid = 0
             AND function.pronamespace = 'brocot'::regnamespace AND function.proname = \(names.keepFunction)::text::name
-        ORDER BY checked.oid IS NULL, relation.oid
-        LIMIT 1
+        ORDER BY (namespace.nspname, relation.relname) <> (\(names.schema)::text::name, \(names.table)::text::name),
+            checked.oid IS NULL, relation.oid
         """
     }
 

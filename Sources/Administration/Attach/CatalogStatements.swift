@@ -37,7 +37,7 @@ enum CatalogStatements {
                 WHEN 'f' THEN 'this is a foreign table. Only tables of this database can be attached'
                 ELSE 'this is not a table'
             END,
-            CASE
+            coalesce(CASE
                 WHEN relation.relispartition THEN (
                     SELECT format('this is a partition of %s.%s. Attach %s.%s', root_schema.nspname, root.relname,
                         root_schema.nspname, root.relname)
@@ -55,7 +55,19 @@ enum CatalogStatements {
                     SELECT FROM pg_partition_tree(relation.oid) AS part JOIN pg_class AS leaf ON leaf.oid = part.relid
                     WHERE leaf.relkind = 'f'
                 ) THEN 'one of its partitions is a foreign table, so no index can make sure that ranks differ. It can''t be attached'
-            END,
+            END, (
+                -- With the order's index on both tables, FINALIZE would fail for ever.
+                SELECT format('DETACH PARTITION … CONCURRENTLY of its partition %s.%s is not finished. If no session does that now: %s',
+                    part_schema.nspname, part.relname, format('ALTER TABLE %I.%I DETACH PARTITION %I.%I FINALIZE',
+                        parent_schema.nspname, parent.relname, part_schema.nspname, part.relname))
+                FROM pg_partition_tree(relation.oid) AS present
+                JOIN pg_inherits AS link ON link.inhparent = present.relid AND link.inhdetachpending
+                JOIN pg_class AS part ON part.oid = link.inhrelid
+                JOIN pg_namespace AS part_schema ON part_schema.oid = part.relnamespace
+                JOIN pg_class AS parent ON parent.oid = link.inhparent
+                JOIN pg_namespace AS parent_schema ON parent_schema.oid = parent.relnamespace
+                LIMIT 1
+            )),
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
             -- Since PostgreSQL 16, a membership may lack the right to SET ROLE.
             (SELECT pg_has_role(registry.relowner, CASE

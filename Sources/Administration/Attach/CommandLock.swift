@@ -34,15 +34,17 @@ struct CommandLock: Sendable {
 
     /// Runs `body` while no other command has the lock. The lock is tried in a loop: a session that waited for the lock in the
     /// server would block CREATE INDEX CONCURRENTLY of the command that has the lock.
-    func exclusively(_ body: () async throws(AttachError) -> Void) async throws(AttachError) {
+    func exclusively<Value>(_ body: () async throws(AttachError) -> Value) async throws(AttachError) -> Value {
         try await lock()
+        let value: Value
         do throws(AttachError) {
-            try await body()
+            value = try await body()
         } catch {
             try? await unlock()
             throw error
         }
         try await unlock()
+        return value
     }
 
     private func lock() async throws(AttachError) {

@@ -5,11 +5,13 @@ import Ordering
 /// Removes the ranks with which the unique index can't be built: while a table is detached, its rank columns may stay, and rows change
 /// their lists. Of several rows of a list with the same rank, the first by its item keeps it. Rows in no list lose their rank too.
 ///
-/// ``RepairStatements`` do the same for an attached table, list by list and with requests for new places. Here the filling places the rows.
+/// ``RepairStatements`` do the same for an attached table, list by list and with requests for new places. Here the rows are stored in
+/// `brocot.rows_to_place`, and the filling places them.
 struct EqualRanks: Sendable {
     private let names: OrderNames
     private let table: SQL
     private let lists: [SQL]
+    private let listTexts: SQL
     private let item: SQL
     private let itemText: SQL
     private let batchSize: Int
@@ -18,6 +20,7 @@ struct EqualRanks: Sendable {
         names = definition.names
         table = "\(identifier: names.schema).\(identifier: names.table)"
         lists = definition.listColumns.map { column -> SQL in "stored.\(identifier: column)" }
+        listTexts = FillingStatements.listTexts(definition.listColumns.compactMap(description.column), of: "stored")
         item = "stored.\(identifier: definition.itemColumn)"
         itemText = (description.column(definition.itemColumn)?.keyType ?? .text).text(of: item)
         self.batchSize = batchSize
@@ -31,7 +34,7 @@ struct EqualRanks: Sendable {
                 "SET LOCAL row_security = off",
                 "SELECT pg_catalog.set_config('brocot.writing', \(quoteLiteral(names.orderedTable)), true)",
                 """
-                UPDATE \(table.text) AS stored SET \(removal.text) FROM (\(found.text)) AS found
+                UPDATE \(table.text) AS stored SET \(removal.text) FROM (\(found("").text)) AS found
                 WHERE stored.ctid OPERATOR(pg_catalog.=) found.location AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
                 """,
             ], lock: .rows, by: .tableOwner, execution: .inBatches)
@@ -78,26 +81,27 @@ struct EqualRanks: Sendable {
 
     /// With these settings, rows are found by their physical places, whatever the planner's statistics are.
     private var settings: [(String, String)] {
-        [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
-            ("row_security", "off"),
+        TableReader.writing(names) + [
             ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
         ]
     }
 
-    /// Stores which rows are to lose their rank, and returns their number.
+    /// Stores which rows are to lose their rank, and which of them are then to be placed last. Returns their number. A row that has its
+    /// rank nevertheless is not placed again.
     private func storeRowsToClear(on connection: Connection) async throws -> Int {
         try await connection.run { connection throws(PostgresError) in
             // Without this setting, the server notes that there is no temporary table yet.
-            let settings = TableReader.settings + [("client_min_messages", "warning")]
+            let settings =
+                TableReader.settings + FillingStatements.storingSettings + [("client_min_messages", "warning")]
             return try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                 connection throws(PostgresError) in
                 try connection.execute("DROP TABLE IF EXISTS pg_temp.brocot_equal_ranks")
                 try connection.execute(
                     """
                     CREATE TEMPORARY TABLE brocot_equal_ranks AS
-                    SELECT row_number() OVER () AS number, found.location, found.relation, found.item FROM (\(found)) AS found
+                    SELECT row_number() OVER () AS number, found.* FROM (\(found(", judged.list, judged.item, judged.rank, judged.base"))) AS found
                     """)
+                try connection.execute(FillingStatements.store(Self.rowsToPlace, of: names))
                 try connection.execute("ALTER TABLE pg_temp.brocot_equal_ranks ADD PRIMARY KEY (number)")
                 return try connection.query("SELECT count(*) FROM pg_temp.brocot_equal_ranks").single().decode(0)
             }
@@ -108,14 +112,25 @@ struct EqualRanks: Sendable {
         "\(identifier: names.rank) = NULL, \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL"
     }
 
-    /// The rows that are to lose their rank.
-    private var found: SQL {
+    /// The rows that lose their rank and are in a list.
+    private static let rowsToPlace: SQL = """
+        SELECT cleared.list, cleared.item, cleared.base,
+            row_number() OVER (PARTITION BY cleared.list ORDER BY cleared.rank, cleared.item) - 1 AS number
+        FROM pg_temp.brocot_equal_ranks AS cleared
+        WHERE pg_catalog.array_position(cleared.list, NULL) IS NULL
+        """
+
+    /// The locations of the rows that are to lose their rank, and these further columns.
+    private func found(_ columns: SQL) -> SQL {
         let rank: SQL = "stored.\(identifier: names.rank)"
+        let wholeList: SQL = lists.isEmpty ? "" : "PARTITION BY \(lists.joined())"
         let isOutside = lists.map { list -> SQL in " OR \(list) IS NULL" }.joined(separator: "")
         return """
-            SELECT judged.location, judged.relation, judged.item
+            SELECT judged.location, judged.relation\(columns)
             FROM (
-                SELECT stored.ctid AS location, stored.tableoid AS relation, \(itemText) AS item, false\(isOutside) AS is_outside,
+                SELECT stored.ctid AS location, stored.tableoid AS relation, false\(isOutside) AS is_outside, \(rank) AS rank,
+                    \(listTexts) AS list, \(itemText) AS item,
+                    (pg_catalog.floor(pg_catalog.max(\(rank)) OVER (\(wholeList))) OPERATOR(pg_catalog.+) 1)::bigint AS base,
                     pg_catalog.row_number() OVER (PARTITION BY \((lists + [rank]).joined()) ORDER BY \(item)) AS number
                 FROM \(table) AS stored WHERE \(rank) IS NOT NULL
             ) AS judged

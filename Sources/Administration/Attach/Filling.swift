@@ -34,19 +34,47 @@ package struct Filling: Sendable {
         statements = FillingStatements(definition, on: table)
     }
 
+    /// Finds out which rows are to be placed. If the table has an order and no rows are stored, a row without a place may have been removed
+    /// from the order, so that none is placed.
+    ///
+    /// - Parameter placingAll: Whether all rows are wanted nevertheless.
+    /// - Returns: The rows.
+    /// - Throws: ``AttachError/database(_:)``.
+    func rowsToPlace(placingAll: Bool) async throws(AttachError) -> RowsToPlace {
+        guard !placingAll else { return .all }
+        return try await wrappingErrors {
+            let stored = try await count()
+            guard stored == 0 else { return .stored(stored) }
+            return try await connection.run { [statements] connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
+                        return .all
+                    }
+                    return .keptOrder(unplaced: try connection.query(statements.countOfUnplaced).single().decode(0))
+                }
+            }
+        }
+    }
+
+    /// Stores the rows to place, as far as they are not stored yet, places the stored rows, and lets requests pass.
+    ///
     /// - Parameters:
-    ///   - order: The text after ORDER BY; nil means by the item column. It is not used if a filling is continued. Names without a
+    ///   - rows: The rows.
+    ///   - order: The text after ORDER BY; nil means by the item column. It is used if all rows are placed. Names without a
     ///     schema are looked up in `pg_catalog` only, so that no object of another role is preferred.
     ///   - progress: Called with the number of placed rows and the number of all rows.
     /// - Throws: An error of the database. The rows that are placed stay placed, and the next run continues after them.
-    package func run(
-        orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
+    func run(
+        _ rows: RowsToPlace, orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
     ) async throws(AttachError) {
+        var isOrderStored = rows != .all
         do throws(AttachError) {
-            try await place(orderedBy: order, progress)
+            if rows == .all { try await store(orderedBy: order) }
+            isOrderStored = true
+            try await place(progress)
         } catch {
             guard case .database(let error) = error else { throw error }
-            throw .unfinished(orderedTable: definition.names.orderedTable, error)
+            throw .unfinished(orderedTable: definition.names.orderedTable, isOrderStored: isOrderStored, error)
         }
     }
 
@@ -57,7 +85,7 @@ package struct Filling: Sendable {
         do {
             try await wrappingErrors {
                 try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
+                    try connection.transaction(.readCommittedInSystemCatalog, settings: TableReader.ofWholeTables) {
                         connection throws(PostgresError) in
                         _ = try connection.query(statements.tryConstants(of: order))
                         _ = try connection.query(statements.tryOrder(order))
@@ -78,26 +106,22 @@ package struct Filling: Sendable {
         }
     }
 
-    private static let settings = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]
-
-    private func place(
-        orderedBy order: String?, _ progress: @Sendable (Int, Int) -> Void
-    ) async throws(AttachError) {
+    private func store(orderedBy order: String?) async throws(AttachError) {
         try await wrappingErrors {
-            var remaining = try await count()
-            if remaining == 0 {
-                try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.readCommittedInSystemCatalog, settings: Self.settings) {
-                        connection throws(PostgresError) in
-                        _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
-                    }
-                    _ = try connection.execute("ANALYZE brocot.rows_to_place")
+            try await connection.run { [statements] connection throws(PostgresError) in
+                let settings = TableReader.ofWholeTables + FillingStatements.storingSettings
+                try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
+                    connection throws(PostgresError) in
+                    _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
                 }
-                remaining = try await count()
-            } else {
-                logger.notice("continuing with the \(remaining) rows that are not placed yet")
+                _ = try connection.execute("ANALYZE brocot.rows_to_place")
             }
-            try await place(remaining, rowLookUp(), progress)
+        }
+    }
+
+    private func place(_ progress: @Sendable (Int, Int) -> Void) async throws(AttachError) {
+        try await wrappingErrors {
+            try await place(try await count(), rowLookUp(), progress)
             try await connection.run { [definition] connection throws(PostgresError) in
                 try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
                     connection throws(PostgresError) in

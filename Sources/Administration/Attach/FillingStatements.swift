@@ -16,13 +16,7 @@ struct FillingStatements {
     }
 
     /// The settings for ``batch(after:size:_:)``.
-    var settings: [(String, String)] {
-        [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
-            ("row_security", "off"),
-        ]
-            + MoveApplication.plannerSettings
-    }
+    var settings: [(String, String)] { TableReader.writing(names) + MoveApplication.plannerSettings }
 
     var count: SQL {
         """
@@ -31,8 +25,56 @@ struct FillingStatements {
         """
     }
 
+    /// Whether a row has a rank.
+    var hasOrder: SQL { "SELECT EXISTS (SELECT FROM \(table) WHERE \(identifier: names.rank) IS NOT NULL)" }
+
+    /// The number of rows that are in a list but have no rank.
+    var countOfUnplaced: SQL {
+        let isInList = lists.map { column -> SQL in " AND \(identifier: column.name) IS NOT NULL" }.joined(
+            separator: "")
+        return "SELECT pg_catalog.count(*) FROM \(table) WHERE \(identifier: names.rank) IS NULL\(isInList)"
+    }
+
     private func text(_ column: TableDescription.Column, of row: SQL) -> SQL {
         (column.keyType ?? .text).text(of: "\(row).\(identifier: column.name)")
+    }
+
+    /// With this setting, ``store(_:of:)`` joins by hashes, also if the server expects few stored rows because it has no statistics of them.
+    static let storingSettings = [("enable_nestloop", "off")]
+
+    /// Stores rows in `brocot.rows_to_place`, except those that are stored already.
+    ///
+    /// - Parameters:
+    ///   - found: A query for the rows: the texts of the `list` and the `item`, the first whole number after the list's ranks as the
+    ///     `base`, and the row's `number` in its list.
+    ///   - names: The names of the order.
+    /// - Returns: The statement.
+    static func store(_ found: SQL, of names: OrderNames) -> SQL {
+        """
+        WITH stored AS (
+            SELECT * FROM brocot.rows_to_place AS former
+            WHERE former.ordered_table OPERATOR(pg_catalog.=) \(names.orderedTable)
+        ), ends AS (
+            SELECT stored.list, pg_catalog.max(stored.rank_num) OPERATOR(pg_catalog.+) 1 AS next FROM stored GROUP BY stored.list
+        )
+        INSERT INTO brocot.rows_to_place (ordered_table, number, list, item, rank_num)
+        SELECT \(names.orderedTable),
+            (SELECT coalesce(pg_catalog.max(stored.number), 0) FROM stored)
+                OPERATOR(pg_catalog.+) pg_catalog.row_number() OVER (),
+            found.list, found.item, greatest(found.base, ends.next) OPERATOR(pg_catalog.+) found.number
+        FROM (\(found)) AS found LEFT JOIN ends ON ends.list OPERATOR(pg_catalog.=) found.list
+        WHERE NOT EXISTS (
+            SELECT FROM stored
+            WHERE stored.list OPERATOR(pg_catalog.=) found.list AND stored.item OPERATOR(pg_catalog.=) found.item)
+        """
+    }
+
+    /// The texts of a row's list columns, which may have different collations.
+    static func listTexts(_ lists: [TableDescription.Column], of row: SQL) -> SQL {
+        let texts = lists.map { column -> SQL in
+            "(\((column.keyType ?? .text).text(of: "\(row).\(identifier: column.name)"))) COLLATE pg_catalog.\"C\""
+        }
+        return "ARRAY[\(texts.joined())]::pg_catalog.text[]"
     }
 
     /// Stores all rows without a rank that are in a list. They come after the rows with a rank. The names in `order` are looked up
@@ -45,20 +87,19 @@ struct FillingStatements {
         let itemOrder: SQL = "\(table).\(identifier: item.name)"
         let wanted: SQL = order.map(Self.terms).map { "\($0), \(itemOrder)" } ?? itemOrder
         let isInList = columns.map { column -> SQL in " AND \(column) IS NOT NULL" }.joined(separator: "")
-        return """
-            INSERT INTO brocot.rows_to_place (ordered_table, number, list, item, rank_num)
-            SELECT \(names.orderedTable), pg_catalog.row_number() OVER (), found.list, found.item,
-                found.base OPERATOR(pg_catalog.+) found.number
+        return Self.store(
+            """
+            SELECT judged.list, judged.item, judged.base, judged.number
             FROM (
-                SELECT ARRAY[\(lists.map { text($0, of: table) }.joined())]::pg_catalog.text[] AS list,
+                SELECT \(Self.listTexts(lists, of: table)) AS list,
                     \(text(item, of: table)) AS item, \(rank) IS NULL AS is_unplaced,
                     pg_catalog.row_number() OVER (PARTITION BY \(partition) ORDER BY \(wanted)) OPERATOR(pg_catalog.-) 1 AS number,
                     coalesce(pg_catalog.floor(pg_catalog.max(\(rank)) OVER (\(all))) OPERATOR(pg_catalog.+) 1, 0)::bigint AS base
                 FROM \(table)
                 WHERE true\(isInList)
-            ) AS found
-            WHERE found.is_unplaced
-            """
+            ) AS judged
+            WHERE judged.is_unplaced
+            """, of: names)
     }
 
     /// The caller's terms of ORDER BY. They may end with a comment.

@@ -10,6 +10,17 @@ extension OrderNames {
     /// The command that repairs faults of this order, for messages.
     package var repairCommand: String { "brocot check --repair --table \(orderedTable.quotedForShell)" }
 
+    /// The command that asks the daemon to place all rows without a place, for messages.
+    package var placeRowsCommand: String { "brocot check --repair --place-rows --table \(orderedTable.quotedForShell)" }
+
+    /// How the triggers of another order are removed from the table with these names.
+    var adviceToDropTriggers: String {
+        """
+        Drop \(schema).\(table), or give it an order of its own and remove that: brocot attach \("\(schema).\(table)".quotedForShell) with the \
+        same options, and then \(detachCommand)
+        """
+    }
+
     /// A reason of ``AttachError/refused(_:)`` without the name of the table at its beginning.
     func withoutTable(_ reason: String) -> String {
         let prefix = "\(schema).\(table): "

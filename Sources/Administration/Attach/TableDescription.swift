@@ -80,6 +80,8 @@ package struct TableDescription: Hashable, Sendable {
     /// The triggers that call the order's functions or have the names of its triggers, by name, and whether each is enabled and of the
     /// present version.
     package let triggers: [String: Bool]
+    /// The names of other tables that have triggers of this order too.
+    package let othersWithTriggers: [OrderNames]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     package let laterTriggers: [String]
     /// The bodies of the triggers' functions, by name.

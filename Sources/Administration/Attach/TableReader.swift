@@ -5,10 +5,17 @@ import Ordering
 package enum TableReader {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
     /// statements from which a policy would hide rows. Names in the printed catalog are compared.
-    static let settings = [
-        ("search_path", "pg_catalog, pg_temp"), ("statement_timeout", "0"), ("transaction_timeout", "0"),
-        ("row_security", "off"), printedNames,
-    ]
+    static let settings =
+        [
+            ("search_path", "pg_catalog, pg_temp"), printedNames,
+        ] + ofWholeTables
+    /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
+    /// policy would hide rows.
+    static let ofWholeTables = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]
+    /// The settings of transactions that write ranks: the order's triggers let them pass.
+    static func writing(_ names: OrderNames) -> [(String, String)] {
+        [("brocot.writing", names.orderedTable)] + ofWholeTables
+    }
     /// The server prints names in quotes only where they need quotes, whatever the role's setting.
     static let printedNames = ("quote_all_identifiers", "off")
 
@@ -42,6 +49,8 @@ package enum TableReader {
             relations: try relations(of: oid, place, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try triggers(names, of: oid, on: connection),
+            othersWithTriggers: try tablesWithTriggers(of: names, on: connection)
+                .filter { ($0.schema, $0.table) != (place.schema, place.table) },
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
@@ -70,12 +79,14 @@ package enum TableReader {
         return (try relation.decode(Column.owner), try columns(of: oid, on: connection))
     }
 
-    /// The present names of the table that has the triggers of an order; nil if no table has them.
-    static func tableWithTriggers(
+    /// The present names of the tables that have the triggers of an order: first the table with the registered name, if it has them. There
+    /// are several if a table was renamed and then replaced by another one of its former name, which was attached.
+    static func tablesWithTriggers(
         of names: OrderNames, on connection: isolated Connection
-    ) throws(PostgresError) -> OrderNames? {
-        guard let row = try connection.query(CatalogStatements.tableWithTriggers(of: names)).first else { return nil }
-        return OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
+    ) throws(PostgresError) -> [OrderNames] {
+        try connection.query(CatalogStatements.tablesWithTriggers(of: names)).map { row throws(PostgresError) in
+            OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
+        }
     }
 
     private static func kind(of relation: Row) throws(PostgresError) -> TableDescription.Kind {

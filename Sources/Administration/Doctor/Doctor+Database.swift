@@ -101,7 +101,7 @@ extension Doctor {
 
     func pauses(_ connection: Connection) async -> CheckResult {
         await attempt("pauses", connection) { connection throws(PostgresError) in
-            let paused = try Pauses.all(on: connection)
+            let paused = try QueueStatus.Pause.all(on: connection)
             guard let first = paused.first else { return .ok("pauses", "nothing is paused") }
             let rest = paused.count > 1 ? ", and \(paused.count - 1) more" : ""
             return .warning(

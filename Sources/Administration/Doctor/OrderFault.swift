@@ -16,6 +16,11 @@ struct OrderFault {
                     message: "\(names.orderedTable): the condition of visibility fails: \(fault)",
                     advice: "Restore what it names, or detach and attach the table with another --visible."))
         }
+        faults += table.othersWithTriggers.map { other in
+            OrderFault(
+                message: "\(other.schema).\(other.table) has the triggers of \(names.orderedTable) too",
+                advice: "\(other.adviceToDropTriggers).")
+        }
         if table.registered?.isBeingFilled == true {
             faults.append(
                 OrderFault(

@@ -24,12 +24,7 @@ struct RepairStatements {
         den = "stored.\(identifier: names.denominator)"
     }
 
-    var settings: [(String, String)] {
-        [
-            ("brocot.writing", names.orderedTable), ("statement_timeout", "0"), ("transaction_timeout", "0"),
-            ("row_security", "off"),
-        ]
-    }
+    var settings: [(String, String)] { TableReader.writing(names) }
 
     /// The bound of a fraction's terms.
     private static let termLimit = SQL(unsafeRaw: "\(Rank.limit)")

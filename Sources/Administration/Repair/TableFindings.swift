@@ -5,8 +5,8 @@ import Ordering
 package struct TableFindings: Hashable, Sendable {
     /// Why the table can't be ordered as it is registered. Only a person can repair that.
     package let reasonNotRepairable: String?
-    /// Whether the ``reasonNotRepairable`` is no fault of the table: row-level security hides rows from the current role.
-    package let areRowsHidden: Bool
+    /// Whether the ``reasonNotRepairable`` is no fault of the table: the current role may not read all of its rows.
+    package let isUnreadable: Bool
     /// Whether the ``reasonNotRepairable`` is no fault of the table: another session has locked it.
     package let isLocked: Bool
     /// The steps of attach that create missing objects.
@@ -24,23 +24,25 @@ package struct TableFindings: Hashable, Sendable {
     package let unplaceableRows: Int
     /// Whether `brocot attach` has not placed all rows yet, so that requests wait.
     package let isBeingFilled: Bool
+    /// The names of other tables that have triggers of this order too: their new rows are requested to be placed in it.
+    let othersWithTriggers: [OrderNames]
     /// How many damaged rows are named.
     static let mostExamples = 10
     private let name: String
     private let detachCommand: String
 
     init(
-        _ names: OrderNames, reasonNotRepairable: String? = nil, areRowsHidden: Bool = false, isLocked: Bool = false,
+        _ names: OrderNames, reasonNotRepairable: String? = nil, isUnreadable: Bool = false, isLocked: Bool = false,
         missing: [AttachStep] = [],
         missingColumns: Int = 0,
         damagedRows: Int = 0, examples: [DamagedRow] = [], unplacedRows: Int = 0, unplaceableRows: Int = 0,
-        isBeingFilled: Bool = false
+        isBeingFilled: Bool = false, othersWithTriggers: [OrderNames] = []
     ) {
         name = names.orderedTable
         detachCommand = names.detachCommand
         // Each line begins with the name of the order already.
         self.reasonNotRepairable = reasonNotRepairable.map(names.withoutTable)
-        self.areRowsHidden = areRowsHidden
+        self.isUnreadable = isUnreadable
         self.isLocked = isLocked
         self.missing = missing
         self.missingColumns = missingColumns
@@ -49,16 +51,17 @@ package struct TableFindings: Hashable, Sendable {
         self.unplacedRows = unplacedRows
         self.unplaceableRows = unplaceableRows
         self.isBeingFilled = isBeingFilled
+        self.othersWithTriggers = othersWithTriggers
     }
 
     /// Whether all was read, and nothing has to be repaired.
-    package var isEmpty: Bool { reasonNotRepairable == nil && missing.isEmpty && damagedRows == 0 && !isBeingFilled }
+    package var isEmpty: Bool { !needsPerson && missing.isEmpty && damagedRows == 0 }
 
     /// Whether `brocot check --repair` can repair something.
     package var isRepairable: Bool { reasonNotRepairable == nil && (!missing.isEmpty || damagedRows > 0) }
 
     /// Whether something would be left after the repair.
-    package var needsPerson: Bool { reasonNotRepairable != nil || isBeingFilled }
+    package var needsPerson: Bool { reasonNotRepairable != nil || isBeingFilled || !othersWithTriggers.isEmpty }
 
     /// One line for each finding.
     ///
@@ -70,6 +73,9 @@ package struct TableFindings: Hashable, Sendable {
             lines.append(
                 "brocot attach is not finished, so requests wait. Run the same brocot attach again, or: \(detachCommand)"
             )
+        }
+        lines += othersWithTriggers.map {
+            "\($0.schema).\($0.table) has the triggers of this order too. \($0.adviceToDropTriggers)"
         }
         let names = missing.flatMap(\.missing)
         if !missing.isEmpty {

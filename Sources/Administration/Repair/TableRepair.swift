@@ -5,11 +5,11 @@ import Ordering
 
 /// Finds the faults of attached tables, and repairs them.
 package struct TableRepair: Sendable {
-    private let attacher: Attacher
-    private let connection: Connection
+    let attacher: Attacher
+    let connection: Connection
 
     /// How often a list is tried whose lock other sessions have.
-    private let attempts: Int
+    let attempts: Int
 
     package init(connection: Connection, logger: Logger, attempts: Int = mostAttempts) {
         self.connection = connection
@@ -47,11 +47,12 @@ package struct TableRepair: Sendable {
                     names,
                     reasonNotRepairable:
                         "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
-                    areRowsHidden: true)
+                    isUnreadable: true)
             }
             guard plan.missingColumns == 0 else {
                 return TableFindings(
-                    names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
+                    names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills,
+                    othersWithTriggers: table.othersWithTriggers)
             }
             let statements = RepairStatements(definition, on: table)
             let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
@@ -59,40 +60,54 @@ package struct TableRepair: Sendable {
             let examples = damaged[0] == 0 ? [] : try await examples(of: statements, in: names)
             return TableFindings(
                 names, missing: missing, damagedRows: damaged[0], examples: examples, unplacedRows: unplaced[0],
-                unplaceableRows: unplaced[1], isBeingFilled: plan.fills)
+                unplaceableRows: unplaced[1], isBeingFilled: plan.fills, othersWithTriggers: table.othersWithTriggers)
         } catch {
             switch error {
             case .refused(let reason): return TableFindings(names, reasonNotRepairable: reason)
             case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
                 return TableFindings(names, reasonNotRepairable: try await descriptionOfLock(names), isLocked: true)
+            case .database(let serverError) where serverError.sqlState == .insufficientPrivilege:
+                return TableFindings(
+                    names, reasonNotRepairable: "it was not read: \(serverError.message). \(Self.adviceOnRights)",
+                    isUnreadable: true)
+            case .database(let serverError) where !serverError.isConnectionLost:
+                return TableFindings(names, reasonNotRepairable: "it could not be checked: \(serverError.message)")
             default: throw error
             }
         }
     }
 
+    static let adviceOnRights = "Run this as the table's owner"
+
     /// Who keeps a table from being read, and what to do.
     private func descriptionOfLock(_ names: OrderNames) async throws(AttachError) -> String {
-        let holders = try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                    try connection.query(LockHolderStatements.keepingFromReading(names))
-                        .map { row throws(PostgresError) in try DescribedLockHolder(row) }
-                }
-            }
-        }
+        let holders = try await holders(LockHolderStatements.keepingFromReading(names))
         return """
             it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
             \(holders.first?.holder.advice ?? "")
             """
     }
 
+    func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
+        try await wrappingErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                    try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
+                }
+            }
+        }
+    }
+
     private func reasonForNoTable(_ names: OrderNames) async throws(AttachError) -> String {
         guard let present = try await attacher.renamedTable(of: names) else {
             return "the table is gone. Restore it, or run: \(names.detachCommand)"
         }
+        let name = "\(present.schema).\(present.table)"
+        guard !present.schema.contains("."), !present.table.contains(".") else {
+            return "the table is now \(name), and a name with a dot can't be attached. Rename it back."
+        }
         return """
-            the table is now \(present.schema).\(present.table). Rename it back, or run: \(names.detachCommand), and attach \
-            \(present.schema).\(present.table). The order stays.
+            the table is now \(name). Rename it back, or run: \(names.detachCommand), and attach \(name.quotedForShell). The order stays.
             """
     }
 
@@ -116,7 +131,7 @@ package struct TableRepair: Sendable {
     private static let longestWaitForTable = Duration.seconds(5)
 
     /// Reads the table in a transaction that keeps it from being dropped or renamed.
-    private func read<Result: Sendable>(
+    func read<Result: Sendable>(
         _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws(AttachError) -> Result {
         try await wrappingErrors {
@@ -131,90 +146,12 @@ package struct TableRepair: Sendable {
     }
 
     /// Makes sure that the name is that of a table that may be read, until the transaction ends.
-    private static func lock(_ names: OrderNames, on connection: isolated Connection) throws {
+    static func lock(_ names: OrderNames, on connection: isolated Connection) throws {
         switch try TableLock.lock(names, on: connection) {
         case .locked: break
         case .notATable: throw AttachError.refused("it is not a table any more, so it was not read")
         case .untrusted(let objects, let role):
             throw AttachError.refused("\(MigrationError.foreignTables(objects, role: role))")
-        }
-    }
-
-    /// Corrects damaged ranks, list by list under the list's lock, and creates missing objects. The order of all other rows stays.
-    /// With `placingRows` it also requests places for the rows without a place, at the end that `--arrive` names, or last.
-    package func repair(
-        _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
-    ) async throws(AttachError) {
-        if findings.reasonNotRepairable != nil { return }
-        let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        try attacher.requireOwners(of: found, definition.names, for: findings.missing)
-        if findings.missingColumns > 0, let columns = findings.missing.first {
-            // Nothing can be said of the ranks before all columns are there.
-            try await attacher.run(columns)
-            return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
-        }
-        if findings.damagedRows > 0 { try await correctRanks(definition) }
-        for step in findings.missing { try await attacher.run(step) }
-        guard placingRows else { return }
-        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        guard table.registered?.isBeingFilled == false else { return }
-        try await write(
-            [RepairStatements(definition, on: table).requestArrivals], in: definition.names,
-            settings: TableReader.settings)
-    }
-
-    private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {
-        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        let statements = RepairStatements(definition, on: table)
-        let lists = try await read(definition.names) { connection throws in
-            var lists: [(texts: [String], key: String)] = []
-            for row in try connection.query(statements.damagedLists) {
-                lists.append((try row.decode(0), try row.decode(1)))
-            }
-            return lists
-        }
-        for list in lists {
-            let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))
-            do throws(AttachError) {
-                try await write(
-                    statements.repair(list.texts), in: definition.names, settings: statements.settings, after: lock)
-            } catch {
-                throw try await cause(of: error, list: list.key, lock)
-            }
-        }
-        try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
-    }
-
-    /// What a person can do about an error: end the session that has the list's lock, if that is the cause.
-    private func cause(
-        of error: AttachError, list: String, _ lock: AdvisoryLock
-    ) async throws(AttachError) -> AttachError {
-        guard case .database(let serverError) = error, serverError.sqlState == .lockNotAvailable else { return error }
-        let holders: [DescribedLockHolder] = try await wrappingErrors {
-            try await connection.query(LockHolderStatements.holders(where: lock.matches("holder")))
-                .map { try DescribedLockHolder($0) }
-        }
-        return holders.isEmpty ? error : .listLocked(list, holders: holders)
-    }
-
-    /// A wait for a lock of a list, table or row is short, because other sessions wait behind it, also other commands of this kind.
-    private static let lockTimeout = Duration.milliseconds(200)
-
-    /// Runs the statements in one transaction. `lock` is waited for before the table is locked.
-    private func write(
-        _ statements: [SQL], in names: OrderNames, settings: [(String, String)], after lock: AdvisoryLock? = nil
-    ) async throws(AttachError) {
-        try await wrappingErrors {
-            try await retryingConflicts(orLocks: true, attempts: attempts) { _ in
-                try await connection.run { connection throws in
-                    try connection.transaction(settings: settings) { connection throws in
-                        try connection.execute(script: "SET LOCAL lock_timeout = \(Self.lockTimeout.milliseconds)")
-                        if let lock { try connection.execute(lock.lock) }
-                        try Self.lock(names, on: connection)
-                        for statement in statements { _ = try connection.execute(statement) }
-                    }
-                }
-            }
         }
     }
 }

@@ -97,7 +97,7 @@ extension QueueStatus {
                 tablesBeingAttached: try connection.query(StatusStatements.beingAttached).map {
                     row throws(PostgresError) in try row.decode(0)
                 },
-                heldLists: try readHeldLists(on: connection), paused: try Pauses.all(on: connection))
+                heldLists: try readHeldLists(on: connection), paused: try Pause.all(on: connection))
         }
     }
 
@@ -133,6 +133,20 @@ extension QueueStatus {
                     heldAt: "\(try row.decode(5, as: Timestamp.self))"))
         }
         return held
+    }
+}
+
+extension QueueStatus.Pause {
+    /// The paused tables and lists, the earliest pause first; at most ``QueueStatus/mostLists``.
+    static func all(on connection: isolated Connection) throws(PostgresError) -> [QueueStatus.Pause] {
+        var paused: [QueueStatus.Pause] = []
+        for row in try connection.query(StatusStatements.paused(limit: QueueStatus.mostLists)) {
+            paused.append(
+                QueueStatus.Pause(
+                    table: try row.decode(0), list: try row.decode(1),
+                    pausedAt: "\(try row.decode(2, as: Timestamp.self))"))
+        }
+        return paused
     }
 }
 

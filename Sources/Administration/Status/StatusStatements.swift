@@ -1,6 +1,6 @@
 import LibPQ
 
-/// The statements of `brocot status`, `release`, `pause`, `resume` and `retry`, over the views and functions of the schema.
+/// The statements of `brocot status`, over the views of the schema.
 enum StatusStatements {
     static let queue: SQL = """
         SELECT pending, pending_is_estimate, (extract(epoch FROM oldest_age) * 1000)::bigint, a_daemon_sleeps
@@ -56,24 +56,5 @@ enum StatusStatements {
         SELECT held.ordered_table, held.list, held.paused_at FROM brocot.held_lists AS held WHERE held.paused_at IS NOT NULL
         ORDER BY 3, 1, 2 LIMIT \(limit)
         """
-    }
-
-    static func pause(_ table: String?, _ list: String?) -> SQL {
-        "SELECT brocot.pause(\(table as String?), \(list as String?))"
-    }
-
-    static func resume(_ table: String?, _ list: String?) -> SQL {
-        "SELECT brocot.resume(\(table as String?), \(list as String?))"
-    }
-
-    static func retry(_ request: Int) -> SQL { "SELECT brocot.retry(\(request))" }
-
-    static let heldNames: SQL = """
-        SELECT held.ordered_table, held.list FROM brocot.held_lists AS held
-        WHERE held.request_id IS NOT NULL ORDER BY held.ordered_table, held.list
-        """
-
-    static func release(_ list: String, of table: String, rejecting: Bool) -> SQL {
-        "SELECT brocot.release(\(list), \(table), reject => \(rejecting))"
     }
 }

@@ -113,7 +113,26 @@ package struct ListImport: Sendable {
         guard copied == lines.count else {
             throw OrderingError.unexpectedRowCount(table: table.name, expected: lines.count, written: copied)
         }
+        // COPY also counts rows whose list or rank a trigger has changed.
+        let written: Int = try connection.query(countOfWritten(copied, from: first.numerator)).single().decode(0)
+        guard written == copied else {
+            throw OrderingError.unexpectedRowCount(table: table.name, expected: copied, written: written)
+        }
         return copied
+    }
+
+    /// The number of rows of the list that have the ranks of `count` imported items.
+    private func countOfWritten(_ count: Int, from rank: Int64) -> SQL {
+        let isInList = zip(table.listColumns, table.listValues(of: list.key) ?? []).map { column, value -> SQL in
+            " AND stored.\(column.identifier) OPERATOR(pg_catalog.=) \(value)::pg_catalog.text::\(column.type.sql)"
+        }.joined(separator: "")
+        let sortKey: SQL = "stored.\(identifier: table.rankColumn)"
+        return """
+            SELECT pg_catalog.count(*) FROM \(identifier: table.schema).\(identifier: table.table) AS stored
+            WHERE \(sortKey) OPERATOR(pg_catalog.>=) \(rank)::pg_catalog.int8::pg_catalog.numeric
+                AND \(sortKey) OPERATOR(pg_catalog.<) (\(rank)::pg_catalog.int8
+                    OPERATOR(pg_catalog.+) \(Int64(count))::pg_catalog.int8)::pg_catalog.numeric\(isInList)
+            """
     }
 
     private func lastRank(on connection: isolated Connection) throws -> Rank? {

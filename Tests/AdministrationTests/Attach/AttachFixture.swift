@@ -37,15 +37,11 @@ struct AttachFixture {
     /// Attaches the table, and returns how many steps there were.
     @discardableResult
     func attach(
-        _ definition: OrderDefinition = definition(), orderBy: String? = nil
+        _ definition: OrderDefinition = definition(), orderBy: String? = nil, placingAllRows: Bool = false
     ) async throws -> Int {
-        let plan = try await prepare(definition)
-        if plan.fills {
-            let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-            try await Filling(definition, on: table, connection: connection, logger: Self.logger)
-                .run(orderedBy: orderBy) { _, _ in }
-        }
-        return plan.steps.count
+        try await Attachment(
+            definition, orderedBy: orderBy, placingAllRows: placingAllRows, connection: connection, logger: Self.logger
+        ).run().steps.count
     }
 
     /// All but placing the rows.
@@ -56,8 +52,9 @@ struct AttachFixture {
     }
 
     func detach(_ definition: OrderDefinition = definition(), droppingColumns: Bool = true) async throws {
-        let plan = try await attacher.planToDetach(definition.names, droppingColumns: droppingColumns)
-        for step in plan?.steps ?? [] { try await attacher.run(step) }
+        try await Detachment(
+            definition.names, droppingColumns: droppingColumns, connection: connection, logger: Self.logger
+        ).run()
     }
 
     /// The first column of the rows as text, NULL as a dash.

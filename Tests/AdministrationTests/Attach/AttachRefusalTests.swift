@@ -244,6 +244,31 @@ struct AttachRefusalTests {
         #expect(await check()?.contains("Choose other names with --rank") == true)
     }
 
+    @Test("A table of which a partition is detached in part is refused, and the command that finishes this is named")
+    func pendingDetach() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
+            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+            """)
+        let reader = try await TestDatabase.current.connect()
+        try await reader.execute(script: "BEGIN; SELECT FROM tasks")
+        try await fixture.connection.execute("SET statement_timeout = '500ms'")
+        await #expect(throws: PostgresError.self) {
+            try await fixture.connection.execute("ALTER TABLE tasks DETACH PARTITION tasks_1 CONCURRENTLY")
+        }
+        try await fixture.connection.execute("RESET statement_timeout")
+        try await reader.execute(script: "COMMIT")
+        let reason = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition())
+        }
+        let command = "ALTER TABLE public.tasks DETACH PARTITION public.tasks_1 FINALIZE"
+        #expect(reason?.hasSuffix("If no session does that now: \(command)") == true, "\(reason ?? "")")
+        try await fixture.connection.execute(SQL(unsafeRaw: command))
+        try await fixture.attach()
+    }
+
     @Test("A role that may not change the table, or sees only a part of its rows, is told so") func otherRole()
         async throws
     {
@@ -259,7 +284,8 @@ struct AttachRefusalTests {
         let plan = try AttachPlan(definition, on: table)
         try await fixture.connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
         let owner = await refusal { () async throws(AttachError) in
-            try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps)
+            try fixture.attacher.requireOwners(
+                of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
         }
         #expect(owner?.hasPrefix("public.tasks belongs to postgres. Run this as a member of postgres") == true)
         let rows = await refusal { () async throws(AttachError) in
@@ -286,11 +312,13 @@ struct AttachRefusalTests {
                 RESET ROLE; REASSIGN OWNED BY \(owner), \(role) TO postgres; DROP OWNED BY \(owner), \(role); DROP ROLE \(owner), \(role)
                 """)
         let reason = await refusal { () async throws(AttachError) in
-            try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps, fills: true)
+            try fixture.attacher.requireOwners(
+                of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql", fills: true)
         }
         #expect(reason?.contains("this role is a member that does not inherit its rights") == true, "\(reason ?? "")")
         // Without rows to place, SET ROLE is enough.
-        try fixture.attacher.requireOwners(of: table, definition.names, for: plan.steps)
+        try fixture.attacher.requireOwners(
+            of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
     }
 
     @Test(

@@ -242,15 +242,64 @@ import Testing
         #expect(try await fixture.catalog() == before)
     }
 
-    @Test("Attaching a table again restores the order that its columns kept") func attachAgain() async throws {
+    @Test("Attaching a table again restores the order that its columns kept, and places no other row unless asked")
+    func attachAgain() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(orderBy: "title DESC")
-        try await fixture.detach(droppingColumns: false)
-        try await fixture.connection.execute(script: "INSERT INTO tasks (project_id, title) VALUES (1, 'new')")
-        try await fixture.attach(orderBy: "title")
+        try await fixture.connection.execute(
+            script: "SELECT brocot.remove_now(1, 3, ordered_table => 'public.tasks')")
+        let order = """
+            SELECT string_agg(title, ' ' ORDER BY rank) FROM tasks WHERE project_id = 1 AND rank IS NOT NULL
+            """
+        for placesAllRows in [false, true] {
+            try await fixture.detach(droppingColumns: false)
+            try await fixture.connection.execute(script: "INSERT INTO tasks (project_id, title) VALUES (1, 'new')")
+            let plan = try await Attachment(
+                AttachFixture.definition(), placingAllRows: placesAllRows, connection: fixture.connection,
+                logger: AttachFixture.logger
+            ).plan()
+            #expect(plan.rowsToPlace == (placesAllRows ? .all : .keptOrder(unplaced: 2)))
+            try await fixture.attach(orderBy: "title", placingAllRows: placesAllRows)
+            #expect(try await fixture.texts(order) == [placesAllRows ? "\"c b a new new\"" : "\"c b\""])
+        }
+    }
+
+    @Test(
+        "brocot attach says that --order-by is not used if the rows have an order, or one was stored by an interrupted call"
+    )
+    func unusedOrder() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        let recorder = LogRecorder()
+        func attach() async throws {
+            try await Attachment(
+                AttachFixture.definition(), orderedBy: "title", connection: fixture.connection,
+                logger: recorder.logger(level: .warning)
+            ).run()
+        }
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+        let error = await #expect(throws: AttachError.self) { try await fixture.attach(orderBy: "title DESC") }
+        #expect("\(try #require(error))".hasSuffix("If the rows cause the error, change them first."))
+        try await fixture.connection.execute("DROP TRIGGER refuse ON tasks")
+        try await attach()
         #expect(
             try await fixture.texts("SELECT string_agg(title, ' ' ORDER BY rank) FROM tasks WHERE project_id = 1")
-                == ["\"c b a new\""])
+                == ["\"c b a\""])
+        #expect(
+            recorder.entries.map(\.message) == [
+                """
+                the rows are placed in the order that the first brocot attach stored, and --order-by is not used. For another order: \
+                brocot detach public.tasks --drop-columns, and attach the table again
+                """
+            ])
+        try await attach()
+        try await fixture.detach(droppingColumns: false)
+        try await attach()
+        let kept = "--order-by is not used, because the table has an order already"
+        #expect(recorder.entries.dropFirst().map(\.message) == [kept, kept])
     }
 
     @Test("brocot attach fails after a short lock time-out, and succeeds when the lock is free") func lockTimeout()

@@ -122,6 +122,85 @@ import Testing
     }
 
     @Test(
+        "brocot check advises no command that can't be run for the present name of a renamed table",
+        arguments: [
+            (
+                "CREATE SCHEMA \"My.S\"; ALTER TABLE tasks SET SCHEMA \"My.S\"",
+                "the table is now My.S.tasks, and a name with a dot can't be attached. Rename it back."
+            ),
+            (
+                "ALTER TABLE tasks RENAME TO \"my tasks\"",
+                """
+                the table is now public.my tasks. Rename it back, or run: brocot detach public.tasks, and attach 'public.my tasks'. \
+                The order stays.
+                """
+            ),
+        ]) func presentName(change: String, reason: String) async throws
+    {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: change)
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        #expect(try await repair.findings(of: AttachFixture.definition()).reasonNotRepairable == reason)
+    }
+
+    @Test(
+        "If a replaced table was attached, detach, check and doctor name the former one as long as it has the triggers too"
+    )
+    func replaced() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks RENAME TO tasks_old; CREATE TABLE tasks (LIKE tasks_old INCLUDING ALL);
+                INSERT INTO tasks SELECT * FROM tasks_old; ALTER INDEX brocot_tasks_rank RENAME TO brocot_tasks_old_rank;
+                """)
+        try await fixture.attach()
+        let before = try await fixture.catalog()
+        let advice = """
+            Drop public.tasks_old, or give it an order of its own and remove that: brocot attach public.tasks_old with the same options, \
+            and then brocot detach public.tasks_old
+            """
+        #expect(
+            try await refusal(fixture) == """
+                public.tasks_old has the triggers of public.tasks too, which use the same functions. \(advice). Then run this again. \
+                Nothing was changed.
+                """)
+        let definition = AttachFixture.definition()
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let found = try await repair.findings(of: definition)
+        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)"])
+        #expect(found.needsPerson && !found.isEmpty && !found.isRepairable)
+        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        #expect(OrderFault.all(of: definition, on: table).map(\.advice) == ["\(advice)."])
+        #expect(try await fixture.catalog() == before)
+        let old = AttachFixture.definition(table: "tasks_old")
+        try await fixture.attach(old)
+        try await fixture.detach(old, droppingColumns: false)
+        #expect(try await repair.findings(of: definition).isEmpty)
+        try await fixture.detach()
+        #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
+    }
+
+    @Test("A role that does not own the table is told how the owner runs its part of brocot detach") func otherRole()
+        async throws
+    {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        let role = "other_of_\(TestDatabase.current.name)"
+        try await fixture.connection.execute(
+            script: """
+                CREATE ROLE \(role); GRANT USAGE ON SCHEMA brocot TO \(role); GRANT SELECT ON brocot.ordered_tables TO \(role);
+                SET ROLE \(role)
+                """)
+        let error = await #expect(throws: AttachError.self) { try await fixture.detach(droppingColumns: false) }
+        try await fixture.connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect(
+            "\(try #require(error))".contains(
+                "let the owner run its part of brocot detach --dry-run. Nothing was changed."))
+    }
+
+    @Test(
         "Commands in messages are quoted for a shell",
         arguments: [
             (OrderNames(schema: "public", table: "tasks"), "brocot detach public.tasks"),

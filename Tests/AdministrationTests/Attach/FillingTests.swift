@@ -45,11 +45,11 @@ import Testing
                 CREATE TRIGGER veto BEFORE UPDATE ON tasks FOR EACH ROW WHEN (OLD.id = 77) EXECUTE FUNCTION veto();
                 """)
         let error = await #expect(throws: AttachError.self) {
-            try await filling.run(orderedBy: "id DESC") { _, _ in }
+            try await filling.run(.all, orderedBy: "id DESC") { _, _ in }
         }
         #expect("\(try #require(error))".contains("The row of item '77' was not written as asked"))
         try await fixture.connection.execute("DROP TRIGGER veto ON tasks")
-        try await filling.run(orderedBy: nil) { _, _ in }
+        try await filling.run(.stored(1000), orderedBy: nil) { _, _ in }
         #expect(try await fixture.connection.query(SQL(unsafeRaw: isAsOrdered)).single().decode(0, as: Bool.self))
     }
 
@@ -57,14 +57,19 @@ import Testing
     func resumes() async throws {
         let (fixture, filling) = try await prepared()
         let task = Task {
-            try await filling.run(orderedBy: "id DESC") { done, _ in
+            try await filling.run(.all, orderedBy: "id DESC") { done, _ in
                 if done > 300 { withUnsafeCurrentTask { $0?.cancel() } }
             }
         }
         await #expect(throws: AttachError.self) { try await task.value }
         let placed = try await fixture.texts("SELECT count(rank) FROM tasks")
         #expect(placed != ["0"] && placed != ["1000"])
-        try await filling.run(orderedBy: "id") { _, _ in }
+        let rest = try await filling.rowsToPlace(placingAll: false)
+        #expect(
+            rest
+                == .stored(
+                    try await fixture.connection.query("SELECT count(*) FROM brocot.rows_to_place").single().decode(0)))
+        try await filling.run(rest, orderedBy: "id") { _, _ in }
         #expect(try await fixture.texts(isAsOrdered) == ["t"])
         #expect(
             try await fixture.texts("SELECT being_filled FROM brocot.ordered_tables WHERE name <> 'items'") == ["f"])
@@ -90,7 +95,7 @@ import Testing
                 INSERT INTO brocot.rows_to_place
                 SELECT 'public.tasks', n, ARRAY[(n % 10)::text], n::text, (n - 1) / 10 FROM generate_series(1, 1000) AS n
                 """)
-        try await filling.run(orderedBy: nil) { _, _ in }
+        try await filling.run(.stored(1000), orderedBy: nil) { _, _ in }
         #expect(try await fixture.texts("SELECT count(rank) FROM tasks") == ["998"])
         #expect(try await fixture.texts("SELECT id FROM tasks WHERE rank IS NULL ORDER BY id") == ["2", "2000"])
         #expect(try await fixture.requests() == ["public.tasks 1 {2000} arrive", "public.tasks 5 {2} arrive"])
@@ -102,7 +107,7 @@ import Testing
         let (fixture, filling) = try await prepared()
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; UPDATE tasks SET project_id = project_id WHERE id IN (5, 500)")
-        let task = Task { try await filling.run(orderedBy: "id DESC") { _, _ in } }
+        let task = Task { try await filling.run(.all, orderedBy: "id DESC") { _, _ in } }
         let observer = try await TestDatabase.current.connect()
         try await eventually(
             "all rows but the locked ones are placed",
@@ -121,7 +126,7 @@ import Testing
         let other = try await TestDatabase.current.connect()
         try await other.execute(
             script: "SET application_name = 'editor'; BEGIN; UPDATE tasks SET project_id = project_id WHERE id = 5")
-        let task = Task { try await filling.run(orderedBy: nil) { _, _ in } }
+        let task = Task { try await filling.run(.all, orderedBy: nil) { _, _ in } }
         let entries = try await eventually("there is a notice", read: { recorder.entries }) { !$0.isEmpty }
         #expect(entries[0].message.hasPrefix("rows of public.tasks are locked by other sessions"))
         #expect(

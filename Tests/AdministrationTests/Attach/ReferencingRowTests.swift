@@ -54,7 +54,7 @@ import Testing
         let table = try await fixture.attacher.describe(plan.definition.names, listColumns: plan.definition.listColumns)
         try await fixture.connection.execute(script: Self.patience)
         try await Filling(plan.definition, on: table, connection: fixture.connection, logger: AttachFixture.logger)
-            .run(orderedBy: nil) { _, _ in }
+            .run(.all, orderedBy: nil) { _, _ in }
         #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE rank IS NULL") == ["1"])
         try await open.execute(script: "COMMIT")
     }

@@ -118,9 +118,31 @@ import Testing
         #expect(
             "\(try #require(error))".hasPrefix(
                 """
-                Could not repair the ranks of list "1": it is locked by process \(process) (user postgres, squatter). Run the same command \
+                Could not repair the ranks of list "1": it, or a row of it, is locked by process \(process) (user postgres, squatter). Run the same command \
                 again when that transaction has ended.
                 """))
+    }
+
+    @Test(
+        "If a session keeps a row locked, brocot check --repair names the session, and does not end the check of other tables"
+    )
+    func lockedRow() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(script: Self.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(
+            script: "SET application_name = 'editor'; BEGIN; SELECT FROM tasks WHERE id = 1 FOR UPDATE")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
+        var found: [TableFindings] = []
+        let outcome = try #require(
+            try await repair.repairExclusively("public.tasks", placingRows: false) { found.append($1) })
+        #expect(found == [outcome.findings] && outcome.findings.damagedRows == 1)
+        let failure = try #require(outcome.failure)
+        #expect(failure.isLocked)
+        #expect(
+            failure.text.contains("is locked by process \(holder.backendProcessIdentifier) (user postgres, editor)"),
+            "\(failure.text)")
     }
 
     private static let withoutRules = """

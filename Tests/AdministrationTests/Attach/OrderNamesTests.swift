@@ -1,6 +1,7 @@
+import Ordering
 import Testing
 
-@testable import Ordering
+@testable import Administration
 
 @Suite("Names of an order's objects") struct OrderNamesTests {
     @Test("The triggers fire in the same order, however long the rank column's name is", arguments: 1...59)

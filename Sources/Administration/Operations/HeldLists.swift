@@ -10,7 +10,7 @@ package enum HeldLists {
     ) throws(PostgresError) -> [String] {
         var released: [String] = []
         for list in lists {
-            let row = try connection.query(StatusStatements.release(list, of: table, rejecting: rejecting)).single()
+            let row = try connection.query(OperationStatements.release(list, of: table, rejecting: rejecting)).single()
             if try row.decode(0) { released.append(list) }
         }
         return released
@@ -23,7 +23,7 @@ package enum HeldLists {
         of table: String?, rejecting: Bool, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
         var released: [String] = []
-        for row in try connection.query(StatusStatements.heldNames) {
+        for row in try connection.query(OperationStatements.heldNames) {
             let name = try row.decode(0, as: String.self)
             guard table == nil || table == name else { continue }
             released += try release([try row.decode(1)], of: name, rejecting: rejecting, on: connection)

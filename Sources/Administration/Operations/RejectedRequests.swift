@@ -7,6 +7,6 @@ package enum RejectedRequests {
     /// - Returns: The new request's id.
     /// - Throws: An error of the server or the connection, for example if the request was not rejected.
     package static func retry(_ request: Int, on connection: isolated Connection) throws(PostgresError) -> Int {
-        try connection.query(StatusStatements.retry(request)).single().decode(0)
+        try connection.query(OperationStatements.retry(request)).single().decode(0)
     }
 }

@@ -9,7 +9,7 @@ package enum Pauses {
     package static func pause(
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
-        try connection.query(StatusStatements.pause(table, list)).single().decode(0)
+        try connection.query(OperationStatements.pause(table, list)).single().decode(0)
     }
 
     /// Undoes ``pause(_:_:on:)``. Resuming a table also resumes each of its lists that was paused separately.
@@ -19,18 +19,6 @@ package enum Pauses {
     package static func resume(
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
-        try connection.query(StatusStatements.resume(table, list)).single().decode(0)
-    }
-
-    /// The paused tables and lists, the earliest pause first; at most ``QueueStatus/mostLists``.
-    package static func all(on connection: isolated Connection) throws(PostgresError) -> [QueueStatus.Pause] {
-        var paused: [QueueStatus.Pause] = []
-        for row in try connection.query(StatusStatements.paused(limit: QueueStatus.mostLists)) {
-            paused.append(
-                QueueStatus.Pause(
-                    table: try row.decode(0), list: try row.decode(1),
-                    pausedAt: "\(try row.decode(2, as: Timestamp.self))"))
-        }
-        return paused
+        try connection.query(OperationStatements.resume(table, list)).single().decode(0)
     }
 }

@@ -1,0 +1,112 @@
+import LibPQ
+import Logging
+import Ordering
+
+/// One call of `brocot attach`: it attaches a table, continues an interrupted call, or makes what is missing.
+package struct Attachment: Sendable {
+    private let definition: OrderDefinition
+    private let order: String?
+    private let placesAllRows: Bool
+    private let connection: Connection
+    private let logger: Logger
+    private let attacher: Attacher
+
+    /// - Parameters:
+    ///   - definition: The order, with the condition of visibility as the registry has it.
+    ///   - order: The text after ORDER BY in which existing rows are placed; nil means by the item column.
+    ///   - placesAllRows: Whether rows without a place are placed even if the table has an order already.
+    ///   - connection: A connection without an open transaction.
+    ///   - logger: Gets notices, and warnings about the table.
+    package init(
+        _ definition: OrderDefinition, orderedBy order: String? = nil, placingAllRows placesAllRows: Bool = false,
+        connection: Connection, logger: Logger
+    ) {
+        self.placesAllRows = placesAllRows
+        self.definition = definition
+        self.order = order
+        self.connection = connection
+        self.logger = logger
+        attacher = Attacher(connection: connection, logger: logger)
+    }
+
+    /// The plan, after everything that could keep the command from finishing was checked.
+    ///
+    /// - Parameter forOtherRoles: Whether other roles run the steps, so that the rights of the current one don't matter.
+    /// - Returns: The plan.
+    /// - Throws: ``AttachError/refused(_:)``, with the reason; an error of the database.
+    package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> AttachPlan {
+        let names = definition.names
+        let table = try await attacher.describe(names, listColumns: definition.listColumns)
+        var plan = try AttachPlan(definition, on: table)
+        if !forOtherRoles {
+            try attacher.requireOwners(
+                of: table, names, for: plan.steps, printedBy: "brocot attach --sql", fills: plan.fills)
+        }
+        if plan.fills { try attacher.requireAllRows(of: table, names) }
+        try await attacher.requireOwnRanks(plan)
+        guard plan.fills else { return plan }
+        let filling = filling(of: table)
+        if let order { try await filling.check(order: order) }
+        if !forOtherRoles, plan.missingColumns == 0 {
+            plan.rowsToPlace = try await filling.rowsToPlace(placingAll: placesAllRows)
+        }
+        return plan
+    }
+
+    /// Attaches the table while no other command attaches, detaches or repairs one. What hinders this is checked before the lock and, because
+    /// another command may have changed the table, after it.
+    ///
+    /// - Parameters:
+    ///   - beginning: Called before each step.
+    ///   - placing: Called with the number of placed rows and the number of all rows to place.
+    /// - Returns: The plan that was carried out.
+    /// - Throws: Why the table is not attached, or not all of its rows are placed.
+    @discardableResult
+    package func run(
+        beginning: (AttachStep) async -> Void = { _ in }, placing: @Sendable (Int, Int) -> Void = { _, _ in }
+    ) async throws(AttachError) -> AttachPlan {
+        _ = try await plan()
+        return try await attacher.exclusively { () async throws(AttachError) in
+            let plan = try await plan()
+            for note in plan.notes { logger.warning("\(note)") }
+            warnOfUnusedOrder(plan)
+            tell(removedRanks: try await attacher.run(plan, starting: beginning))
+            if let rows = plan.rowsToPlace {
+                if case .stored(let count) = rows {
+                    logger.notice("continuing with the \(count) rows that are not placed yet")
+                }
+                let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+                try await filling(of: table).run(rows, orderedBy: order, progress: placing)
+            }
+            return plan
+        }
+    }
+
+    private func filling(of table: TableDescription) -> Filling {
+        Filling(definition, on: table, connection: connection, logger: logger)
+    }
+
+    /// The registry does not contain the order of the first call, so a different one can't be told from the same one.
+    private func warnOfUnusedOrder(_ plan: AttachPlan) {
+        guard order != nil else { return }
+        switch plan.rowsToPlace {
+        case .all: break
+        case .stored:
+            logger.warning(
+                """
+                the rows are placed in the order that the first brocot attach stored, and --order-by is not used. For another order: \
+                \(definition.names.detachCommand) --drop-columns, and attach the table again
+                """)
+        case .keptOrder, nil: logger.warning("--order-by is not used, because the table has an order already")
+        }
+    }
+
+    private func tell(removedRanks count: Int) {
+        guard count > 0 else { return }
+        logger.warning(
+            """
+            \(count == 1 ? "1 row" : "\(count) rows") lost the rank, because another row of the list had it, or because no list contains \
+            the row. Rows in a list are now placed last.
+            """)
+    }
+}

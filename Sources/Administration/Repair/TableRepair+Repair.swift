@@ -1,0 +1,135 @@
+import LibPQ
+import Ordering
+
+extension TableRepair {
+    /// Why the rest of a table was not repaired.
+    package struct Failure: Hashable, Sendable {
+        /// The reason, for people.
+        package let text: String
+        /// Whether another session's lock is the reason.
+        package let isLocked: Bool
+
+        /// nil if the error concerns more than this table.
+        init?(_ error: AttachError, in names: OrderNames) {
+            switch error {
+            case .busy, .lockInOtherSession, .cancelled: return nil
+            case .lockTimeout, .listLocked: isLocked = true
+            case .database(let serverError):
+                guard !serverError.isConnectionLost else { return nil }
+                isLocked = serverError.sqlState == .lockNotAvailable
+            case .refused, .equalRanks, .unfinished, .rowNotWritten: isLocked = false
+            }
+            var text = names.withoutTable("\(error)")
+            if case .database(let serverError) = error, serverError.sqlState == .insufficientPrivilege {
+                text += ". \(TableRepair.adviceOnRights)"
+            }
+            self.text = text
+        }
+    }
+
+    /// Finds the faults of an order again and repairs them, while no other command attaches, detaches or repairs a table.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the order.
+    ///   - placingRows: See ``repair(_:_:placingRows:)``.
+    ///   - finding: Called with the faults before they are repaired.
+    /// - Returns: The faults, and why some of them are left; nil if the table was detached meanwhile.
+    /// - Throws: An error that does not concern this table alone.
+    package func repairExclusively(
+        _ name: String, placingRows: Bool, finding: (OrderDefinition, TableFindings) -> Void
+    ) async throws(AttachError) -> (findings: TableFindings, failure: Failure?)? {
+        try await attacher.exclusively { () async throws(AttachError) in
+            guard let definition = try await definitions(named: name).first else { return nil }
+            let findings = try await findings(of: definition)
+            finding(definition, findings)
+            do throws(AttachError) {
+                try await repair(definition, findings, placingRows: placingRows)
+                return (findings, nil)
+            } catch {
+                guard let failure = Failure(error, in: definition.names) else { throw error }
+                return (findings, failure)
+            }
+        }
+    }
+
+    /// Corrects damaged ranks, list by list under the list's lock, and creates missing objects. The order of all other rows stays.
+    /// With `placingRows` it also requests places for the rows without a place, at the end that `--arrive` names, or last.
+    package func repair(
+        _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
+    ) async throws(AttachError) {
+        if findings.reasonNotRepairable != nil { return }
+        let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+        try attacher.requireOwners(of: found, definition.names, for: findings.missing, printedBy: "brocot attach --sql")
+        if findings.missingColumns > 0, let columns = findings.missing.first {
+            // Nothing can be said of the ranks before all columns are there.
+            try await attacher.run(columns)
+            return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
+        }
+        if findings.damagedRows > 0 { try await correctRanks(definition) }
+        for step in findings.missing { try await attacher.run(step) }
+        guard placingRows else { return }
+        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+        guard table.registered?.isBeingFilled == false else { return }
+        try await write(
+            [RepairStatements(definition, on: table).requestArrivals], in: definition.names,
+            settings: TableReader.settings)
+    }
+
+    private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {
+        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+        let statements = RepairStatements(definition, on: table)
+        let lists = try await read(definition.names) { connection throws in
+            var lists: [(texts: [String], key: String)] = []
+            for row in try connection.query(statements.damagedLists) {
+                lists.append((try row.decode(0), try row.decode(1)))
+            }
+            return lists
+        }
+        for list in lists {
+            let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))
+            do throws(AttachError) {
+                try await write(
+                    statements.repair(list.texts), in: definition.names, settings: statements.settings, after: lock)
+            } catch {
+                throw try await cause(of: error, list: list.key, of: definition.names, lock)
+            }
+        }
+        do throws(AttachError) {
+            try await write([statements.forgetRanksOutsideLists], in: definition.names, settings: statements.settings)
+        } catch {
+            throw try await cause(of: error, list: nil, of: definition.names, nil)
+        }
+    }
+
+    /// What a person can do about an error: end the session that has the lock of the list or of rows, if that is the cause.
+    private func cause(
+        of error: AttachError, list: String?, of names: OrderNames, _ lock: AdvisoryLock?
+    ) async throws(AttachError) -> AttachError {
+        guard case .database(let serverError) = error, serverError.sqlState == .lockNotAvailable else { return error }
+        var holders: [DescribedLockHolder] = []
+        if let lock { holders = try await self.holders(LockHolderStatements.holders(where: lock.matches("holder"))) }
+        if holders.isEmpty { holders = try await self.holders(LockHolderStatements.ofRows(of: names)) }
+        return holders.isEmpty ? error : .listLocked(list, holders: holders)
+    }
+
+    /// A wait for a lock of a list, table or row is short, because other sessions wait behind it, also other commands of this kind.
+    private static let lockTimeout = Duration.milliseconds(200)
+
+    /// Runs the statements in one transaction. `lock` is waited for before the table is locked.
+    private func write(
+        _ statements: [SQL], in names: OrderNames, settings: [(String, String)], after lock: AdvisoryLock? = nil
+    ) async throws(AttachError) {
+        try await wrappingErrors {
+            try await retryingConflicts(orLocks: true, attempts: attempts) { _ in
+                try await connection.run { connection throws in
+                    try connection.transaction(settings: settings) { connection throws in
+                        try connection.execute(script: "SET LOCAL lock_timeout = \(Self.lockTimeout.milliseconds)")
+                        if let lock { try connection.execute(lock.lock) }
+                        try Self.lock(names, on: connection)
+                        for statement in statements { _ = try connection.execute(statement) }
+                    }
+                }
+            }
+        }
+    }
+}
