@@ -74,7 +74,8 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// Runs the queries of one check in a transaction. If the server refuses one, the other checks still run.
+    /// Runs the queries of one check in a transaction. If the server refuses one, the other checks still run. If a right is missing, the
+    /// check fails, as the check of the rights does.
     func attempt(
         _ check: String, _ connection: Connection,
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> CheckResult
@@ -90,8 +91,18 @@ package struct Doctor: Sendable {
             }
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
-            return .warning(check, "could not be checked: \(error.message)", advice: Self.advice(after: error))
+            let message = "could not be checked: \(error.message)"
+            guard error.sqlState != .insufficientPrivilege else {
+                return .failure(check, message, advice: await grantAdvice(on: connection))
+            }
+            return .warning(check, message, advice: Self.advice(after: error))
         }
+    }
+
+    /// What to do if the server says that the current role lacks a right.
+    func grantAdvice(on connection: Connection) async -> String {
+        let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
+        return "As the owner of schema brocot: \(role.grantCommand(to: user))"
     }
 
     static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
