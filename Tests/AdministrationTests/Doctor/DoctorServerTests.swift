@@ -1,5 +1,6 @@
 import Administration
 import LibPQ
+import Logging
 import TestPostgres
 import Testing
 
@@ -72,6 +73,38 @@ import Testing
         #expect(horizon.level == .warn)
         #expect(horizon.message.contains("session pid \(holding.backendProcessIdentifier), user postgres"))
         #expect(horizon.message.contains("idle in transaction"))
-        #expect(horizon.message.contains("prepared 'forgotten' in database test"))
+        #expect(horizon.message.contains("prepared 'forgotten'"))
+    }
+
+    @Test(
+        "brocot doctor does not blame transactions of another database, nor a VACUUM, for dead rows",
+        .database(on: .own()))
+    func harmlessTransactions() async throws {
+        let database = TestDatabase.current
+        let vacuuming = try await database.connect()
+        let other = try await Connection.connect(
+            ConnectionParameters(url: await database.cluster.url(database: "postgres")),
+            logger: Logger(label: "DoctorServerTests"))
+        for preparation in ["PREPARE TRANSACTION 'elsewhere'", "SELECT 1"] {
+            try await other.execute(
+                script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id(); \(preparation)")
+        }
+        try await vacuuming.execute(
+            script: """
+                CREATE TABLE public.bulky AS SELECT repeat('x', 1000) FROM generate_series(1, 5000);
+                SET vacuum_cost_limit = 1; SET vacuum_cost_delay = 100;
+                """)
+        let vacuum = Task { try await vacuuming.execute("VACUUM public.bulky") }
+        try await eventually("the VACUUM runs") {
+            try await !database.observer.query("SELECT FROM pg_stat_progress_vacuum").isEmpty
+        }
+        let horizon = try await examination(oldTransaction: .zero).first { $0.check == "dead rows" }
+        #expect(try await !database.observer.query("SELECT FROM pg_stat_progress_vacuum").isEmpty)
+        try await database.observer.execute("SELECT pg_cancel_backend(\(vacuuming.backendProcessIdentifier))")
+        _ = await vacuum.result
+        try await other.execute("ROLLBACK")
+        try await other.execute("ROLLBACK PREPARED 'elsewhere'")
+        await other.close()
+        #expect(horizon?.level == .ok, "\(String(describing: horizon))")
     }
 }
