@@ -150,6 +150,8 @@ package struct Doctor: Sendable {
     private func delivery(_ connection: Connection) async -> CheckResult {
         let channel = "brocot_doctor_\(UInt32.random(in: 0 ... .max))"
         do throws(PostgresError) {
+            let percent: Int = try await connection.query(DoctorStatements.usedNotificationQueue).single().decode(0)
+            if let warning = Self.warning(ofNotificationQueue: percent) { return warning }
             try await connection.execute(DoctorStatements.listen(channel))
             let isReceived = try await connection.receivesNotification(on: channel, from: parameters)
             try await connection.execute(DoctorStatements.unlisten(channel))

@@ -6,6 +6,11 @@ enum DoctorStatements {
     static func listen(_ channel: String) -> SQL { "LISTEN \(identifier: channel)" }
     static func unlisten(_ channel: String) -> SQL { "UNLISTEN \(identifier: channel)" }
 
+    /// How many percent of the server's notification queue are in use. It runs outside of a transaction.
+    static let usedNotificationQueue: SQL = """
+        SELECT (pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.*) 100::pg_catalog.float8)::pg_catalog.int8
+        """
+
     /// The names of the settings that switch autovacuum off.
     static let vacuumSettings: SQL = """
         SELECT name FROM pg_catalog.pg_settings

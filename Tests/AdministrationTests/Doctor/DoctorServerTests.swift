@@ -1,8 +1,9 @@
-import Administration
 import LibPQ
 import Logging
 import TestPostgres
 import Testing
+
+@testable import Administration
 
 @Suite("Checks of the server by brocot doctor", .timeLimit(.minutes(30))) struct DoctorServerTests {
     @Test("brocot doctor fails in a database that takes text of any encoding", .database)
@@ -50,6 +51,14 @@ import Testing
         #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
         let failures = results.filter { $0.level == .fail }
         #expect(failures.map(\.message) == ["off on this server: autovacuum"])
+    }
+
+    @Test("brocot doctor warns of a notification queue that is more than half full, and names the way out")
+    func notificationQueue() {
+        #expect(Doctor.warning(ofNotificationQueue: 50) == nil)
+        let warning = Doctor.warning(ofNotificationQueue: 75)
+        #expect(warning?.level == .warn && warning?.message.contains("75 % full") == true)
+        #expect(warning?.advice?.contains("SET brocot.wake_daemons = off") == true)
     }
 
     @Test("brocot doctor reports that a role can't see the sessions of other roles", .database)
