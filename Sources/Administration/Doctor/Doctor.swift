@@ -31,7 +31,7 @@ package struct Doctor: Sendable {
             await connection.close()
             return results
         } catch {
-            return [.failure("connection", error.message, advice: error.hint ?? Self.connectionAdvice, .cannotConnect)]
+            return [.failure("connection", error.message, advice: Self.advice(after: error), .cannotConnect)]
         }
     }
 
@@ -39,7 +39,8 @@ package struct Doctor: Sendable {
     static let lockTimeout = Duration.seconds(1)
 
     static func advice(after error: PostgresError?) -> String {
-        error?.sqlState == .queryCanceled
+        if let error, error.code == .connectionFailed { return error.hint ?? connectionAdvice }
+        return error?.sqlState == .queryCanceled
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
             : "Remove the cause of the error, and run brocot doctor again."
     }

@@ -59,7 +59,8 @@ struct ConfigurationFile {
         } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
             let key = context.codingPath[0].stringValue
             guard knownKeys.contains(key) else {
-                throw unknown(key, text.keys.first { $0.name == key }.map { "\(path):\($0.position)" } ?? path, knownKeys)
+                throw unknown(
+                    key, text.keys.first { $0.name == key }.map { "\(path):\($0.position)" } ?? path, knownKeys)
             }
             throw CommandFailure(.usage, "\(key) in \(path) is neither text nor a number.")
         } catch {
