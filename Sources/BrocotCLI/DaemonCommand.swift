@@ -142,8 +142,10 @@ struct DaemonCommand: AsyncParsableCommand {
         }
         let connectWait = settings.connectWait.value
         let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
-        let daemon = StartingDaemon(daemon: Daemon(configuration, health: probes.health, logger: logger)) {
-            try await Self.waitForSchema(parameters, naming: poisonTables, atMost: connectWait, logger: logger)
+        let health = probes.health
+        let daemon = StartingDaemon(daemon: Daemon(configuration, health: health, logger: logger)) {
+            try await Self.waitForSchema(
+                parameters, naming: poisonTables, atMost: connectWait, health: health, logger: logger)
         }
         try await ServiceRunner.run(
             probes.services(around: daemon), alsoOn: signals, logger: logger)
@@ -181,15 +183,17 @@ struct DaemonCommand: AsyncParsableCommand {
             ]))
     }
 
-    /// Waits for a server that can be written to, with a schema that this program knows. The server may go away in the meantime.
+    /// Waits for a server that can be written to, with a schema that this program knows. The server may go away in the meantime. `health`
+    /// gets the reason of each failure.
     private static func waitForSchema(
-        _ parameters: ConnectionParameters, naming tables: [String], atMost limit: Duration, logger: Logger
+        _ parameters: ConnectionParameters, naming tables: [String], atMost limit: Duration, health: DaemonHealth,
+        logger: Logger
     ) async throws {
         let deadline = ContinuousClock.now + limit
+        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(2))
         while true {
             do {
-                let first = try await Connection.connect(
-                    parameters, waitingAtMost: deadline - .now, logger: logger)
+                let first = try await Connection.connect(parameters, logger: logger)
                 return try await checkSchema(on: first, naming: tables, logger: logger)
             } catch {
                 guard let cause = Connection.serverError(in: error), cause.mayPassByItself, .now < deadline else {
@@ -197,11 +201,12 @@ struct DaemonCommand: AsyncParsableCommand {
                 }
                 let isNew = cause.code == .connectionFailed
                 logger.info(
-                    isNew ? "cannot connect yet; trying again" : "the server went away; trying again",
-                    metadata: ["error": "\(error)"])
-                // The server may accept connections and end each of them immediately.
-                try await Task.sleep(for: .milliseconds(500))
+                    isNew ? "waiting for the server" : "the server went away; trying again",
+                    metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
+                health.note(reasonNotStarted: "\(error)")
             }
+            // The last pause is shortened, so that the last attempt is at the deadline.
+            try await Task.sleep(for: min(backoff.pause(), deadline - .now))
         }
     }
 

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("The daemon answers probes while it waits for the server", .database)
+    @Test("The daemon answers probes while it waits for the server, and says why it waits", .database)
     func waitsForServer() async throws {
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp", until: "waiting for the server",
@@ -99,7 +99,9 @@ import Testing
         ) { daemon in
             let port = try daemon.probePort
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
-            #expect(try await HTTPProbe.get("/readyz", port: port).status == 503)
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                $0.status == 503 && $0.body.contains("not started yet: ") && $0.body.contains("Connection refused")
+            }
             daemon.send(SIGKILL)
         }
         #expect(exitCode == nil)
