@@ -62,6 +62,9 @@ import Testing
             await cluster.stop()
             let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
             #expect(away.body.hasPrefix("not ready: the listener: "))
+            _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
+                $0.body.contains("brocot_asleep 0\n") && $0.body.contains("brocot_oldest_request_age_seconds NaN\n")
+            }
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
             try await cluster.start()
             let back = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
