@@ -161,10 +161,13 @@ struct DaemonCommand: AsyncParsableCommand {
                 return nil
             } catch let failure as CommandFailure {
                 return failure.description
-            } catch let failure as MigrationError {
-                // For example because a right was revoked. A lost connection is for the listener.
-                guard Connection.serverError(in: failure)?.isConnectionLost != true else { throw failure }
-                return failure.description
+            } catch {
+                // For example because a right was revoked, or a table is locked. A lost connection is for the listener.
+                let cause = Connection.serverError(in: error)
+                guard error is MigrationError || cause?.code == .server, cause?.isConnectionLost != true else {
+                    throw error
+                }
+                return "\(error)"
             }
         }
     }
@@ -199,10 +202,13 @@ struct DaemonCommand: AsyncParsableCommand {
                 guard let cause = Connection.serverError(in: error), cause.mayPassByItself, .now < deadline else {
                     throw error
                 }
-                let isNew = cause.code == .connectionFailed
-                logger.info(
-                    isNew ? "waiting for the server" : "the server went away; trying again",
-                    metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
+                let message: Logger.Message =
+                    switch (cause.code, cause.sqlState) {
+                    case (.connectionFailed, _): "waiting for the server"
+                    case (_, .lockNotAvailable?): "a table is locked; trying again. See table locks of brocot doctor"
+                    default: "the server went away; trying again"
+                    }
+                logger.info(message, metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
                 health.note(reasonNotStarted: "\(error)")
             }
             // The last pause is shortened, so that the last attempt is at the deadline.
@@ -232,8 +238,9 @@ struct DaemonCommand: AsyncParsableCommand {
 }
 
 extension PostgresError {
-    /// Whether waiting may help: the server went away, is starting, or can't be reached.
+    /// Whether waiting may help: the server went away, is starting, or can't be reached, or a table is locked.
     fileprivate var mayPassByItself: Bool {
-        isConnectionLost && (code != .connectionFailed || connectionFailure?.mayPass == true)
+        sqlState == .lockNotAvailable
+            || isConnectionLost && (code != .connectionFailed || connectionFailure?.mayPass == true)
     }
 }

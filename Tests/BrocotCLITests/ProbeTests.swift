@@ -94,6 +94,30 @@ import Testing
         }
     }
 
+    @Test(
+        "/readyz says that a table is locked, and the daemon is ready afterwards", .database(mostlyWaits: true))
+    func lockedTable() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; LOCK TABLE brocot.schema_migrations")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+            until: "a table is locked; trying again", databaseURL: TestDatabase.current.url
+        ) { daemon in
+            let port = try daemon.probePort
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
+            try await holder.execute(script: "COMMIT")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await holder.execute(script: "BEGIN; LOCK TABLE brocot.schema_migrations")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
+            try await holder.execute(script: "COMMIT")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            let metrics = try await HTTPProbe.get("/metrics", port: port).body
+            #expect(metrics.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"), "\(metrics)")
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
     @Test("The daemon answers probes while it waits for the server, and says why it waits", .database)
     func waitsForServer() async throws {
         let exitCode = try await RunningBrocot.run(

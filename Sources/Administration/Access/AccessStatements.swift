@@ -71,19 +71,17 @@ enum AccessStatements {
         LIMIT 100
         """
 
-    /// The tables whose policies apply to the current role: Brocot's own tables and, if requested, the registered ones. The
-    /// daemon runs it outside of a transaction, so it can't set the `search_path` first, and operators and types are qualified.
+    /// The tables whose policies apply to the current role: Brocot's own tables and, if requested, the registered ones.
     static func restrictedTables(withRegistered: Bool) -> SQL {
         """
         SELECT pg_catalog.format('%I.%I', namespace.nspname, relation.relname) AS name
         FROM pg_catalog.pg_class AS relation
-        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid OPERATOR(pg_catalog.=) relation.relnamespace
-        WHERE relation.relrowsecurity AND relation.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[])
-            AND (namespace.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
+        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        WHERE relation.relrowsecurity AND relation.relkind IN ('r', 'p')
+            AND (namespace.nspname = 'brocot'
                 OR \(withRegistered) AND EXISTS (
                     SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.schema_name::pg_catalog.name OPERATOR(pg_catalog.=) namespace.nspname
-                        AND registered.table_name::pg_catalog.name OPERATOR(pg_catalog.=) relation.relname))
+                    WHERE registered.schema_name = namespace.nspname AND registered.table_name = relation.relname))
             AND pg_catalog.row_security_active(relation.oid)
         ORDER BY name
         """
