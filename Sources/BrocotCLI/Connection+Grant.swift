@@ -5,7 +5,7 @@ import Ordering
 
 extension Connection {
     /// Runs `body`, which needs the rights of this kind of role. If a right is missing, the error contains the command with which
-    /// the owner can give it.
+    /// the owner can give it. For a role that has a part of a daemon's rights, that is the command for a daemon.
     ///
     /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501.
     nonisolated func advisingGrant<Value>(
@@ -13,6 +13,10 @@ extension Connection {
     ) async throws -> Value {
         try await advising(body) {
             let user = await parameterStatus("session_authorization") ?? "ROLE"
+            let isDaemon = try? await run { connection throws(PostgresError) in
+                try AccessGrants.isIncompleteDaemon(on: connection)
+            }
+            let kind = isDaemon == true ? RoleKind.daemon : kind
             return "As the owner of schema brocot: \(kind.grantCommand(to: user))"
         }
     }

@@ -15,11 +15,20 @@ extension Connection {
         }
     }
 
+    /// Runs a query of Brocot's own tables in a transaction that waits only for some seconds if one of them is locked.
+    private nonisolated func reading<Value: Sendable>(
+        _ body: @escaping @Sendable (isolated Connection) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        try await run { connection throws(PostgresError) in
+            try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting], body)
+        }
+    }
+
     /// Makes sure that no policy hides rows of Brocot's own tables from the current role.
     ///
     /// - Throws: ``CommandFailure`` `.needsRepair`, with what to do.
     nonisolated func requireAllRows() async throws {
-        let hidden = try await run { connection throws(PostgresError) in
+        let hidden = try await reading { connection throws(PostgresError) in
             try RowSecurity.hidden(.builtIn, on: connection)
         }
         guard !hidden.isEmpty else { return }
@@ -29,7 +38,11 @@ extension Connection {
     /// The names for which no ordered table is registered.
     nonisolated func unregistered(_ tables: [String]) async throws -> [String] {
         guard !tables.isEmpty else { return [] }
-        let names: [String] = try await query("SELECT name FROM brocot.ordered_tables").map { try $0.decode(0) }
+        let names = try await reading { connection throws(PostgresError) in
+            try connection.query("SELECT name FROM brocot.ordered_tables").map { row throws(PostgresError) in
+                try row.decode(0, as: String.self)
+            }
+        }
         return Set(tables).subtracting(names).sorted()
     }
 
@@ -37,27 +50,28 @@ extension Connection {
     ///
     /// - Throws: ``CommandFailure`` `.usage`, with where the names are, and `advice`.
     nonisolated func requireOrderedTable(_ name: String, advice: String? = nil) async throws {
-        let isKnown: Bool = try await query(
-            """
-            SELECT EXISTS (
-                    SELECT FROM brocot.ordered_tables AS registered WHERE registered.name OPERATOR(pg_catalog.=) \(name))
-                OR EXISTS (
-                    SELECT FROM brocot.held_lists AS held WHERE held.ordered_table OPERATOR(pg_catalog.=) \(name))
-            """
-        ).single().decode(0)
+        let isKnown: Bool = try await reading { connection throws(PostgresError) in
+            try connection.query(
+                """
+                SELECT EXISTS (SELECT FROM brocot.ordered_tables AS registered WHERE registered.name = \(name))
+                    OR EXISTS (SELECT FROM brocot.held_lists AS held WHERE held.ordered_table = \(name))
+                """
+            ).single().decode(0)
+        }
         guard isKnown else { throw CommandFailure.notAnOrderedTable(name, advice: advice) }
     }
 
     /// The same as ``requireSchema()``, with only one small query if the schema is right.
     nonisolated func requireSchemaStill() async throws {
-        if try await !Migrator(connection: self).isAtLatestVersion() { try await requireSchema() }
+        let migrator = Migrator(connection: self, lockTimeout: ReadingLockLimit.duration)
+        if try await !migrator.isAtLatestVersion() { try await requireSchema() }
     }
 
     /// Makes sure that the database has the version of the schema that this program needs.
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {
-        let status = try await Migrator(connection: self).status()
+        let status = try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).status()
         switch status.state {
         case .missing: throw CommandFailure.schemaMissing(self)
         case .behind:

@@ -8,7 +8,8 @@ extension Connection {
     ///
     /// - Throws: `MigrationError` `.foreignObjects` or `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
-        try await Migrator(connection: self).refuseForeignTablesAsSuperuser(tables)
+        try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).refuseForeignTablesAsSuperuser(
+            tables)
     }
 
     /// Makes sure that reading the keys of an ordered table runs no cast of its owner, which would have the rights of the current role.
@@ -48,7 +49,8 @@ extension Connection {
         let isOrderedTable =
             table == "items" && list != "items"
             ? try await run { connection throws in
-                try connection.transaction(.repeatableReadOnly) { connection throws in
+                try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
+                    connection throws in
                     try OrderedTable.named(namesake, on: connection) != nil
                 }
             } : false

@@ -149,8 +149,10 @@ struct DaemonCommand: AsyncParsableCommand {
         }
         let connectWait = settings.connectWait.value
         let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
-        let daemon = StartingDaemon(daemon: Daemon(configuration, health: probes.health, logger: logger)) {
-            try await Self.waitForSchema(parameters, naming: poisonTables, atMost: connectWait, logger: logger)
+        let health = probes.health
+        let daemon = StartingDaemon(daemon: Daemon(configuration, health: health, logger: logger)) {
+            try await Self.waitForSchema(
+                parameters, naming: poisonTables, atMost: connectWait, health: health, logger: logger)
         }
         try await ServiceRunner.run(
             probes.services(around: daemon), alsoOn: signals, logger: logger)
@@ -166,10 +168,13 @@ struct DaemonCommand: AsyncParsableCommand {
                 return nil
             } catch let failure as CommandFailure {
                 return failure.description
-            } catch let failure as MigrationError {
-                // For example because a right was revoked. A lost connection is for the listener.
-                guard Connection.serverError(in: failure)?.isConnectionLost != true else { throw failure }
-                return failure.description
+            } catch {
+                // For example because a right was revoked, or a table is locked. A lost connection is for the listener.
+                let cause = Connection.serverError(in: error)
+                guard error is MigrationError || cause?.code == .server, cause?.isConnectionLost != true else {
+                    throw error
+                }
+                return "\(error)"
             }
         }
     }
@@ -188,27 +193,33 @@ struct DaemonCommand: AsyncParsableCommand {
             ]))
     }
 
-    /// Waits for a server that can be written to, with a schema that this program knows. The server may go away in the meantime.
+    /// Waits for a server that can be written to, with a schema that this program knows. The server may go away in the meantime. `health`
+    /// gets the reason of each failure.
     private static func waitForSchema(
-        _ parameters: ConnectionParameters, naming tables: [String], atMost limit: Duration, logger: Logger
+        _ parameters: ConnectionParameters, naming tables: [String], atMost limit: Duration, health: DaemonHealth,
+        logger: Logger
     ) async throws {
         let deadline = ContinuousClock.now + limit
+        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(2))
         while true {
             do {
-                let first = try await Connection.connect(
-                    parameters, waitingAtMost: deadline - .now, logger: logger)
+                let first = try await Connection.connect(parameters, logger: logger)
                 return try await checkSchema(on: first, naming: tables, logger: logger)
             } catch {
                 guard let cause = Connection.serverError(in: error), cause.mayPassByItself, .now < deadline else {
                     throw error
                 }
-                let isNew = cause.code == .connectionFailed
-                logger.info(
-                    isNew ? "cannot connect yet; trying again" : "the server went away; trying again",
-                    metadata: ["error": "\(error)"])
-                // The server may accept connections and end each of them immediately.
-                try await Task.sleep(for: .milliseconds(500))
+                let message: Logger.Message =
+                    switch (cause.code, cause.sqlState) {
+                    case (.connectionFailed, _): "waiting for the server"
+                    case (_, .lockNotAvailable?): "a table is locked; trying again. See table locks of brocot doctor"
+                    default: "the server went away; trying again"
+                    }
+                logger.info(message, metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
+                health.note(reasonNotStarted: "\(error)")
             }
+            // The last pause is shortened, so that the last attempt is at the deadline.
+            try await Task.sleep(for: min(backoff.pause(), deadline - .now))
         }
     }
 
@@ -234,8 +245,9 @@ struct DaemonCommand: AsyncParsableCommand {
 }
 
 extension PostgresError {
-    /// Whether waiting may help: the server went away, is starting, or can't be reached.
+    /// Whether waiting may help: the server went away, is starting, or can't be reached, or a table is locked.
     fileprivate var mayPassByItself: Bool {
-        isConnectionLost && (code != .connectionFailed || connectionFailure?.mayPass == true)
+        sqlState == .lockNotAvailable
+            || isConnectionLost && (code != .connectionFailed || connectionFailure?.mayPass == true)
     }
 }

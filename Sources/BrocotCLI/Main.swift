@@ -52,12 +52,18 @@ enum Main {
         ALTER ROLE … SET statement_timeout = '1min'
         """
 
+    private static let adviceAfterLockTimeout = """
+        Hint: Another session keeps a table or the list locked. For a table, brocot doctor names the session: see table locks
+        """
+
     private static func report(_ error: any Error) -> ExitStatus {
         if let logged = error as? LoggedFailure { return logged.status }
         if let status = ExitStatus(of: error) {
             Stream.error.printText("brocot: \(error)")
-            if Connection.serverError(in: error)?.sqlState == .queryCanceled {
-                Stream.error.printText(adviceAfterCancellation)
+            switch Connection.serverError(in: error)?.sqlState {
+            case .queryCanceled?: Stream.error.printText(adviceAfterCancellation)
+            case .lockNotAvailable?: Stream.error.printText(adviceAfterLockTimeout)
+            default: break
             }
             return status
         }

@@ -30,7 +30,8 @@ struct RankedItem: Encodable {
     static func read(_ list: ListIdentifier, limit: Int, on connection: Connection) async throws -> [RankedItem] {
         do {
             let items = try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly) { connection throws in
+                try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
+                    connection throws in
                     if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names {
                         switch try TableLock.lock(names, on: connection) {
                         case .locked: break

@@ -46,7 +46,8 @@ package struct DaemonConfiguration: Sendable {
     package var checkReadiness: ReadinessCheck = { connection in
         await connection.parameterStatus("in_hot_standby") == "on" ? "the server is a standby" : nil
     }
-    /// Called again on the listener's connection, once in a few seconds, while probes ask for the readiness. The check must be cheap.
+    /// Called again on the listener's connection, once in a few seconds, while probes ask for the readiness, and after a check that found a
+    /// reason. The check must be cheap.
     package var recheckReadiness: ReadinessCheck?
 
     /// The `application_name` of the listener's session, which exists as long as the daemon runs. `brocot status` and `brocot

@@ -63,8 +63,13 @@ package final class DaemonHealth: Sendable {
 
     private let loops = Mutex<[State]>([])
     private let isAsked = Atomic(false)
+    /// What the daemon waits for before its loops begin; nil if it is not known.
+    private let reasonNotStarted = Mutex<String?>(nil)
 
     package init() {}
+
+    /// Records what the daemon waits for before its loops begin.
+    package func note(reasonNotStarted: String) { self.reasonNotStarted.withLock { $0 = reasonNotStarted } }
 
     func loop(_ name: String, _ kind: Kind) -> Loop {
         loops.withLock { loops in
@@ -98,7 +103,9 @@ package final class DaemonHealth: Sendable {
     /// database that can be worked on.
     package var reasonNotReady: String? {
         loops.withLock { loops in
-            guard !loops.isEmpty else { return "not started yet" }
+            guard !loops.isEmpty else {
+                return "not started yet\(reasonNotStarted.withLock { $0 }.map { ": \($0)" } ?? "")"
+            }
             for kind in [Kind.listener, .worker] {
                 let alike = loops.filter { $0.kind == kind }
                 guard !alike.isEmpty, alike.allSatisfy({ $0.reasonNotReady != nil }) else { continue }

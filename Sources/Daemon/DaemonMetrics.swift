@@ -41,6 +41,7 @@ struct DaemonMetrics: Sendable {
         pending = gauge("pending_requests")
         oldestAge = gauge("oldest_request_age_seconds")
         heldLists = gauge("held_lists")
+        noteUnknownQueue()
     }
 
     func note(_ decisions: DecisionSummary, in duration: Duration) {
@@ -56,13 +57,25 @@ struct DaemonMetrics: Sendable {
     func noteMissedLocks() { lockMisses.increment() }
     func noteFailedBatch() { failedBatches.increment() }
     func noteLostConnectionOfWorker() { workerConnectionLosses.increment() }
-    func noteLostConnectionOfListener() { listenerConnectionLosses.increment() }
+
+    /// Without the listener's connection, no request is noticed and no sample taken.
+    func noteLostConnectionOfListener() {
+        listenerConnectionLosses.increment()
+        note(isAsleep: false)
+        noteUnknownQueue()
+    }
+
     func note(isAsleep: Bool) { asleep.record(isAsleep ? 1 : 0) }
 
     func note(_ sample: QueueSample) {
         pending.record(sample.pending)
         oldestAge.record(sample.oldestAge / .seconds(1))
         heldLists.record(sample.heldLists)
+    }
+
+    /// Records that the state of the queue is not known: there is no sample yet, or the last one failed.
+    func noteUnknownQueue() {
+        for gauge in [pending, oldestAge, heldLists] { gauge.record(Double.nan) }
     }
 }
 
@@ -86,10 +99,13 @@ extension Daemon {
         "brocot_connections_lost_total":
             "Connections that broke or could not be opened, of workers and of the listener.",
         "brocot_asleep": "1 while all workers wait for requests, else 0.",
-        "brocot_pending_requests": "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 s.",
+        "brocot_pending_requests":
+            "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 s; NaN if unknown.",
         "brocot_oldest_request_age_seconds":
-            "Age of the oldest pending request, 0 if there is none. Sampled every 15 s.",
+            "Age of the oldest pending request, 0 if there is none. Sampled every 15 s; NaN if unknown.",
         "brocot_held_lists":
-            "Lists whose request the database refused, and that wait for a person; paused lists don't count. Sampled every 15 s.",
+            """
+        Lists whose request the database refused, and that wait for a person; paused lists don't count. Sampled every 15 s; NaN if unknown.
+        """,
     ]
 }

@@ -17,7 +17,7 @@ struct ListenerSession {
     private var nextAttempt = ContinuousClock.now
     private var nextTestOfDelivery = ContinuousClock.now + testInterval
 
-    /// How often the database is checked again while a probe asks for the readiness.
+    /// How often the database is checked again while a probe asks for the readiness, or the database can't be worked on.
     private static let examinationInterval = Duration.seconds(5)
 
     /// How often the delivery of notifications is tested again if it is unknown.
@@ -117,10 +117,10 @@ struct ListenerSession {
         return false
     }
 
-    /// Checks whether the database can be worked on, if a probe has asked for the readiness.
+    /// Checks whether the database can be worked on, if a probe has asked for the readiness, or if it could not be worked on.
     private mutating func examineIfDue() async throws {
         guard let recheck = listener.configuration.recheckReadiness, .now >= nextExamination,
-            listener.health.wasAskedSinceLastCall()
+            listener.health.wasAskedSinceLastCall() || reasonNotReady != nil
         else { return }
         reasonNotReady = try await recheck(connection)
         if reasonNotReady != nil || !queryFailures.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }

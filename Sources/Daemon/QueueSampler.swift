@@ -46,6 +46,7 @@ struct QueueSampler {
             failures.noteSuccess("the queue is sampled for metrics again")
         } catch {
             guard error.code == .server, !error.isConnectionLost else { throw error }
+            metrics.noteUnknownQueue()
             failures.note("the queue can't be sampled for metrics", error)
         }
     }

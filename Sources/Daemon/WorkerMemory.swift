@@ -62,7 +62,7 @@ struct WorkerMemory {
         }
         var metadata: Logger.Metadata = [:]
         metadata["list"] = list.map { "\($0)" }
-        metadata["next_step"] = nextStep.map { "\($0)" }
+        metadata["next_step"] = (nextStep ?? error.wayToCause).map { "\($0)" }
         failures.note(message, error, level: .error, metadata)
     }
 
@@ -107,6 +107,12 @@ struct WorkerMemory {
 }
 
 extension QueueError {
+    /// How a person can find out what causes a failure that passes by itself; nil if that is not known.
+    fileprivate var wayToCause: String? {
+        databaseError?.sqlState == .lockNotAvailable
+            ? "Another session may keep a table locked: run brocot doctor, see table locks." : nil
+    }
+
     /// What a person can do about a failure that does not pass by itself; nil if it may pass.
     var nextStep: String? {
         switch self {

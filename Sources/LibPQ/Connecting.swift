@@ -163,7 +163,8 @@ func connectionFailure(_ account: String, at parameters: ConnectionParameters) -
     return PostgresError(
         fields: .init(
             code: .connectionFailed, message: message.isEmpty ? "the server closed the connection" : message,
-            connectionFailure: reason, sqlState: sqlState, hint: hint(for: reason, message, parameters),
+            connectionFailure: reason, sqlState: sqlState,
+            hint: hint(after: sqlState, message, parameters) ?? hint(for: reason, message, parameters),
             isConnectionLost: true))
 }
 
@@ -224,6 +225,21 @@ private let failuresByMessage: [(text: String, failure: PostgresError.Connection
     ("Connection reset", .unreachable),
     ("Connection timed out", .unreachable),
 ]
+
+/// What to do if the server itself refuses the connection.
+private func hint(after sqlState: SQLState?, _ message: String, _ parameters: ConnectionParameters) -> String? {
+    switch sqlState {
+    case .tooManyConnections?:
+        """
+        Raise max_connections, or the CONNECTION LIMIT of the role or the database. A daemon needs one connection for each worker \
+        and one more, and another one for moments.
+        """
+    // The server refuses a setting in `options` with the same SQLSTATE.
+    case .insufficientPrivilege? where message.contains("for database "):
+        "As the database's owner: \(parameters.connectCommand)"
+    default: nil
+    }
+}
 
 private func hint(
     for reason: PostgresError.ConnectionFailure, _ message: String, _ parameters: ConnectionParameters

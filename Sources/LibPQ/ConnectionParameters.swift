@@ -41,6 +41,15 @@ package struct ConnectionParameters: Sendable {
         values[keyword] ?? environmentDefaults()[keyword]
     }
 
+    /// The statement that gives the user the right to connect. It lacks the names that only libpq knows, from a service.
+    var connectCommand: String {
+        let user = values["service"] == nil ? effectiveValue("user") : nil
+        let database = user.map { effectiveValue("dbname") ?? $0 }
+        return """
+            GRANT CONNECT ON DATABASE \(database.map(quoteIdentifier) ?? "…") TO \(user.map(quoteIdentifier) ?? "…")
+            """
+    }
+
     /// Host, port, database and user as text for people.
     package var summary: String {
         let defaults = environmentDefaults()

@@ -2,7 +2,7 @@ internal import LibPQ
 
 /// The SQL that records migrations. `up` runs the same text that `plan --sql` prints.
 ///
-/// All statements run with `search_path = pg_catalog`, except those outside of transactions (``isStandby``, ``version``).
+/// All statements run with `search_path = pg_catalog`, except ``isStandby``, which runs outside of transactions.
 enum MigrationQueries {
     /// The advisory lock under which migrations are applied: the first eight bytes of SHA-256 of `brocot.migrate`.
     static let lock = AdvisoryLock(key: 1_122_106_802_429_718_329)
@@ -79,7 +79,7 @@ enum MigrationQueries {
                         AND a.attname IN ('version', 'name', 'checksum', 'applied_at', 'duration')))
         """
 
-    static let version: SQL = "SELECT coalesce(pg_catalog.max(version), 0) FROM brocot.schema_migrations"
+    static let version: SQL = "SELECT coalesce(max(version), 0) FROM brocot.schema_migrations"
 
     /// The columns of the history, which ``AppliedMigration`` reads by their names.
     static let columns: SQL = """

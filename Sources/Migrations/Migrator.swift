@@ -88,12 +88,18 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Whether the database has the set's latest version. This is one small query, cheap enough to repeat.
+    /// Whether the database has the set's latest version. This is one small query, cheap enough to repeat. It waits for a lock for
+    /// `lockTimeout`.
     ///
     /// - Throws: ``MigrationError/database(_:)``.
     package func isAtLatestVersion() async throws(MigrationError) -> Bool {
         do {
-            let version: Int = try await connection.query(MigrationQueries.version).single().decode(0)
+            let version: Int = try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
+                    connection throws(PostgresError) in
+                    try connection.query(MigrationQueries.version).single().decode(0)
+                }
+            }
             return version == set.latestVersion
         } catch {
             let error = MigrationError(caught: error)

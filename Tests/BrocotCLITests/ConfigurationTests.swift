@@ -121,6 +121,8 @@ import Testing
         "An invalid configuration file is refused with exit code 2 and the reason",
         arguments: [
             (#"{"wokers": 3}"#, #":1:2: "wokers" is not a setting"#),
+            (#"{"drain": true}"#, #":1:2: "drain" is not a setting"#),
+            (#"{"workers": true}"#, "is neither text nor a number"),
             (#"{"workers": "3"}"#, "workers in "), (#"{"workers": 0}"#, "must be a whole number from 1 to 256, not 0"),
             (#"{"workers": 1.5}"#, "must be a whole number from 1 to 256, not 1.5"),
             (#"{"on_poison": 3}"#, "on_poison in "), (#"{"on_poison": "a\": 3"}"#, "must be skip or hold"),

@@ -60,6 +60,23 @@ import Testing
         try await wait(for: 1_000, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
+    @Test("The log says how to find out who keeps a table locked", .database)
+    func lockedTable() async throws {
+        let (holder, connection) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+        try await holder.execute(script: "BEGIN; LOCK TABLE brocot.items")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon"], in: "/tmp", until: "run brocot doctor, see table locks",
+            databaseURL: TestDatabase.current.url
+        ) { daemon in
+            #expect(daemon.output.contains("canceling statement due to lock timeout"))
+            try await holder.execute(script: "COMMIT")
+            try await wait(for: 0, Self.pending, connection)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
     @Test("brocot daemon --drain ends with 1 if the role may not use the queue", .database, arguments: [nil, "reader"])
     func queueIsRefused(access: String?) async throws {
         let owner = try await TestDatabase.current.connect()

@@ -57,6 +57,10 @@ import Testing
                 ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
                 until: "can't be sampled for metrics", databaseURL: role.url
             ) { daemon in
+                let metrics = try await HTTPProbe.get("/metrics", port: try daemon.probePort).body
+                for name in ["pending_requests", "oldest_request_age_seconds", "held_lists"] {
+                    #expect(metrics.contains("\nbrocot_\(name) NaN\n"), "\(metrics)")
+                }
                 try await owner.execute(
                     script: """
                         INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)

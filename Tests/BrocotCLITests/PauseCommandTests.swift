@@ -170,6 +170,24 @@ import Testing
         #expect(!result.errors.contains("PL/pgSQL"))
     }
 
+    @Test("pause, resume, release and retry work where transactions are read-only by default")
+    func readOnlyByDefault() async throws {
+        let connection = try await enqueue()
+        try await connection.execute("SELECT brocot.move('a', '1', after => '9')")
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        try await connection.execute(
+            """
+            INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)
+            VALUES ('items', 'a', 9, 'because', now())
+            """)
+        let name = TestDatabase.current.name
+        try await connection.execute("ALTER DATABASE \(identifier: name) SET default_transaction_read_only = on")
+        for command in [["pause"], ["resume"], ["release", "a"], ["retry", "3"]] {
+            let result = try await BrocotProcess.run(command)
+            #expect(result.exitCode == 0, "\(command): \(result.errors)")
+        }
+    }
+
     @Test("Pausing twice, and resuming what is not paused, succeed and say so")
     func nothingToDo() async throws {
         #expect(try await BrocotProcess.run("resume").errors == "Nothing was paused.\n")

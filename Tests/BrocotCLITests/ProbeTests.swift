@@ -62,6 +62,9 @@ import Testing
             await cluster.stop()
             let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
             #expect(away.body.hasPrefix("not ready: the listener: "))
+            _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
+                $0.body.contains("brocot_asleep 0\n") && $0.body.contains("brocot_oldest_request_age_seconds NaN\n")
+            }
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
             try await cluster.start()
             let back = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
@@ -91,7 +94,31 @@ import Testing
         }
     }
 
-    @Test("The daemon answers probes while it waits for the server", .database)
+    @Test(
+        "/readyz says that a table is locked, and the daemon is ready afterwards", .database(mostlyWaits: true))
+    func lockedTable() async throws {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; LOCK TABLE brocot.schema_migrations")
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
+            until: "a table is locked; trying again", databaseURL: TestDatabase.current.url
+        ) { daemon in
+            let port = try daemon.probePort
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
+            try await holder.execute(script: "COMMIT")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await holder.execute(script: "BEGIN; LOCK TABLE brocot.schema_migrations")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
+            try await holder.execute(script: "COMMIT")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            let metrics = try await HTTPProbe.get("/metrics", port: port).body
+            #expect(metrics.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"), "\(metrics)")
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
+    @Test("The daemon answers probes while it waits for the server, and says why it waits", .database)
     func waitsForServer() async throws {
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp", until: "waiting for the server",
@@ -99,7 +126,9 @@ import Testing
         ) { daemon in
             let port = try daemon.probePort
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
-            #expect(try await HTTPProbe.get("/readyz", port: port).status == 503)
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                $0.status == 503 && $0.body.contains("not started yet: ") && $0.body.contains("Connection refused")
+            }
             daemon.send(SIGKILL)
         }
         #expect(exitCode == nil)

@@ -39,4 +39,30 @@ import Testing
             }
         }
     }
+
+    @Test(
+        "A command of a daemon's role that lacks a right names the grant of a daemon, and so does doctor",
+        arguments: ["SELECT ON brocot.held_lists", "SELECT ON brocot.ordered_tables", "DELETE ON brocot.move_requests"])
+    func daemonWithoutRight(right: String) async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with("daemon", owner: owner) { roles in
+            let role = roles[0]
+            try await owner.execute(script: "REVOKE \(right) FROM \(role.name)")
+            let status = try await BrocotProcess.run("status", databaseURL: role.url)
+            // The command deletes nothing.
+            let isRefused = !right.hasPrefix("DELETE")
+            #expect(status.exitCode == (isRefused ? 1 : 0))
+            #expect(status.errors.contains("brocot grant daemon \(role.name)\n") == isRefused, "\(status.errors)")
+            let doctor = try await BrocotProcess.run("doctor", databaseURL: role.url)
+            #expect(doctor.exitCode == 7)
+            #expect(doctor.output.contains("brocot grant daemon \(role.name)"), "\(doctor.output)")
+            for other in ["mover", "requester", "reader"] {
+                #expect(!doctor.output.contains("brocot grant \(other)"), "\(doctor.output)")
+            }
+            // No daemon needs the right to request moves.
+            try await owner.execute(script: "GRANT \(right) TO \(role.name)")
+            let retry = try await BrocotProcess.run("retry", "1", databaseURL: role.url)
+            #expect(retry.errors.contains("brocot grant requester \(role.name)\n"), "\(retry.errors)")
+        }
+    }
 }

@@ -19,6 +19,23 @@ import Testing
         #expect(result.errors.contains("ALTER ROLE … SET statement_timeout"), "\(result.errors)")
     }
 
+    @Test(
+        "Commands that read give up after seconds if a table is locked, and say how to find out who has locked it",
+        arguments: [
+            (["status"], "move_log"), (["status"], "schema_migrations"), (["pause"], "schema_migrations"),
+            (["show", "l"], "items"), (["check", "l"], "items"), (["show", "l"], "ordered_tables"),
+        ])
+    func lockedTable(arguments: [String], table: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "BEGIN; LOCK TABLE brocot.\(table)")
+        let start = ContinuousClock.now
+        let result = try await BrocotProcess.run(arguments)
+        #expect(result.exitCode == 5 && result.errors.contains("(SQLSTATE 55P03)"), "\(result.errors)")
+        #expect(result.errors.contains("brocot doctor names the session"), "\(result.errors)")
+        #expect(!result.errors.contains("statement_timeout"), "\(result.errors)")
+        #expect(ContinuousClock.now - start < .seconds(25))
+    }
+
     @Test("brocot status prints tables for people, and escapes hostile names of lists")
     func text() async throws {
         let connection = try await TestDatabase.current.connect()

@@ -9,6 +9,8 @@ import Testing
     func notStarted() {
         #expect(health.reasonNotReady == "not started yet")
         #expect(health.stalled(longerThan: .zero).isEmpty)
+        health.note(reasonNotStarted: "the server is away")
+        #expect(health.reasonNotReady == "not started yet: the server is away")
     }
 
     @Test("The daemon is ready when the listener and at least one worker are connected")

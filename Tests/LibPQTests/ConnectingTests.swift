@@ -92,6 +92,32 @@ struct ConnectionFailureTests {
         #expect(error.message.hasSuffix("FATAL:  database \"no such\" does not exist"))
     }
 
+    @Test(.database(migrated: false)) func `A missing right to connect is reported with the grant`() async throws {
+        let owner = try await connect()
+        let database = TestDatabase.current.name
+        let error = try await TestRole.with("a \"guest\"", owner: owner) { role in
+            try await owner.execute("REVOKE CONNECT ON DATABASE \(identifier: database) FROM PUBLIC")
+            return try await failure(ConnectionParameters(url: role.url))
+        }
+        #expect(error.sqlState == .insufficientPrivilege)
+        #expect(
+            error.hint == """
+                As the database's owner: GRANT CONNECT ON DATABASE "\(database)" TO "a ""guest""_of_\(database)"
+                """)
+    }
+
+    @Test(.database(migrated: false)) func `A server without a free connection is reported with what it needs`()
+        async throws
+    {
+        let owner = try await connect()
+        let error = try await TestRole.with("crowd", owner: owner) { role in
+            try await owner.execute("ALTER ROLE \(identifier: role.name) CONNECTION LIMIT 0")
+            return try await failure(ConnectionParameters(url: role.url))
+        }
+        #expect(error.sqlState == .tooManyConnections && error.connectionFailure == .notAccepting)
+        #expect(error.hint?.hasPrefix("Raise max_connections, or the CONNECTION LIMIT of the role") == true)
+    }
+
     @Test(.database(migrated: false)) func `A wrong password is reported without the password`() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["password"] = "s3cret"

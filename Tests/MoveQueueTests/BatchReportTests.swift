@@ -37,6 +37,6 @@ import Testing
         #expect(report { $0.decisions.applied = 256 }.needsAnotherWorker)
         #expect(report { $0.undecided.count = 256 }.needsAnotherWorker)
         #expect(report { $0.claim.found = 128 }.needsAnotherWorker)
-        #expect(report { $0.undecided.crowdedOut = "b" }.needsAnotherWorker)
+        #expect(report { $0.undecided.crowdedOut = ["b"] }.needsAnotherWorker)
     }
 }

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "A batch of the oldest requests leaves out the lists of which the one before decided nothing, until one decides something"
+        "A batch of the oldest requests leaves out the lists of which earlier ones decided nothing, until no other list is left"
     )
     func oldestLeftOut() {
         var search = RoundSearch(BatchLimits())
@@ -63,13 +63,21 @@ import Testing
             entangled.claim.beyondLimit = 200
             (entangled.undecided.hasChangesOfList, entangled.undecided.count) = (true, 500)
             _ = search.note(entangled, of: .init(count: 10, withPartners: true))
-            return search.nextBatch(BatchLimits(), leavingOut: PostponedLists()).1.postponed
+            guard case .oldest(_, let lists) = search.nextBatch(BatchLimits(), leavingOut: PostponedLists()).1.scope
+            else { return [] }
+            return lists
         }
+        let now = ContinuousClock.now
         #expect(leftOut() == [])
-        search.noteOldest(report(found: 1, last: "a"))
+        search.noteOldest(report(found: 1, last: "a"), at: now)
         #expect(leftOut() == ["a0"])
-        search.noteOldest(report(found: 1, decided: 1, last: "b"))
+        search.noteOldest(report(found: 1, decided: 1, last: "b"), at: now)
+        #expect(leftOut() == ["a0"])
+        search.noteOldest(BatchReport(), at: now)
         #expect(leftOut() == [])
+        search.noteOldest(report(found: 1, last: "a"), at: now)
+        search.noteOldest(report(found: 1, decided: 1, last: "b"), at: now + .seconds(31))
+        #expect(leftOut() == [], "the wait may have ended meanwhile")
     }
 
     @Test("The end of a round says how many requests its batches decided, and 0 if one of them left requests")
@@ -80,10 +88,10 @@ import Testing
             first.undecided.count = left
             #expect(search.note(first, of: .init(count: asked, withPartners: true)) == .nextLists)
             let end = search.note(report(found: 1, decided: 6), of: .init(count: asked, withPartners: true))
-            #expect(end == .nextRound(decided: left == 0 ? 16 : 0))
+            #expect(end == .nextRound(decided: left == 0 ? 16 : 0, isWhole: true))
             #expect(
                 search.note(report(found: 1, decided: 5), of: .init(count: asked, withPartners: true))
-                    == .nextRound(decided: 5))
+                    == .nextRound(decided: 5, isWhole: true))
         }
     }
 
@@ -103,9 +111,11 @@ import Testing
     func notWholeOrNotEmpty() {
         var search = RoundSearch(BatchLimits())
         #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
-        #expect(search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0))
+        #expect(
+            search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0, isWhole: true))
         search.go(to: ListIdentifier("m"))
-        #expect(search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0))
+        #expect(
+            search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0, isWhole: false))
     }
 
     @Test("Lists with changes of list are searched again with their partners, and so are the first lists after a pause")

@@ -305,12 +305,49 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: false, at: now)
         var report = decided(lists("a", "b"))
-        report.undecided.crowdedOut = ListIdentifier("b")
+        report.undecided.crowdedOut = lists("b")
         _ = round.note(report, at: now)
         let alone = try #require(round.beginTurn(isPollDue: true, at: now).afterPoll(&round).batch)
         #expect(alone.scope.named == lists("b"))
         let next = try #require(round.note(BatchReport(), at: now).batch, "nothing of it was decided")
         #expect(next.scope.isNext(from: nil))
+    }
+
+    @Test("Crowded-out lists whose requests only wait are served once each, and then the worker rests")
+    func crowdedOutWaiting() throws {
+        var round = WorkerRound(QueueConfiguration())
+        _ = round.beginTurn(isPollDue: false, at: now)
+        var found = BatchReport()
+        (found.claim.found, found.claim.lastFound, found.undecided.includeWaiting) = (3, ListIdentifier("a"), true)
+        found.undecided.crowdedOut = lists("a", "b")
+        #expect(round.note(found, at: now).end?.isUndecided == true)
+        var waits = BatchReport()
+        (waits.claim.found, waits.undecided.includeWaiting) = (1, true)
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.scope.named == lists("a"))
+        #expect(round.note(waits, at: now).batch?.scope.named == lists("b"))
+        #expect(round.note(waits, at: now).batch?.scope.isNext(from: nil) == true)
+        #expect(round.note(found, at: now).end?.isWaiting == true)
+        // The pause may have ended meanwhile.
+        _ = round.beginTurn(isPollDue: false, at: now)
+        #expect(round.note(found, at: now).end?.isUndecided == true)
+    }
+
+    @Test("Postponed lists are tried by their names after a search for the oldest requests that decided nothing")
+    func oldestDecidedNothing() throws {
+        var postponed = PostponedLists()
+        let names = (1...300).map { ListIdentifier("\($0)") }
+        postponed.noteUnavailable(names, at: now)
+        var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+        let later = now + .seconds(10)
+        _ = round.beginTurn(isPollDue: false, at: later).batch
+        _ = round.note(BatchReport(), at: later)
+        #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.isOldest == true)
+        var waits = BatchReport()
+        (waits.claim.found, waits.claim.locked, waits.undecided.includeWaiting) = (1, lists("stuck"), true)
+        _ = round.note(waits, at: later)
+        _ = round.beginTurn(isPollDue: false, at: later)
+        _ = round.note(BatchReport(), at: later)
+        #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.named?.count == PostponedLists.largestGroup)
     }
 
     // MARK: Lists that are retried

@@ -63,6 +63,22 @@ package enum AccessGrants {
         return missing
     }
 
+    /// Whether the current role has a right that only a daemon gets, and lacks another right of a daemon.
+    package static func isIncompleteDaemon(on connection: isolated Connection) throws(PostgresError) -> Bool {
+        let isDaemon: Bool = try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+            try connection.query(AccessStatements.isDaemon).single().decode(0)
+        }
+        guard isDaemon else { return false }
+        do throws(PostgresError) {
+            return try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try !missing(.daemon, for: nil, on: connection).isEmpty
+            }
+        } catch {
+            guard error.sqlState == .insufficientPrivilege else { throw error }
+            return true
+        }
+    }
+
     /// A role that has a part of the rights of its kind, and the rights that it lacks.
     package struct Incompleteness: Sendable {
         package let kind: RoleKind

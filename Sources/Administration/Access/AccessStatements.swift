@@ -18,8 +18,18 @@ enum AccessStatements {
         """
     }
 
-    /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests is a daemon. Without
-    /// this right, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
+    /// Whether the current role has one of the characteristic rights of a daemon: see ``grantees``.
+    static let isDaemon: SQL = """
+        SELECT coalesce(bool_or(CASE relation.relname
+            WHEN 'sleepers' THEN pg_catalog.has_sequence_privilege(relation.oid, 'UPDATE')
+            ELSE pg_catalog.has_table_privilege(relation.oid, 'DELETE') END), false)
+        FROM pg_catalog.pg_class AS relation
+        WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
+            AND relation.relname IN ('move_requests', 'sleepers')
+        """
+
+    /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests, or set the sleep flag, is a
+    /// daemon. Without these rights, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
     /// both. A role that may only read items is a reader.
     static let grantees: SQL = """
         WITH given AS (
@@ -27,7 +37,7 @@ enum AccessStatements {
             FROM pg_catalog.pg_class AS relation
             CROSS JOIN LATERAL pg_catalog.aclexplode(relation.relacl) AS acl
             WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
-                AND relation.relname IN ('move_requests', 'move_log', 'items')
+                AND relation.relname IN ('move_requests', 'move_log', 'items', 'sleepers')
             UNION ALL
             SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner
             FROM pg_catalog.pg_attribute AS attribute
@@ -37,14 +47,16 @@ enum AccessStatements {
                 AND relation.relname IN ('move_requests', 'move_log') AND acl.privilege_type = 'INSERT'
         ), judged AS (
             SELECT role.rolname,
-                bool_or(given.relname = 'move_requests' AND given.privilege_type = 'DELETE') AS is_daemon,
+                bool_or(given.relname = 'move_requests' AND given.privilege_type = 'DELETE'
+                    OR given.relname = 'sleepers') AS is_daemon,
                 bool_or(given.relname = 'move_requests' AND given.privilege_type = 'INSERT') AS is_requester,
                 bool_or(given.relname = 'move_log' AND given.privilege_type = 'INSERT') AS is_mover
             FROM given
             JOIN pg_catalog.pg_roles AS role ON role.oid = given.grantee
             WHERE given.grantee <> given.relowner AND NOT role.rolsuper
                 AND (given.relname = 'move_requests' OR given.privilege_type = 'SELECT' AND given.relname = 'items'
-                    OR given.privilege_type = 'INSERT' AND given.relname = 'move_log')
+                    OR given.privilege_type = 'INSERT' AND given.relname = 'move_log'
+                    OR given.privilege_type = 'UPDATE' AND given.relname = 'sleepers')
             GROUP BY role.rolname
         )
         SELECT kind.name, judged.rolname
@@ -59,19 +71,17 @@ enum AccessStatements {
         LIMIT 100
         """
 
-    /// The tables whose policies apply to the current role: Brocot's own tables and, if requested, the registered ones. The
-    /// daemon runs it outside of a transaction, so it can't set the `search_path` first, and operators and types are qualified.
+    /// The tables whose policies apply to the current role: Brocot's own tables and, if requested, the registered ones.
     static func restrictedTables(withRegistered: Bool) -> SQL {
         """
         SELECT pg_catalog.format('%I.%I', namespace.nspname, relation.relname) AS name
         FROM pg_catalog.pg_class AS relation
-        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid OPERATOR(pg_catalog.=) relation.relnamespace
-        WHERE relation.relrowsecurity AND relation.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[])
-            AND (namespace.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
+        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        WHERE relation.relrowsecurity AND relation.relkind IN ('r', 'p')
+            AND (namespace.nspname = 'brocot'
                 OR \(withRegistered) AND EXISTS (
                     SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.schema_name::pg_catalog.name OPERATOR(pg_catalog.=) namespace.nspname
-                        AND registered.table_name::pg_catalog.name OPERATOR(pg_catalog.=) relation.relname))
+                    WHERE registered.schema_name = namespace.nspname AND registered.table_name = relation.relname))
             AND pg_catalog.row_security_active(relation.oid)
         ORDER BY name
         """

@@ -16,7 +16,7 @@ package enum KeyFaults {
     package static func ofTypes(inOrder name: String, on connection: isolated Connection) throws(PostgresError)
         -> [String]
     {
-        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings + [ReadingLockLimit.setting]) {
             connection throws(PostgresError) in
             let order = try RegisteredOrder.attached(on: connection).first { $0.name == name }
             guard let order else { return [] }

@@ -46,8 +46,9 @@ package struct CapacityReader: Sendable {
     /// - Throws: ``AttachError/refused(_:)`` if the table's name belongs to something else; `MigrationError` `.foreignTables`
     ///   if a superuser does not trust the owner; otherwise `PostgresError`.
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
-        try connection.transaction(.repeatableReadOnly, settings: MoveApplication.plannerSettings) {
-            connection throws in
+        try connection.transaction(
+            .repeatableReadOnly, settings: MoveApplication.plannerSettings + [ReadingLockLimit.setting]
+        ) { connection throws in
             switch try TableLock.lock(table.names, on: connection) {
             case .locked: break
             case .notATable:

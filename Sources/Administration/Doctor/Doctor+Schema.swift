@@ -23,10 +23,8 @@ extension Doctor {
             guard cause?.sqlState == .insufficientPrivilege else {
                 return .failure("schema", "could not be checked: \(error)", advice: Self.advice(after: cause))
             }
-            let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
             return .failure(
-                "schema", "could not be checked: \(error)",
-                advice: "As the owner of schema brocot: \(role.grantCommand(to: user))")
+                "schema", "could not be checked: \(error)", advice: await grantAdvice(on: connection))
         }
     }
 

@@ -2,6 +2,18 @@ import LibPQ
 
 /// The checks of the settings of the server and the role.
 extension Doctor {
+    /// Warns if more than half of the server's notification queue is in use. PostgreSQL then names, in its own log, a session that keeps
+    /// the queue from being emptied.
+    static func warning(ofNotificationQueue percent: Int) -> CheckResult? {
+        guard percent > 50 else { return nil }
+        return .warning(
+            "notify", "the server's notification queue is \(percent) % full",
+            advice: """
+                If it is full, requests that would notify a sleeping daemon fail. End the transaction that the server's log names \
+                (NOTIFY queue), of a session that listens. Until then, requests need SET brocot.wake_daemons = off.
+                """)
+    }
+
     /// A daemon's sessions are idle while nothing is pending.
     func sessionTimeout(_ connection: Connection) async -> CheckResult {
         await attempt("time-outs", connection) { connection throws(PostgresError) in

@@ -34,7 +34,7 @@ package struct Doctor: Sendable {
             await connection.close()
             return results
         } catch {
-            return [.failure("connection", error.message, advice: error.hint ?? Self.connectionAdvice, .cannotConnect)]
+            return [.failure("connection", error.message, advice: Self.advice(after: error), .cannotConnect)]
         }
     }
 
@@ -42,7 +42,8 @@ package struct Doctor: Sendable {
     static let lockTimeout = Duration.seconds(1)
 
     static func advice(after error: PostgresError?) -> String {
-        error?.sqlState == .queryCanceled
+        if let error, error.code == .connectionFailed { return error.hint ?? connectionAdvice }
+        return error?.sqlState == .queryCanceled
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
             : "Remove the cause of the error, and run brocot doctor again."
     }
@@ -77,7 +78,8 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// Runs the queries of one check in a transaction. If the server refuses one, the other checks still run.
+    /// Runs the queries of one check in a transaction. If the server refuses one, the other checks still run. If a right is missing, the
+    /// check fails, as the check of the rights does.
     func attempt(
         _ check: String, _ connection: Connection,
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> CheckResult
@@ -93,8 +95,18 @@ package struct Doctor: Sendable {
             }
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
-            return .warning(check, "could not be checked: \(error.message)", advice: Self.advice(after: error))
+            let message = "could not be checked: \(error.message)"
+            guard error.sqlState != .insufficientPrivilege else {
+                return .failure(check, message, advice: await grantAdvice(on: connection))
+            }
+            return .warning(check, message, advice: Self.advice(after: error))
         }
+    }
+
+    /// What to do if the server says that the current role lacks a right.
+    func grantAdvice(on connection: Connection) async -> String {
+        let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
+        return "As the owner of schema brocot: \(role.grantCommand(to: user))"
     }
 
     static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
@@ -142,6 +154,8 @@ package struct Doctor: Sendable {
     private func delivery(_ connection: Connection) async -> CheckResult {
         let channel = "brocot_doctor_\(UInt32.random(in: 0 ... .max))"
         do throws(PostgresError) {
+            let percent: Int = try await connection.query(DoctorStatements.usedNotificationQueue).single().decode(0)
+            if let warning = Self.warning(ofNotificationQueue: percent) { return warning }
             try await connection.execute(DoctorStatements.listen(channel))
             let isReceived = try await connection.receivesNotification(on: channel, from: parameters)
             try await connection.execute(DoctorStatements.unlisten(channel))

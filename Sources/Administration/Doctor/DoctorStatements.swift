@@ -6,6 +6,11 @@ enum DoctorStatements {
     static func listen(_ channel: String) -> SQL { "LISTEN \(identifier: channel)" }
     static func unlisten(_ channel: String) -> SQL { "UNLISTEN \(identifier: channel)" }
 
+    /// How many percent of the server's notification queue are in use. It runs outside of a transaction.
+    static let usedNotificationQueue: SQL = """
+        SELECT (pg_catalog.pg_notification_queue_usage() OPERATOR(pg_catalog.*) 100::pg_catalog.float8)::pg_catalog.int8
+        """
+
     /// The names of the settings that switch autovacuum off.
     static let vacuumSettings: SQL = """
         SELECT name FROM pg_catalog.pg_settings
@@ -44,23 +49,26 @@ enum DoctorStatements {
         ORDER BY relation.relname
         """
 
-    /// Transactions that have kept vacuum from removing dead rows for at least this time, the oldest first: sessions of any
-    /// database, prepared transactions, standbys with feedback, and the slots of such standbys.
+    /// Transactions that have kept vacuum from removing dead rows for at least this time, the oldest first: sessions of this
+    /// database, prepared transactions, standbys with feedback, and the slots of such standbys. A session of another database, and
+    /// one that runs VACUUM, keep no dead rows of this database.
     static func horizonHolders(olderThan age: Duration, transactions: Int) -> SQL {
         let seconds = age.components.seconds
         return """
-            SELECT 'session', pg_catalog.format('pid %s, user %s, database %s, %s', activity.pid, activity.usename,
-                    activity.datname, activity.state),
+            SELECT 'session', pg_catalog.format('pid %s, user %s, %s', activity.pid, activity.usename, activity.state),
                 (extract(epoch FROM pg_catalog.clock_timestamp() - activity.xact_start))::bigint AS age
             FROM pg_catalog.pg_stat_activity AS activity
             WHERE activity.pid <> pg_catalog.pg_backend_pid() AND activity.backend_type = 'client backend'
+                AND activity.datname = pg_catalog.current_database()
+                AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_vacuum AS vacuum WHERE vacuum.pid = activity.pid)
                 AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
                 AND activity.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
             UNION ALL
-            SELECT 'prepared', pg_catalog.format('%L in database %s', prepared.gid, prepared.database),
+            SELECT 'prepared', pg_catalog.quote_literal(prepared.gid),
                 (extract(epoch FROM pg_catalog.clock_timestamp() - prepared.prepared))::bigint
             FROM pg_catalog.pg_prepared_xacts AS prepared
-            WHERE prepared.prepared < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
+            WHERE prepared.database = pg_catalog.current_database()
+                AND prepared.prepared < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
             UNION ALL
             SELECT 'slot', pg_catalog.format('%L, %s transactions behind', slot.slot_name, pg_catalog.age(slot.xmin)), NULL
             FROM pg_catalog.pg_replication_slots AS slot

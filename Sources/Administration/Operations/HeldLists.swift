@@ -10,8 +10,10 @@ package enum HeldLists {
     ) throws(PostgresError) -> [String] {
         var released: [String] = []
         for list in lists {
-            let row = try connection.query(OperationStatements.release(list, of: table, rejecting: rejecting)).single()
-            if try row.decode(0) { released.append(list) }
+            let isReleased: Bool = try connection.transaction { connection throws(PostgresError) in
+                try connection.query(OperationStatements.release(list, of: table, rejecting: rejecting)).single().decode(0)
+            }
+            if isReleased { released.append(list) }
         }
         return released
     }

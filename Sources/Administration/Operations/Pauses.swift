@@ -9,7 +9,9 @@ package enum Pauses {
     package static func pause(
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
-        try connection.query(OperationStatements.pause(table, list)).single().decode(0)
+        try connection.transaction { connection throws(PostgresError) in
+            try connection.query(OperationStatements.pause(table, list)).single().decode(0)
+        }
     }
 
     /// Undoes ``pause(_:_:on:)``. Resuming a table also resumes each of its lists that was paused separately.
@@ -19,6 +21,8 @@ package enum Pauses {
     package static func resume(
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
-        try connection.query(OperationStatements.resume(table, list)).single().decode(0)
+        try connection.transaction { connection throws(PostgresError) in
+            try connection.query(OperationStatements.resume(table, list)).single().decode(0)
+        }
     }
 }

@@ -17,15 +17,10 @@ struct ConfigurationFile {
         self.path = path
         let data = try Self.read(path)
         let text = ConfigurationText(String(decoding: data, as: UTF8.self))
-        let scalars = try Self.scalars(in: data, text, path)
+        let scalars = try Self.scalars(in: data, text, path, knownKeys: knownKeys)
         var known: Set<String> = []
         for (key, position) in text.keys {
-            guard knownKeys.contains(key) else {
-                throw CommandFailure(
-                    .usage,
-                    "\(path):\(position): \(key.quoted) is not a setting. "
-                        + "The settings are \(knownKeys.joined(separator: ", ")).")
-            }
+            guard knownKeys.contains(key) else { throw Self.unknown(key, "\(path):\(position)", knownKeys) }
             guard known.insert(key).inserted else {
                 throw CommandFailure(.usage, "\(path):\(position): \(key) is given a second time. Remove one of them.")
             }
@@ -57,12 +52,16 @@ struct ConfigurationFile {
     }
 
     private static func scalars(
-        in data: Data, _ text: ConfigurationText, _ path: String
+        in data: Data, _ text: ConfigurationText, _ path: String, knownKeys: [String]
     ) throws(CommandFailure) -> [String: Scalar] {
         do {
             return try JSONDecoder().decode([String: Scalar].self, from: data)
         } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
-            let key = context.codingPath.map(\.stringValue).joined(separator: ".")
+            let key = context.codingPath[0].stringValue
+            guard knownKeys.contains(key) else {
+                throw unknown(
+                    key, text.keys.first { $0.name == key }.map { "\(path):\($0.position)" } ?? path, knownKeys)
+            }
             throw CommandFailure(.usage, "\(key) in \(path) is neither text nor a number.")
         } catch {
             guard !text.isEmpty else {
@@ -71,6 +70,12 @@ struct ConfigurationFile {
             let place = text.fault.map { "\(path):\($0.position): \($0.reason). " } ?? ""
             throw CommandFailure(.usage, "\(place)The configuration file \(path) is not \(example).")
         }
+    }
+
+    private static func unknown(_ key: String, _ place: String, _ knownKeys: [String]) -> CommandFailure {
+        CommandFailure(
+            .usage,
+            "\(place): \(key.quoted) is not a setting. The settings are \(knownKeys.joined(separator: ", ")).")
     }
 
     private enum Scalar: Decodable {

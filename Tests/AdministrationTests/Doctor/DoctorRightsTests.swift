@@ -31,6 +31,22 @@ import Testing
         #expect(failures[1].message.hasPrefix("row-level security applies to this role on public.cards"))
     }
 
+    @Test("brocot doctor fails if the role may not read what a check needs, and names the grant", .database)
+    func unreadableRegistry() async throws {
+        let owner = try await TestDatabase.current.connect()
+        let results = try await TestRole.with("illiterate", owner: owner) { role in
+            try await grant(.daemon, to: role.name)
+            try await owner.execute(script: "REVOKE SELECT ON brocot.ordered_tables FROM \(role.name)")
+            return try await examination(url: role.url)
+        }
+        let refused = results.filter { $0.message.contains("permission denied for table ordered_tables") }
+        #expect(refused.map(\.check).contains("privileges") && refused.count > 5, "\(results)")
+        for result in refused {
+            #expect(result.failureKind == .needsRepair, "\(result)")
+            #expect(result.advice?.contains("brocot grant daemon illiterate_of_") == true, "\(result)")
+        }
+    }
+
     @Test(
         "brocot doctor fails for a role that may not use the schema of a table, and names the grant", .database,
         arguments: [RoleKind.daemon, .requester, .mover, .reader])

@@ -1,7 +1,9 @@
-import Administration
 import LibPQ
+import Logging
 import TestPostgres
 import Testing
+
+@testable import Administration
 
 @Suite("Checks of the server by brocot doctor", .timeLimit(.minutes(30))) struct DoctorServerTests {
     @Test("brocot doctor fails in a database that takes text of any encoding", .database)
@@ -51,6 +53,14 @@ import Testing
         #expect(failures.map(\.message) == ["off on this server: autovacuum"])
     }
 
+    @Test("brocot doctor warns of a notification queue that is more than half full, and names the way out")
+    func notificationQueue() {
+        #expect(Doctor.warning(ofNotificationQueue: 50) == nil)
+        let warning = Doctor.warning(ofNotificationQueue: 75)
+        #expect(warning?.level == .warn && warning?.message.contains("75 % full") == true)
+        #expect(warning?.advice?.contains("SET brocot.wake_daemons = off") == true)
+    }
+
     @Test("brocot doctor reports that a role can't see the sessions of other roles", .database)
     func hiddenSessions() async throws {
         let owner = try await TestDatabase.current.connect()
@@ -72,6 +82,38 @@ import Testing
         #expect(horizon.level == .warn)
         #expect(horizon.message.contains("session pid \(holding.backendProcessIdentifier), user postgres"))
         #expect(horizon.message.contains("idle in transaction"))
-        #expect(horizon.message.contains("prepared 'forgotten' in database test"))
+        #expect(horizon.message.contains("prepared 'forgotten'"))
+    }
+
+    @Test(
+        "brocot doctor does not blame transactions of another database, nor a VACUUM, for dead rows",
+        .database(on: .own()))
+    func harmlessTransactions() async throws {
+        let database = TestDatabase.current
+        let vacuuming = try await database.connect()
+        let other = try await Connection.connect(
+            ConnectionParameters(url: await database.cluster.url(database: "postgres")),
+            logger: Logger(label: "DoctorServerTests"))
+        for preparation in ["PREPARE TRANSACTION 'elsewhere'", "SELECT 1"] {
+            try await other.execute(
+                script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id(); \(preparation)")
+        }
+        try await vacuuming.execute(
+            script: """
+                CREATE TABLE public.bulky AS SELECT repeat('x', 1000) FROM generate_series(1, 5000);
+                SET vacuum_cost_limit = 1; SET vacuum_cost_delay = 100;
+                """)
+        let vacuum = Task { try await vacuuming.execute("VACUUM public.bulky") }
+        try await eventually("the VACUUM runs") {
+            try await !database.observer.query("SELECT FROM pg_stat_progress_vacuum").isEmpty
+        }
+        let horizon = try await examination(oldTransaction: .zero).first { $0.check == "dead rows" }
+        #expect(try await !database.observer.query("SELECT FROM pg_stat_progress_vacuum").isEmpty)
+        try await database.observer.execute("SELECT pg_cancel_backend(\(vacuuming.backendProcessIdentifier))")
+        _ = await vacuum.result
+        try await other.execute("ROLLBACK")
+        try await other.execute("ROLLBACK PREPARED 'elsewhere'")
+        await other.close()
+        #expect(horizon?.level == .ok, "\(String(describing: horizon))")
     }
 }
