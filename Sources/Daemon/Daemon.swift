@@ -102,7 +102,8 @@ package struct Daemon: Service {
 
     private func logPruner(_ stopSignal: StopSignal, until deadline: ContinuousClock.Instant? = nil) -> LogPruner {
         LogPruner(
-            configuration: configuration, stopSignal: stopSignal, deadline: deadline, statistics: statistics, logger: logger
+            configuration: configuration, stopSignal: stopSignal, deadline: deadline, statistics: statistics,
+            logger: logger
         )
     }
 

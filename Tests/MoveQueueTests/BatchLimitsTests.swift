@@ -89,6 +89,35 @@ struct BatchLimitsTests {
         #expect(try await !pendingLists(fixture).contains("a"))
     }
 
+    @Test("A worker rests beside large requests that only wait, and decides large requests of other lists")
+    func manyLargeWaiting() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute("SELECT brocot.pause('items', 'inbox')")
+        try await fixture.enqueue(
+            (100..<140).map { n in
+                Move(
+                    list: ListIdentifier("b\(n)"), items: (1...60).map { "\(n) \($0)" },
+                    action: .place(.last, from: "inbox"))
+            })
+        var configuration = QueueConfiguration()
+        configuration.limits.bytes = 10_000
+        var worker = QueueWorker(configuration)
+        func runUntilWaiting() async throws {
+            for _ in 1...100 {
+                if case .waiting = try await worker.runTurnDespiteTimeout(on: fixture.connection) { return }
+            }
+            Issue.record("the worker does not rest")
+        }
+        try await runUntilWaiting()
+        // Their names are between those of the lists that wait.
+        try await fixture.enqueue((100..<105).map { move("b\($0)+", items: 90) })
+        try await runUntilWaiting()
+        #expect(try await pendingLists(fixture).allSatisfy { !$0.contains("+") })
+        try await fixture.connection.execute("SELECT brocot.resume('items', 'inbox')")
+        try await worker.drain(on: fixture.connection)
+        #expect(try await pendingLists(fixture).isEmpty)
+    }
+
     @Test("A list with many requests does not crowd out the single request of another list")
     func deepList() async throws {
         let fixture = try await QueueFixture()

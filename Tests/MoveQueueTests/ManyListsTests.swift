@@ -83,6 +83,33 @@ struct ManyListsTests {
     }
 
     @Test(
+        "Many changes among healthy lists are decided beside lists that come after a paused one, and then the workers end",
+        arguments: [10, 600])
+    func besideListsThatWait(waiting: Int) async throws {
+        let seed = SeededGenerator.seed(for: "ManyListsTests")
+        var generator = SeededGenerator(seed: seed)
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute("SELECT brocot.pause('items', 'paused')")
+        func change(_ prefix: String, among count: Int) -> Move {
+            let (target, source) = (
+                Int.random(in: 0..<count, using: &generator), Int.random(in: 1..<count, using: &generator)
+            )
+            return Move(
+                list: ListIdentifier("\(prefix)\(target)"), items: ["\(target) \(source)"],
+                action: .place(.last, from: "\(prefix)\((target + source) % count)"))
+        }
+        let behind = (0..<waiting).map {
+            Move(list: ListIdentifier("s\($0)"), items: ["\($0)"], action: .place(.last, from: "paused"))
+        }
+        let among = (0..<waiting).map { _ in change("s", among: waiting) }
+        let healthy = (0..<4_000).map { _ in change("h", among: 1_000) }
+        try await fixture.enqueue(behind + among + healthy)
+        try await fixture.drain(workers: 2)
+        let pending = try await fixture.connection.query("SELECT DISTINCT left(list, 1) FROM brocot.move_requests")
+        #expect(try pending.map { try $0.decode(0, as: String.self) } == ["s"], "seed \(seed)")
+    }
+
+    @Test(
         "Requests that a trigger refuses, among lists that are connected by changes of list, don't stop the others",
         arguments: [1, 2])
     func refusedAmongConnected(workers: Int) async throws {

@@ -112,10 +112,12 @@ import Testing
         var search = RoundSearch(BatchLimits())
         #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         #expect(
-            search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0, isWhole: true))
+            search.note(report(found: 0), of: .init(count: asked, withPartners: true))
+                == .nextRound(decided: 0, isWhole: true))
         search.go(to: ListIdentifier("m"))
         #expect(
-            search.note(report(found: 0), of: .init(count: asked, withPartners: true)) == .nextRound(decided: 0, isWhole: false))
+            search.note(report(found: 0), of: .init(count: asked, withPartners: true))
+                == .nextRound(decided: 0, isWhole: false))
     }
 
     @Test("Lists with changes of list are searched again with their partners, and so are the first lists after a pause")

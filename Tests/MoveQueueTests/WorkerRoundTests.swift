@@ -328,8 +328,11 @@ import Testing
         #expect(round.note(waits, at: now).batch?.scope.isNext(from: nil) == true)
         #expect(round.note(found, at: now).end?.isWaiting == true)
         // The pause may have ended meanwhile.
-        _ = round.beginTurn(isPollDue: false, at: now)
-        #expect(round.note(found, at: now).end?.isUndecided == true)
+        let later = now + .seconds(6)
+        _ = round.beginTurn(isPollDue: false, at: later)
+        #expect(round.note(found, at: later).end?.isWaiting == true)
+        _ = round.beginTurn(isPollDue: false, at: later)
+        #expect(round.note(found, at: later).end?.isUndecided == true)
     }
 
     @Test("Postponed lists are tried by their names after a search for the oldest requests that decided nothing")

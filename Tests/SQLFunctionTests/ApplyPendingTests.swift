@@ -263,7 +263,8 @@ struct ApplyPendingTests {
     @Test(
         "brocot.error_code recognizes RAISE in a user's function in the languages of the server's messages",
         arguments: [
-            "PL/pgSQL function %s line 5 at %s", "PL/pgSQL funkce %s řádek 5 na %s", "PL/pgSQL-Funktion %s Zeile 5 bei %s",
+            "PL/pgSQL function %s line 5 at %s", "PL/pgSQL funkce %s řádek 5 na %s",
+            "PL/pgSQL-Funktion %s Zeile 5 bei %s",
             "συνάρτηση PL/pgSQL %s γραμμή 5 στο %s", "función PL/pgSQL %s en la línea 5 en %s",
             "fonction PL/pgSQL %s, ligne 5 à %s", "funzione PL/pgSQL %s riga 5 a %s", "PL/pgSQL関数%sの5行目 - %s",
             "PL/pgSQL ფუნქცია %s ხაზზე 5 %s-სთან", "PL/pgSQL 함수 \"%s\" 의 5번째 %s", "funkcja PL/pgSQL %s, wiersz 5 w %s",

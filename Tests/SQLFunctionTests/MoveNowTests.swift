@@ -45,7 +45,10 @@ struct MoveNowTests {
         ),
         ("RK003", "('a', '1', after => '1')", "the anchor '1' is among the items that move"),
         ("RK004", "('a', '1', after => '9')", "the anchor '9' has no place in list 'a'"),
-        ("RK004", "('1', '7', after => '1', ordered_table => 'public.tasks')", "the anchor '1' has no place in list '1'"),
+        (
+            "RK004", "('1', '7', after => '1', ordered_table => 'public.tasks')",
+            "the anchor '1' has no place in list '1'"
+        ),
         ("RK005", "('b', '9', last => true, from_list => 'a')", "item '9' is not in list 'a'"),
         ("RK005", "('a', '9', last => true, missing => 'reject')", "item '9' is not in list 'a'"),
         ("RK005", "('1', '7', last => true, ordered_table => 'public.tasks')", "item '7' is not in list '1'"),

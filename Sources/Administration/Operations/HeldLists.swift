@@ -11,7 +11,8 @@ package enum HeldLists {
         var released: [String] = []
         for list in lists {
             let isReleased: Bool = try connection.transaction { connection throws(PostgresError) in
-                try connection.query(OperationStatements.release(list, of: table, rejecting: rejecting)).single().decode(0)
+                try connection.query(OperationStatements.release(list, of: table, rejecting: rejecting)).single()
+                    .decode(0)
             }
             if isReleased { released.append(list) }
         }

@@ -9,6 +9,11 @@ struct CrowdedOutLists: Sendable {
     private var candidates: [ListIdentifier] = []
     /// Lists that were served alone, and whose requests only wait.
     private var waiting: Set<ListIdentifier> = []
+    /// When the first of these lists was served.
+    private var waitingSince: ContinuousClock.Instant?
+    /// What waits is not served again before this time, and the same for each list. So an idle worker uses few of the server's resources,
+    /// because serving a list takes about 3 ms.
+    private static let (pause, pauseForEachList) = (Duration.seconds(5), Duration.milliseconds(20))
     /// Whether this round found crowded-out lists that may be decided.
     private var areFoundInRound = false
 
@@ -27,11 +32,18 @@ struct CrowdedOutLists: Sendable {
     mutating func next() -> ListIdentifier? { candidates.popLast() }
 
     /// The requests of this list only wait.
-    mutating func noteWaiting(_ list: ListIdentifier) { waiting.insert(list) }
+    mutating func noteWaiting(_ list: ListIdentifier, at now: ContinuousClock.Instant) {
+        waiting.insert(list)
+        waitingSince = waitingSince ?? now
+    }
 
-    /// A round is over. After a whole round without further lists, what waits is forgotten: the pause may have ended.
-    mutating func endRound(isWhole: Bool) {
-        if isWhole, !areFoundInRound { waiting = [] }
+    /// A round is over. What waits is served again some time after the last list was found, because the wait may have ended.
+    mutating func endRound(isWhole: Bool, at now: ContinuousClock.Instant) {
+        if isWhole, !areFoundInRound, let waitingSince,
+            now - waitingSince >= Self.pause + Self.pauseForEachList * waiting.count
+        {
+            (waiting, self.waitingSince) = ([], nil)
+        }
         areFoundInRound = false
     }
 }

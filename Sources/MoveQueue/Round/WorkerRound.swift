@@ -120,7 +120,7 @@ package struct WorkerRound: Sendable {
         case .servingCrowdedOut(let list):
             postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
             guard report.foundOnlyWaitingWork else { return noteOthers(report) }
-            crowdedOut.noteWaiting(list)
+            crowdedOut.noteWaiting(list, at: now)
             return serveCrowdedOut()
         case .searching(.oldest):
             search.noteOldest(report, at: now)
@@ -199,10 +199,10 @@ package struct WorkerRound: Sendable {
         hasEndedRound = false
         switch continuation {
         case .sameLists, .nextLists: break
-        case .nothingToDo: crowdedOut.endRound(isWhole: true)
+        case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
         case .nextRound(let decided, let isWhole):
             hasEndedRound = true
-            crowdedOut.endRound(isWhole: isWhole)
+            crowdedOut.endRound(isWhole: isWhole, at: now)
             gather(after: decided)
         }
         guard let result = finishSearch(report, continuation) else { return advance() }
