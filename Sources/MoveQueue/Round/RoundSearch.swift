@@ -129,10 +129,18 @@ struct RoundSearch: Sendable {
             || inVainSince.map({ now - $0 > Self.longestTimeInVain }) ?? false
         {
             (oldestInVain, inVainSince) = ([], nil)
-        } else if !report.hasDecisions {
-            oldestInVain.formUnion(report.claim.locked)
-            inVainSince = inVainSince ?? now
+        } else {
+            oldestInVain.formUnion(inVain(report))
+            inVainSince = oldestInVain.isEmpty ? nil : inVainSince ?? now
         }
+    }
+
+    /// The lists that a batch of the oldest requests was for in vain. If it decided some requests, these are only counted if they are most of its
+    /// lists: a few lists that need a list beyond the batch's limit are always among them.
+    private func inVain(_ report: BatchReport) -> Set<ListIdentifier> {
+        guard report.hasDecisions else { return Set(report.claim.locked) }
+        let untouched = report.undecided.untouched
+        return untouched.count > report.claim.locked.count / 2 ? untouched : []
     }
 
     /// Whether a batch left more requests than it decided, because changes of list need more lists than it can lock. If other sessions
