@@ -24,7 +24,8 @@ struct GrantCommand: AsyncParsableCommand {
             keeps the rights that it had before.
 
             Exit status: 0 granted · 1 a right can't be granted by this role; nothing was granted · 2 no such role · 3 migrations \
-            pending · 6 cannot connect, or only a standby · 7 a superuser would run another role's code · 8 the database is newer
+            pending · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run \
+            another role's code · 8 the database is newer
             """)
 
     @Argument(help: "The kind of the roles: requester, mover, reader or daemon.")

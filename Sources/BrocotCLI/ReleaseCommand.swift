@@ -18,8 +18,9 @@ struct ReleaseCommand: AsyncParsableCommand {
             database refuses it again, the list is held again. With --reject, the request is rejected, and the list \
             continues with its next request.
 
-            Exit status: 0 released · 1 a list is not held; the others are released · 2 no such table · 3 migrations pending · \
-            6 cannot connect, or only a standby · 7 a superuser would run another role's code · 8 the database is newer
+            Exit status: 0 released · 1 a list is not held; the others are released · 2 no such table · 3 migrations pending · 5 \
+            another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
+            code · 8 the database is newer
             """)
 
     @Argument(help: "The lists.")

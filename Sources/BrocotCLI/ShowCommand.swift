@@ -14,8 +14,8 @@ struct ShowCommand: AsyncParsableCommand {
               brocot show groceries --json
 
             Exit status: 0 printed, also if the list has no items · 1 failed, such as a missing right · 2 no such table, or it \
-            can't have such a list · 3 no schema brocot · 6 cannot connect · 7 a superuser, or a key column with a cast, would \
-            run another role's code; or the table needs repair
+            can't have such a list · 3 no schema brocot · 5 another session kept a table locked · 6 cannot connect · 7 a \
+            superuser, or a key column with a cast, would run another role's code; or the table needs repair
             """)
 
     @Argument(

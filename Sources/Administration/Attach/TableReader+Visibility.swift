@@ -50,6 +50,7 @@ extension TableReader {
     /// Literals with a backslash become `E''` literals, which do not depend on `standard_conforming_strings`.
     ///
     /// - Parameter expression: As the server prints it if that setting is on.
+    /// - Returns: The same expression.
     private static func escapingBackslashes(_ expression: String) -> String {
         let quoted = /"(?:[^"]|"")*"|'(?:[^']|'')*'/.matchingSemantics(.unicodeScalar)
         return expression.replacing(quoted) { match in
