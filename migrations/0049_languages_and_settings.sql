@@ -22,7 +22,7 @@ BEGIN
                 '^(.*\)) (PL/pgSQL fonksiyonu), (\d+)\. satır, (.*) içinde$', '\2 \1 \3 \4'), original.number
         ) AS line (text, number)$$),
             (3, 'brocot.lock_pending_lists(text, text)', $$'Name one ordered table, or one list at a time: brocot.apply_pending(''items'', ''a list'').'$$,
-                $$'Name one list at a time: SELECT brocot.apply_pending(ordered_table, list) FROM brocot.pending_lists LIMIT 200.'$$),
+                $$'Call it for one list at a time, each in a transaction of its own: brocot.apply_pending(''items'', ''a list'').'$$),
             (4, 'brocot.place_items(brocot.order_shape, text, text[], text, text, bigint, text, text)',
                 $$'the anchor ''%s'' is not in list ''%s'''$$, $$'the anchor ''%s'' has no place in list ''%s'''$$)
         ) AS changes (number, signature, former, wanted)

@@ -142,7 +142,11 @@ struct CheckCommand: AsyncParsableCommand {
     private func refuseFaults(_ outcomes: [Outcome]) throws {
         let left = outcomes.filter { $0.failure != nil || (repair ? $0.findings.needsPerson : !$0.findings.isEmpty) }
         guard !left.isEmpty else { return }
-        if left.allSatisfy({ $0.failure?.isLocked ?? $0.findings.isLocked }) {
+        let areOnlyLocked = left.allSatisfy { outcome in
+            guard let failure = outcome.failure else { return outcome.findings.isLocked }
+            return failure.isLocked && !outcome.findings.needsPerson
+        }
+        if areOnlyLocked {
             let isRepairing = left.contains { $0.failure != nil }
             throw CommandFailure(
                 .lockTimeout, "Locked tables were not \(isRepairing ? "repaired, or only in part" : "checked").")

@@ -86,8 +86,8 @@ struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show which migrations are applied.",
         discussion: """
-            Exit status: 0 all are applied · 2 wrong files · 3 some are pending · 4 one was changed · 6 cannot connect · \
-            7 a superuser would run another role's code · 8 the database is newer
+            Exit status: 0 all are applied · 2 wrong files · 3 some are pending · 4 one was changed · 5 another session kept a \
+            table locked · 6 cannot connect · 7 a superuser would run another role's code · 8 the database is newer
             """)
 
     @Flag(help: "Print one JSON object.")
@@ -112,8 +112,8 @@ struct MigratePlanCommand: AsyncParsableCommand {
             The SQL is a script for psql -v ON_ERROR_STOP=1, or for your own migration tool. Run it unchanged: it also \
             records the migrations as applied.
 
-            Exit status: 0, even if migrations are pending · 2 wrong files · 4 an applied migration was changed · 6 cannot connect · \
-            7 a superuser would run another role's code · 8 the database is newer
+            Exit status: 0, even if migrations are pending · 2 wrong files · 4 an applied migration was changed · 5 another \
+            session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code · 8 the database is newer
             """)
 
     @Flag(help: "Print the SQL itself.")
@@ -153,7 +153,7 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
             This needs the right to create schemas in the database.
 
             Exit status: 0 nothing differs · 1 failed, such as a missing right · 2 wrong files · 3 migrations are pending · 4 something \
-            is missing or was changed · 6 cannot connect, or only a standby · 7 the schema has objects of a role that \
+            is missing or was changed · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 the schema has objects of a role that \
             was not granted to this one · 8 the database is newer
             """)
 

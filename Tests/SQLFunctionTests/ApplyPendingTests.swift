@@ -353,6 +353,14 @@ struct ApplyPendingTests {
         for _ in 0..<60 where try await pending(connection) > 210 { try await connection.execute(script: job) }
         #expect(try await pending(connection) == 210)
         #expect(try await connection.query("SELECT FROM brocot.items").count == 90)
+        // A list that exchanges items with too many others does not stop the rest.
+        try await connection.execute(
+            script: """
+                SELECT brocot.resume();
+                SELECT brocot.move('many', 'y', last => true, from_list => 'other ' || number) FROM generate_series(1, 257) AS number;
+                """)
+        for _ in 0..<60 where try await pending(connection) > 257 { try await connection.execute(script: job) }
+        #expect(try await pending(connection) == 257)
     }
 
     @Test("apply_pending waits for locked lists, and decides each request once")

@@ -16,6 +16,7 @@ extension CatalogStatements {
     /// read with the settings of the caller's session.
     static let printing: SQL = """
         SELECT pg_catalog.set_config('DateStyle', 'ISO', true), pg_catalog.set_config('IntervalStyle', 'postgres', true),
+            pg_catalog.set_config('TimeZone', 'UTC', true),
             pg_catalog.set_config('extra_float_digits', '1', true), pg_catalog.set_config('bytea_output', 'hex', true),
             pg_catalog.set_config('standard_conforming_strings', 'on', true)
         """

@@ -56,7 +56,7 @@ enum CatalogStatements {
                     WHERE leaf.relkind = 'f'
                 ) THEN 'one of its partitions is a foreign table, so no index can make sure that ranks differ. It can''t be attached'
             END, (
-                -- With the order's index on both tables, FINALIZE would fail for ever.
+                -- If attach created the order's index now, on both tables, FINALIZE would fail for ever.
                 SELECT format('DETACH PARTITION … CONCURRENTLY of its partition %s.%s is not finished. If no session does that now: %s',
                     part_schema.nspname, part.relname, format('ALTER TABLE %I.%I DETACH PARTITION %I.%I FINALIZE',
                         parent_schema.nspname, parent.relname, part_schema.nspname, part.relname))
@@ -66,6 +66,10 @@ enum CatalogStatements {
                 JOIN pg_namespace AS part_schema ON part_schema.oid = part.relnamespace
                 JOIN pg_class AS parent ON parent.oid = link.inhparent
                 JOIN pg_namespace AS parent_schema ON parent_schema.oid = parent.relnamespace
+                WHERE NOT EXISTS (
+                    SELECT FROM brocot.ordered_tables AS known
+                    WHERE NOT known.being_filled
+                        AND to_regclass(format('%I.%I', known.schema_name, known.table_name)) = relation.oid)
                 LIMIT 1
             )),
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
