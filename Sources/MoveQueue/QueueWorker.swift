@@ -61,11 +61,14 @@ package struct QueueWorker: Sendable {
         }
     }
 
-    /// Whether the worker reads the queue from its beginning, and so misses no request.
-    package var readsWholeQueue: Bool { observer.progress.floor == ReadProgress.beginning }
+    /// Whether the worker reads the queue from its beginning, and leaves out no list, and so misses no request.
+    package var readsWholeQueue: Bool { observer.progress.floor == ReadProgress.beginning && !round.leavesOutLists }
 
-    /// Begins again at the beginning of the queue.
-    package mutating func readWholeQueue() { observer.forget() }
+    /// Begins again at the beginning of the queue, with all lists.
+    package mutating func readWholeQueue() {
+        observer.forget()
+        round.serveAllLists()
+    }
 
     private static func readLastID(on connection: Connection) async throws(BatchFailure) -> Int64 {
         try await wrappingErrors { () async throws(PostgresError) in

@@ -335,6 +335,32 @@ import Testing
         #expect(round.note(found, at: later).end?.isUndecided == true)
     }
 
+    @Test("A list is not taken for one that only waits if its requests were not read")
+    func crowdedOutUnread() throws {
+        var round = WorkerRound(QueueConfiguration())
+        var found = decided(lists("small"))
+        (found.claim.waiting, found.undecided.crowdedOut) = (lists("paused"), lists("a"))
+        var waits = BatchReport()
+        (waits.claim.found, waits.claim.waiting) = (1, lists("paused"))
+        /// Ends a turn with a batch of the round that crowds out list a, and then begins another one.
+        func nextBatch() -> BatchTask? {
+            _ = round.note(found, at: now)
+            return round.beginTurn(isPollDue: false, at: now).batch
+        }
+        _ = round.beginTurn(isPollDue: false, at: now)
+        #expect(nextBatch()?.scope.named == lists("a"))
+        var unread = waits
+        unread.hasLostProgress = true
+        _ = round.note(unread, at: now)
+        #expect(nextBatch()?.scope.named == lists("a"))
+        _ = round.note(waits, at: now)
+        #expect(nextBatch()?.scope.isNext(from: nil) == true, "it only waits")
+        #expect(round.leavesOutLists)
+        round.serveAllLists()
+        #expect(!round.leavesOutLists)
+        #expect(nextBatch()?.scope.named == lists("a"))
+    }
+
     @Test("Postponed lists are tried by their names after a search for the oldest requests that decided nothing")
     func oldestDecidedNothing() throws {
         var postponed = PostponedLists()

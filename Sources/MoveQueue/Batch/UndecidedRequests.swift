@@ -10,7 +10,7 @@ struct UndecidedRequests: Sendable {
     var obstructed: Set<ListIdentifier> = []
     /// Whether one of the requests that were read is a change of list.
     var hasChangesOfList = false
-    /// The locked lists of which the batch took no request.
+    /// The locked lists of which the batch took no request, and which it did not crowd out.
     var untouched: Set<ListIdentifier> = []
     /// The crowded-out lists, in the order in which they are served.
     var crowdedOut: [ListIdentifier] = []
@@ -21,8 +21,8 @@ struct UndecidedRequests: Sendable {
     init(of pending: RequestReading, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
         (count, includeWaiting) = (batch.requestsLeft, batch.leavesWaitingRequests)
         obstructed = batch.obstructed
-        untouched = Set(lockedLists).subtracting(batch.requests.flatMap(\.move.lists))
         hasChangesOfList = pending.requests.contains { $0.move.source != nil }
         crowdedOut = pending.crowdedOut(of: batch, in: lockedLists)
+        untouched = Set(lockedLists).subtracting(batch.requests.flatMap(\.move.lists)).subtracting(crowdedOut)
     }
 }

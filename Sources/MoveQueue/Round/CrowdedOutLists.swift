@@ -14,6 +14,8 @@ struct CrowdedOutLists: Sendable {
     /// What waits is not served again before this time, and the same for each list. So an idle worker uses few of the server's resources,
     /// because serving a list takes about 3 ms.
     private static let (pause, pauseForEachList) = (Duration.seconds(5), Duration.milliseconds(20))
+    /// The same while other lists are crowded out in each round. So a list whose wait has ended is served in time.
+    private static let longestPause = Duration.seconds(30)
     /// Whether this round found crowded-out lists that may be decided.
     private var areFoundInRound = false
 
@@ -37,13 +39,16 @@ struct CrowdedOutLists: Sendable {
         waitingSince = waitingSince ?? now
     }
 
-    /// A round is over. What waits is served again some time after the last list was found, because the wait may have ended.
+    /// A round is over. What waits is served again after some time, because the wait may have ended.
     mutating func endRound(isWhole: Bool, at now: ContinuousClock.Instant) {
-        if isWhole, !areFoundInRound, let waitingSince,
-            now - waitingSince >= Self.pause + Self.pauseForEachList * waiting.count
-        {
-            (waiting, self.waitingSince) = ([], nil)
-        }
+        let pause = isWhole && !areFoundInRound ? Self.pause : Self.longestPause
+        if let waitingSince, now - waitingSince >= pause + Self.pauseForEachList * waiting.count { forgetWaiting() }
         areFoundInRound = false
     }
+
+    /// Whether lists are left out because their requests only waited.
+    var areSomeWaiting: Bool { !waiting.isEmpty }
+
+    /// Serves what waits again.
+    mutating func forgetWaiting() { (waiting, waitingSince) = ([], nil) }
 }

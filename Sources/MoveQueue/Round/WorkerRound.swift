@@ -48,6 +48,8 @@ package struct WorkerRound: Sendable {
     /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
     private var isRoundTurn = false
     private var crowdedOut = CrowdedOutLists()
+    /// Whether nothing was decided since ``serveAllLists()``.
+    private var servesAllLists = false
     private var waking = Waking.awake
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
@@ -79,6 +81,16 @@ package struct WorkerRound: Sendable {
     /// Gives the statements that find lists and read requests as much time as any statement from now on.
     mutating func readPatiently() { fullLimits.limitsReading = false }
 
+    /// Whether crowded-out lists are left out because their requests only waited before the latest call of ``serveAllLists()``, or before
+    /// later decisions.
+    var leavesOutLists: Bool { crowdedOut.areSomeWaiting && !servesAllLists }
+
+    /// Serves lists again whose requests only waited.
+    mutating func serveAllLists() {
+        crowdedOut.forgetWaiting()
+        servesAllLists = true
+    }
+
     /// Continues the round at this list.
     mutating func go(to list: ListIdentifier) { search.go(to: list) }
 
@@ -109,6 +121,7 @@ package struct WorkerRound: Sendable {
     mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
         var report = report
         report.undecided.crowdedOut = crowdedOut.undecided(report.undecided.crowdedOut)
+        if report.hasDecisions { servesAllLists = false }
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch state {
         case .retrying(let retry):
@@ -119,7 +132,7 @@ package struct WorkerRound: Sendable {
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut(let list):
             postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
-            guard report.foundOnlyWaitingWork else { return noteOthers(report) }
+            guard report.foundOnlyWaitingWork, !report.hasLostProgress else { return noteOthers(report) }
             crowdedOut.noteWaiting(list, at: now)
             return serveCrowdedOut()
         case .searching(.oldest):
