@@ -68,8 +68,7 @@ enum CatalogStatements {
                 JOIN pg_namespace AS parent_schema ON parent_schema.oid = parent.relnamespace
                 WHERE NOT EXISTS (
                     SELECT FROM brocot.ordered_tables AS known
-                    WHERE NOT known.being_filled
-                        AND to_regclass(format('%I.%I', known.schema_name, known.table_name)) = relation.oid)
+                    WHERE NOT known.being_filled AND known.schema_name = namespace.nspname AND known.table_name = relation.relname)
                 LIMIT 1
             )),
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),

@@ -105,7 +105,7 @@ import Testing
         let keys = try await examination(url: TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@"))
             .first { $0.check == "keys" }
         try await owner.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
-        #expect(keys?.level == .fail)
+        #expect(keys?.level == .fail, "\(keys?.message ?? "")")
         #expect(keys?.message.contains("public.cards") == true, "\(keys?.message ?? "")")
         #expect(keys?.message.contains("closed.cards could not be checked") == true, "\(keys?.message ?? "")")
     }
