@@ -1,5 +1,5 @@
--- brocot.apply_pending judges errors in the same way if the server's messages are in Chinese, Turkish or Georgian. The other names of a position do not
--- depend on standard_conforming_strings. Two messages say more.
+-- brocot.apply_pending judges errors in the same way if the server's messages are in Chinese, Turkish or Georgian. Positions among visible rows do not
+-- depend on standard_conforming_strings. The message for an anchor covers rows without a place, and a hint names a call that works.
 
 DO $patch$
 DECLARE
