@@ -15,6 +15,7 @@ struct AttachCommand: AsyncParsableCommand {
               brocot attach public.tasks --item id --list project_id --visible 'deleted_at IS NULL'
               brocot attach public.playlist_songs --item song_id --list playlist_id --owns-rows
               brocot attach public.menu --item id
+              brocot attach public.tasks --item id --list project_id --arrive first --change-options
               brocot attach public.tasks --item id --list project_id --dry-run
 
             Adds the columns rank, rank_num and rank_den, a constraint, a unique index and triggers, and places the \
@@ -86,6 +87,13 @@ struct AttachCommand: AsyncParsableCommand {
             """)
     var placeRows = false
 
+    @Flag(
+        help: """
+            If the table is attached with another --visible, --arrive, --arrive-now or --owns-rows, change these options. The rows keep \
+            their order.
+            """)
+    var changeOptions = false
+
     @Flag(help: "Print what would be done, and change nothing.")
     var dryRun = false
 
@@ -124,7 +132,8 @@ struct AttachCommand: AsyncParsableCommand {
         try await attacher.requireTable(names)
         let definition = try await definition(names, on: database)
         let attachment = Attachment(
-            definition, orderedBy: orderBy, placingAllRows: placeRows, connection: database, logger: logger)
+            definition, orderedBy: orderBy, placingAllRows: placeRows, mayChangeOptions: changeOptions,
+            connection: database, logger: logger)
         if transactional || dryRun || sql {
             let plan = try await attachment.plan(forOtherRoles: sql)
             return Stream.output.printUnchanged(
@@ -154,7 +163,11 @@ struct AttachCommand: AsyncParsableCommand {
             bar.show($0, of: $1)
         }
         guard plan.fills else {
-            Stream.error.printText(plan.steps.isEmpty ? "Nothing to do." : "Repaired \(names.orderedTable.printable).")
+            let order = names.orderedTable.printable
+            Stream.error.printText(
+                plan.steps.isEmpty
+                    ? "Nothing to do."
+                    : plan.changesOptions ? "Changed the options of \(order)." : "Repaired \(order).")
             guard plan.addsColumns || placeRows else { return }
             let wish =
                 plan.addsColumns

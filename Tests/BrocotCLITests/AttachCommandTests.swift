@@ -31,6 +31,22 @@ import Testing
         #expect(again.errors.contains("Nothing to do."))
     }
 
+    @Test("brocot attach with another option names --change-options, which changes it") func changedOption()
+        async throws
+    {
+        let connection = try await database()
+        _ = try await BrocotProcess.run(Self.arguments + ["--order-by", "position"])
+        let arguments = Self.arguments + ["--arrive", "first", "--arrive-now"]
+        let refused = try await BrocotProcess.run(arguments)
+        #expect(refused.exitCode == 2)
+        #expect(refused.errors.contains("add --change-options. The rows keep their order"), "\(refused.errors)")
+        let changed = try await BrocotProcess.run(arguments + ["--change-options"])
+        #expect(changed.exitCode == 0)
+        #expect(changed.errors.hasSuffix("Changed the options of public.tasks.\n"), "\(changed.errors)")
+        try await connection.execute("INSERT INTO tasks VALUES (7, 0, 0)")
+        #expect(try await order(on: connection) == [7, 6, 4, 2, 5, 3, 1])
+    }
+
     @Test("brocot attach --dry-run prints a plan and changes nothing") func dryRun() async throws {
         let connection = try await database()
         let plan = try await BrocotProcess.run(Self.arguments + ["--dry-run"])

@@ -5,7 +5,11 @@ import Ordering
 /// interruption, and repairs what is missing.
 package struct AttachPlan: Sendable {
     package let definition: OrderDefinition
+    /// Whether an order that is attached with other options gets those of `definition`.
+    let mayChangeOptions: Bool
     package let steps: [AttachStep]
+    /// Whether the order is attached with other options than those of `definition`.
+    package let changesOptions: Bool
     /// How many of the three rank columns are missing.
     let missingColumns: Int
     /// Whether the table has none of the three rank columns yet.
@@ -31,17 +35,26 @@ package struct AttachPlan: Sendable {
     /// Whether these values were ranks of this order, which is registered.
     let isRegistered: Bool
 
+    /// - Parameters:
+    ///   - definition: The order.
+    ///   - table: The table as the catalog describes it.
+    ///   - mayChangeOptions: Whether an order that is attached with other options gets those of `definition`.
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
-    package init(_ definition: OrderDefinition, on table: TableDescription) throws(AttachError) {
-        let keys = try AttachRules(definition, table).check()
+    package init(
+        _ definition: OrderDefinition, on table: TableDescription, mayChangeOptions: Bool = false
+    ) throws(AttachError) {
+        let keys = try AttachRules(definition, table, mayChangeOptions: mayChangeOptions).check()
         let objects = OrderObjects(definition, keys: keys, isPartitioned: table.kind == .partitionedTable)
         self.definition = definition
+        self.mayChangeOptions = mayChangeOptions
+        changesOptions = table.registered.map { $0.definition != definition } ?? false
         // The columns may contain ranks from an earlier time. With the index but without the trigger that keeps ranks, a row that
         // changes its list could not take its rank along. So the triggers come before the index.
         var steps: [AttachStep] = []
         steps += Self.columns(objects, table)
         steps += Self.registration(objects, table)
         steps += Self.triggers(objects, table)
+        steps += Self.functionsToDrop(objects, table)
         missingColumns = definition.names.rankColumns.count { table.column($0) == nil }
         rowsToPlace = table.registered?.isBeingFilled ?? true ? .all : nil
         let indexes = Self.indexes(objects, table)
@@ -106,11 +119,16 @@ package struct AttachPlan: Sendable {
     /// The order is registered and the functions are created before the triggers, because requests name the order as soon as a trigger
     /// exists.
     private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        var statements = table.registered == nil ? [RegistryStatements.register(objects.definition)] : []
+        let former = table.registered?.definition
+        let changesOptions = former != nil && former != objects.definition
+        var statements: [String] = []
+        if former == nil { statements.append(RegistryStatements.register(objects.definition)) }
+        if changesOptions { statements.append(RegistryStatements.changeOptions(objects.definition)) }
         let changed = objects.functionBodies.filter { table.functionBodies[$0.key] != $0.value }.keys.sorted()
         let lacksPlaceFunction = table.registered?.lacksPlaceFunction == true
         let missing =
-            (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
+            (former == nil ? ["row of brocot.ordered_tables"] : [])
+            + (changesOptions ? ["present options in brocot.ordered_tables"] : [])
             + changed.map { name in
                 let form = table.functionBodies[name] == nil ? "" : "the present form of "
                 return "\(form)function brocot.\(quoteIdentifier(name))"
@@ -134,7 +152,10 @@ package struct AttachPlan: Sendable {
     }
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        let missing = objects.triggers.filter { table.triggers[$0.key] != true }.sorted { $0.key < $1.key }
+        let missing = objects.triggers.filter {
+            table.triggers[$0.key] != .current(before: objects.firesBefore(trigger: $0.key))
+        }
+        .sorted { $0.key < $1.key }
         // Triggers of an earlier version, or of a former name of the table.
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
@@ -149,6 +170,20 @@ package struct AttachPlan: Sendable {
                     "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
                 },
                 lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner)
+        ]
+    }
+
+    /// The functions of triggers that former options needed. A copy of the table may still have such triggers.
+    private static func functionsToDrop(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        guard table.othersWithTriggers.isEmpty else { return [] }
+        let needed = objects.functionBodies
+        let surplus = table.functionBodies.keys.filter { needed[$0] == nil }.sorted()
+        guard !surplus.isEmpty else { return [] }
+        return [
+            AttachStep(
+                "drop the functions that no trigger needs",
+                surplus.map { "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier($0))()" },
+                lock: .none, by: .schemaOwner)
         ]
     }
 }

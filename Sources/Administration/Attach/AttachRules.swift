@@ -5,11 +5,13 @@ import Ordering
 struct AttachRules {
     private let definition: OrderDefinition
     private let table: TableDescription
+    private let mayChangeOptions: Bool
     private var names: OrderNames { definition.names }
 
-    init(_ definition: OrderDefinition, _ table: TableDescription) {
+    init(_ definition: OrderDefinition, _ table: TableDescription, mayChangeOptions: Bool) {
         self.definition = definition
         self.table = table
+        self.mayChangeOptions = mayChangeOptions
     }
 
     /// - Returns: The list columns and then the item column.
@@ -189,10 +191,12 @@ struct AttachRules {
 
     private func checkCondition() throws(AttachError) {
         guard let fault = table.faultOfCondition else { return }
+        // The new condition was tried.
+        if mayChangeOptions, table.registered?.definition.visible != definition.visible { return }
         throw refuse(
             """
-            the condition of visibility fails: \(fault). Restore what it names, or detach and attach the table with another \
-            --visible
+            the condition of visibility fails: \(fault). Restore what it names, or repeat brocot attach with another --visible and with \
+            --change-options
             """)
     }
 
@@ -239,10 +243,13 @@ struct AttachRules {
 
     private func checkRegistration() throws(AttachError) {
         guard let registered = table.registered?.definition, registered != definition else { return }
+        let isSameOrder = definition.ordersSameRows(as: registered)
+        if mayChangeOptions, isSameOrder { return }
         throw refuse(
             """
             it is already attached, with other options: \(definition.differences(from: registered).joined(separator: "; ")). To change \
-            them, detach it first: \(names.detachCommand). Without --drop-columns, the rows keep their order
+            them, \(isSameOrder ? "add --change-options. The" : "detach it first: \(names.detachCommand). Without --drop-columns, the") rows \
+            keep their order
             """)
     }
 }

@@ -27,7 +27,7 @@ extension Attacher {
                     }
                 }
                 // Another session may have created a partition before the parent had its index.
-                let rest = try await self.plan(plan.definition)
+                let rest = try await self.plan(plan.definition, mayChangeOptions: plan.mayChangeOptions)
                 guard !rest.steps.isEmpty, number < Self.mostPlans else { return unplaced }
                 (plan, number) = (rest, number + 1)
                 continue
@@ -41,7 +41,7 @@ extension Attacher {
                 }
             }
             number += 1
-            plan = try await self.plan(plan.definition)
+            plan = try await self.plan(plan.definition, mayChangeOptions: plan.mayChangeOptions)
         }
     }
 

@@ -38,8 +38,11 @@ package struct Attacher: Sendable {
     package func run(_ step: AttachStep) async throws(AttachError) { try await runner.run(step) }
 
     /// The plan to attach a table, with the condition of visibility as the registry has it.
-    package func plan(_ definition: OrderDefinition) async throws(AttachError) -> AttachPlan {
-        try AttachPlan(definition, on: try await describe(definition.names, listColumns: definition.listColumns))
+    package func plan(
+        _ definition: OrderDefinition, mayChangeOptions: Bool = false
+    ) async throws(AttachError) -> AttachPlan {
+        let table = try await describe(definition.names, listColumns: definition.listColumns)
+        return try AttachPlan(definition, on: table, mayChangeOptions: mayChangeOptions)
     }
 
     /// The plan to detach a table; nil if it is not registered. A table that was renamed is known by its triggers.

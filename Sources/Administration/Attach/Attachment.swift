@@ -7,6 +7,7 @@ package struct Attachment: Sendable {
     private let definition: OrderDefinition
     private let order: String?
     private let placesAllRows: Bool
+    private let mayChangeOptions: Bool
     private let connection: Connection
     private let logger: Logger
     private let attacher: Attacher
@@ -15,13 +16,15 @@ package struct Attachment: Sendable {
     ///   - definition: The order, with the condition of visibility as the registry has it.
     ///   - order: The text after ORDER BY in which existing rows are placed; nil means by the item column.
     ///   - placesAllRows: Whether rows without a place are placed even if the table has an order already.
+    ///   - mayChangeOptions: Whether an order that is attached with other options gets those of `definition`.
     ///   - connection: A connection without an open transaction.
     ///   - logger: Gets notices, and warnings about the table.
     package init(
         _ definition: OrderDefinition, orderedBy order: String? = nil, placingAllRows placesAllRows: Bool = false,
-        connection: Connection, logger: Logger
+        mayChangeOptions: Bool = false, connection: Connection, logger: Logger
     ) {
         self.placesAllRows = placesAllRows
+        self.mayChangeOptions = mayChangeOptions
         self.definition = definition
         self.order = order
         self.connection = connection
@@ -37,7 +40,7 @@ package struct Attachment: Sendable {
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> AttachPlan {
         let names = definition.names
         let table = try await attacher.describe(names, listColumns: definition.listColumns)
-        var plan = try AttachPlan(definition, on: table)
+        var plan = try AttachPlan(definition, on: table, mayChangeOptions: mayChangeOptions)
         if !forOtherRoles {
             try attacher.requireOwners(
                 of: table, names, for: plan.steps, printedBy: "brocot attach --sql", fills: plan.fills)

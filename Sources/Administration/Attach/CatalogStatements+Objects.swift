@@ -11,11 +11,11 @@ extension CatalogStatements {
     }
 
     /// The columns of ``triggers(of:in:)``.
-    enum TriggerColumn: Int { case name, isCurrent }
+    enum TriggerColumn: Int { case name, isCurrent, isBefore }
 
     /// The triggers that call the functions of an order, or have the names of its triggers: after a rename of the table they call the
     /// functions of its former name. A trigger is current if it is enabled, also in each partition, calls one of the functions, and is not
-    /// of an earlier version: then the trigger that keeps ranks had no columns, and the conditions of the others read settings.
+    /// of an earlier version: then the trigger that keeps ranks had no columns, and the conditions of the others read settings. In `tgtype`, 2 means BEFORE.
     static func triggers(of relation: Int64, in order: OrderNames) -> SQL {
         """
         SELECT trigger.tgname::text,
@@ -29,7 +29,7 @@ extension CatalogStatements {
             ) AND function.proname = ANY (\(order.functions)::text[]::name[]) AND CASE
                 WHEN trigger.tgname = \(order.keepTrigger)::text::name THEN trigger.tgattr::text <> ''
                 ELSE strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing') = 0
-            END
+            END, trigger.tgtype & 2 <> 0
         FROM pg_trigger AS trigger
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal

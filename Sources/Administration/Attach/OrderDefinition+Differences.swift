@@ -1,4 +1,9 @@
 extension OrderDefinition {
+    /// Whether both order the same rows in the same lists, so that the rows can keep their order when the other options change.
+    func ordersSameRows(as former: OrderDefinition) -> Bool {
+        names == former.names && listColumns == former.listColumns && itemColumn == former.itemColumn
+    }
+
     /// The options of `brocot attach` that differ, each with its former and its present value, for messages.
     func differences(from former: OrderDefinition) -> [String] {
         zip(former.options, options).compactMap { old, new in

@@ -33,11 +33,21 @@ extension OrderObjects {
         }
     }
 
+    /// Whether a trigger fires before a row is written, and not afterwards.
+    func firesBefore(trigger name: String) -> Bool {
+        switch name {
+        case names.keepTrigger, names.leaveTrigger: true
+        case names.requestTrigger: !changedRowsArePlacedNow
+        default: false
+        }
+    }
+
+    /// Whether a row whose list was changed is placed at once. No AFTER UPDATE trigger fires for a row that changes partitions.
+    private var changedRowsArePlacedNow: Bool { definition.arriveNow && !isPartitioned }
+
     /// The triggers that request places, or place rows at once.
     private var placingTriggers: [String: String] {
         guard definition.arrive != .none else { return [:] }
-        // No AFTER UPDATE trigger fires for a row that changes partitions.
-        let isPlacedNow = definition.arriveNow && !isPartitioned
         func afterInsert(_ function: String) -> String {
             """
             AFTER INSERT ON \(table) REFERENCING NEW TABLE AS arriving FOR EACH STATEMENT EXECUTE FUNCTION \(function)
@@ -46,13 +56,13 @@ extension OrderObjects {
         // The triggers before this one have taken the row's rank.
         func afterChange(_ function: String) -> String {
             """
-            \(isPlacedNow ? "AFTER" : "BEFORE") UPDATE ON \(table) FOR EACH ROW
+            \(firesBefore(trigger: names.requestTrigger) ? "BEFORE" : "AFTER") UPDATE ON \(table) FOR EACH ROW
             WHEN ((\(changesList("OLD", "NEW"))) AND NEW.\(rankColumns[0]) IS NULL) EXECUTE FUNCTION \(function)
             """
         }
         var triggers = [names.insertTrigger: afterInsert(arriveFunction)]
         if !lists.isEmpty { triggers[names.requestTrigger] = afterChange(arriveFunction) }
-        if !lists.isEmpty && isPlacedNow { triggers[names.changeNowTrigger] = afterChange(placeFunction) }
+        if !lists.isEmpty && changedRowsArePlacedNow { triggers[names.changeNowTrigger] = afterChange(placeFunction) }
         if definition.arriveNow { triggers[names.insertNowTrigger] = afterInsert(placeFunction) }
         return triggers
     }

@@ -18,6 +18,15 @@ enum RegistryStatements {
             """
     }
 
+    /// Changes the options that leave the rows in their lists.
+    static func changeOptions(_ definition: OrderDefinition) -> String {
+        """
+        UPDATE brocot.ordered_tables SET owns_rows = \(definition.ownsRows), \
+        visible = \(definition.visible.map(quoteLiteral) ?? "NULL"), arrive = \(quoteLiteral(definition.arrive.rawValue)), \
+        arrive_now = \(definition.arriveNow) WHERE name = \(quoteLiteral(definition.names.orderedTable))
+        """
+    }
+
     /// Ends the filling, and creates the functions for moves at once. The schema's owner must run these statements.
     static func filled(_ name: String) -> [String] {
         [

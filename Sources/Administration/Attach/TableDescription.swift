@@ -63,6 +63,13 @@ package struct TableDescription: Hashable, Sendable {
         var isOther: Bool { if case .other = self { true } else { false } }
     }
 
+    package enum TriggerState: Hashable, Sendable {
+        /// Disabled, or of an earlier version.
+        case outdated
+        /// Whether it fires before the row is written, and not afterwards.
+        case current(before: Bool)
+    }
+
     package enum ConstraintState: Hashable, Sendable { case missing, notValid, valid }
 
     package let owner: String
@@ -77,9 +84,8 @@ package struct TableDescription: Hashable, Sendable {
     /// The table first, then its partitions, from the top down.
     package let relations: [Relation]
     package let constraint: ConstraintState
-    /// The triggers that call the order's functions or have the names of its triggers, by name, and whether each is enabled and of the
-    /// present version.
-    package let triggers: [String: Bool]
+    /// The triggers that call the order's functions or have the names of its triggers, by name.
+    package let triggers: [String: TriggerState]
     /// The names of other tables that have triggers of this order too.
     package let othersWithTriggers: [OrderNames]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.

@@ -105,11 +105,12 @@ package enum TableReader {
 
     private static func triggers(
         _ names: OrderNames, of relation: Int64, on connection: isolated Connection
-    ) throws(PostgresError) -> [String: Bool] {
+    ) throws(PostgresError) -> [String: TableDescription.TriggerState] {
         typealias Column = CatalogStatements.TriggerColumn
-        var triggers: [String: Bool] = [:]
+        var triggers: [String: TableDescription.TriggerState] = [:]
         for row in try connection.query(CatalogStatements.triggers(of: relation, in: names)) {
-            triggers[try row.decode(Column.name)] = try row.decode(Column.isCurrent)
+            triggers[try row.decode(Column.name)] =
+                try row.decode(Column.isCurrent) ? .current(before: try row.decode(Column.isBefore)) : .outdated
         }
         return triggers
     }

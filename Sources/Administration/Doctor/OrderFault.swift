@@ -14,7 +14,9 @@ struct OrderFault {
             faults.append(
                 OrderFault(
                     message: "\(names.orderedTable): the condition of visibility fails: \(fault)",
-                    advice: "Restore what it names, or detach and attach the table with another --visible."))
+                    advice:
+                        "Restore what it names, or repeat brocot attach with another --visible and with --change-options."
+                ))
         }
         faults += table.othersWithTriggers.map { other in
             OrderFault(

@@ -37,10 +37,12 @@ struct AttachFixture {
     /// Attaches the table, and returns how many steps there were.
     @discardableResult
     func attach(
-        _ definition: OrderDefinition = definition(), orderBy: String? = nil, placingAllRows: Bool = false
+        _ definition: OrderDefinition = definition(), orderBy: String? = nil, placingAllRows: Bool = false,
+        mayChangeOptions: Bool = false
     ) async throws -> Int {
         try await Attachment(
-            definition, orderedBy: orderBy, placingAllRows: placingAllRows, connection: connection, logger: Self.logger
+            definition, orderedBy: orderBy, placingAllRows: placingAllRows, mayChangeOptions: mayChangeOptions,
+            connection: connection, logger: Self.logger
         ).run().steps.count
     }
 

@@ -106,10 +106,15 @@ struct AttachRefusalTests {
     @Test(
         "brocot attach of an attached table with other options says which options differ",
         arguments: [
-            (AttachFixture.definition(lists: []), "--list was project_id and is now not given"),
+            (
+                AttachFixture.definition(lists: []),
+                "--list was project_id and is now not given. To change them, detach it first: brocot detach public.tasks. Without "
+                    + "--drop-columns, the"
+            ),
             (
                 AttachFixture.definition(visible: "(title IS NULL)", arriveNow: true),
-                "--visible was not given and is now (title IS NULL); --arrive-now was not given and is now given"
+                "--visible was not given and is now (title IS NULL); --arrive-now was not given and is now given. To change them, add "
+                    + "--change-options. The"
             ),
         ])
     func otherOptions(definition: OrderDefinition, differences: String) async throws {
@@ -118,9 +123,18 @@ struct AttachRefusalTests {
         let refusal = await refusal { () async throws(AttachError) in _ = try await fixture.attacher.plan(definition) }
         #expect(
             refusal == """
-                public.tasks: it is already attached, with other options: \(differences). To change them, detach it first: \
-                brocot detach public.tasks. Without --drop-columns, the rows keep their order
+                public.tasks: it is already attached, with other options: \(differences) rows keep their order
                 """)
+    }
+
+    @Test("brocot attach --change-options does not change the columns of an order") func changedColumns() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []), mayChangeOptions: true)
+        }
+        #expect(
+            refusal?.contains("--list was project_id and is now not given. To change them, detach it first") == true)
     }
 
     @Test("If --list contains the names of several columns, brocot attach says to repeat the option")

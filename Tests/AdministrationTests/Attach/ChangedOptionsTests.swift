@@ -1,0 +1,95 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("Options that change while a table stays attached", .database, .timeLimit(.minutes(30)))
+struct ChangedOptionsTests {
+    private static let everyOption = [
+        AttachFixture.definition(),
+        AttachFixture.definition(arrive: .first),
+        AttachFixture.definition(arrive: .none),
+        AttachFixture.definition(arriveNow: true),
+        AttachFixture.definition(visible: "(title IS NOT NULL)"),
+        AttachFixture.definition(ownsRows: true),
+    ]
+
+    private let order = "SELECT string_agg(title, '' ORDER BY rank) FROM tasks WHERE project_id = 1"
+
+    private func registryAndCatalog(_ fixture: AttachFixture) async throws -> [String] {
+        try await fixture.catalog()
+            + fixture.texts("SELECT to_jsonb(known) FROM brocot.ordered_tables AS known ORDER BY name")
+    }
+
+    @Test("A table whose options were changed is as if it had been attached with them", arguments: everyOption)
+    func sameAsAttached(definition: OrderDefinition) async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(definition, orderBy: "title")
+        let attached = try await registryAndCatalog(fixture)
+        for former in Self.everyOption {
+            try await fixture.detach(droppingColumns: false)
+            try await fixture.attach(former)
+            try await fixture.attach(definition, mayChangeOptions: true)
+            #expect(try await registryAndCatalog(fixture) == attached, "from \(former)")
+            #expect(try await fixture.attacher.plan(definition).steps.isEmpty, "from \(former)")
+        }
+        #expect(try await fixture.texts(order) == ["abc"])
+    }
+
+    @Test("New rows are placed as the changed options say") func arrival() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(orderBy: "title")
+        try await fixture.attach(AttachFixture.definition(arrive: .first, arriveNow: true), mayChangeOptions: true)
+        try await fixture.connection.execute(script: "INSERT INTO tasks (project_id, title) VALUES (1, 'd')")
+        #expect(try await fixture.texts(order) == ["dabc"])
+        try await fixture.attach(mayChangeOptions: true)
+        try await fixture.connection.execute(script: "INSERT INTO tasks (project_id, title) VALUES (1, 'e')")
+        #expect(try await fixture.requests() == ["public.tasks 1 {7} arrive"])
+    }
+
+    @Test("Pending requests are decided after the options have changed") func pendingRequests() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(orderBy: "title")
+        try await fixture.connection.execute(
+            script: "SELECT brocot.move('1', '1', first => true, ordered_table => 'public.tasks')")
+        try await fixture.attach(AttachFixture.definition(visible: "(title <> 'a')"), mayChangeOptions: true)
+        try await fixture.connection.execute(script: "SELECT brocot.apply_pending()")
+        #expect(try await fixture.texts(order) == ["cab"])
+    }
+
+    @Test("A condition of visibility that fails can be replaced") func brokenCondition() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(AttachFixture.definition(visible: "(title IS NOT NULL)"))
+        try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME title TO name")
+        await #expect(throws: AttachError.self) {
+            try await fixture.attach(AttachFixture.definition(visible: "(title IS NOT NULL)"), mayChangeOptions: true)
+        }
+        let definition = AttachFixture.definition(visible: "(name IS NOT NULL)")
+        try await fixture.attach(definition, mayChangeOptions: true)
+        #expect(try await fixture.attacher.plan(definition).steps.isEmpty)
+    }
+
+    @Test("A change of options that was interrupted after any step is continued by brocot attach")
+    func interrupted() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(orderBy: "title")
+        let changed = AttachFixture.definition(arrive: .first, arriveNow: true)
+        try await fixture.attach(changed, mayChangeOptions: true)
+        let finished = try await registryAndCatalog(fixture)
+        for (former, wanted) in [
+            (AttachFixture.definition(), changed), (AttachFixture.definition(arrive: .none), changed),
+        ] {
+            try await fixture.attach(former, mayChangeOptions: true)
+            let steps = try await fixture.attacher.plan(wanted, mayChangeOptions: true).steps
+            #expect(steps.count > 1)
+            for count in 1...steps.count {
+                try await fixture.attach(former, mayChangeOptions: true)
+                for step in steps.prefix(count) { try await fixture.attacher.run(step) }
+                try await fixture.attach(wanted)
+                #expect(try await registryAndCatalog(fixture) == finished, "after \(count) steps")
+            }
+        }
+    }
+}
