@@ -39,12 +39,13 @@ extension OrderObjects {
 
     // MARK: When no places are requested
 
-    /// Without a transition table, a trigger that the table's owner makes would read a view of the session's role as `arriving`.
+    /// Without a transition table, a trigger that the table's owner makes would read a view of the session's role as `arriving`. The owner
+    /// chooses the names of transition tables, which hide all relations that are named without a schema.
     private var returnIfTriggerIsForeign: String {
         """
             IF to_regclass('pg_temp.arriving') IS NOT NULL\(lists.isEmpty ? "" : " AND TG_OP <> 'UPDATE'") THEN
                 IF NOT EXISTS (
-                    SELECT FROM pg_trigger WHERE tgrelid = TG_RELID AND tgname = TG_NAME AND tgnewtable = 'arriving')
+                    SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = TG_RELID AND tgname = TG_NAME AND tgnewtable = 'arriving')
                 THEN
                     RETURN NEW;
                 END IF;

@@ -56,6 +56,39 @@ struct ArrivalRightsTests {
         try await drop(role, fixture)
     }
 
+    /// The owner answers with the new rows that the trigger has a transition table called `arriving`.
+    private static func triggerThatHidesTheCatalog(of role: String) -> String {
+        """
+        ALTER TABLE tasks ADD tgrelid oid, ADD tgname name, ADD tgnewtable name;
+        CREATE TRIGGER mine AFTER INSERT ON tasks REFERENCING NEW TABLE AS pg_trigger
+            FOR EACH STATEMENT EXECUTE FUNCTION brocot."arrive_public.tasks"();
+        \(view(of: role))
+        INSERT INTO tasks (project_id, tgrelid, tgname, tgnewtable) VALUES (1, 'tasks'::regclass, 'mine', 'arriving');
+        """
+    }
+
+    @Test("A transition table that the table's owner names pg_trigger does not hide the catalog", arguments: [["project_id"], []])
+    func hiddenCatalog(lists: [String]) async throws {
+        let role = "owner_of_\(TestDatabase.current.name)"
+        let fixture = try await attached(lists, owner: role)
+        try await fixture.connection.execute(script: Self.triggerThatHidesTheCatalog(of: role))
+        try await drop(role, fixture)
+    }
+
+    @Test("The functions that run with their owner's rights name each relation but the new rows with its schema")
+    func qualifiedNames() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(AttachFixture.definition(arriveNow: true))
+        try await fixture.attach(AttachFixture.definition(rank: "place", lists: [], arrive: .first))
+        let unqualified = try await fixture.texts(
+            #"""
+            SELECT DISTINCT name[1] FROM pg_proc
+            CROSS JOIN regexp_matches(prosrc, '\m(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+("[^"]+"|\w+)\M(?!\.)', 'gi') AS name
+            WHERE pronamespace = 'brocot'::regnamespace AND prosecdef
+            """#)
+        #expect(unqualified == ["arriving"])
+    }
+
     @Test("New rows and rows that change lists get their requests also beside a temporary view called arriving")
     func ownTriggers() async throws {
         let role = "owner_of_\(TestDatabase.current.name)"
@@ -98,6 +131,27 @@ struct ArrivalRightsTests {
                 CREATE TRIGGER mine BEFORE INSERT ON tasks FOR EACH STATEMENT EXECUTE FUNCTION brocot."arrive_public.tasks"();
                 INSERT INTO tasks (project_id) VALUES (1);
                 """)
+        try await drop(role, fixture)
+    }
+
+    @Test("The migration names the catalog in the functions of tables that are already attached")
+    func existingFunctionsWithHiddenCatalog() async throws {
+        let role = "owner_of_\(TestDatabase.current.name)"
+        let fixture = try await attached(["project_id"], owner: role)
+        try await fixture.connection.execute(
+            script: """
+                DO $$ BEGIN
+                    EXECUTE (SELECT replace(pg_get_functiondef(oid), 'pg_catalog.pg_trigger', 'pg_trigger')
+                        FROM pg_proc WHERE proname = 'arrive_public.tasks');
+                END $$
+                """)
+        let changed = try await fixture.attacher.plan(AttachFixture.definition()).steps
+        #expect(changed.map(\.purpose) == ["register the order"])
+        let migration = try #require(
+            EmbeddedMigrations.files.first { $0.name.hasSuffix("catalog_of_the_server_in_triggers.sql") })
+        try await fixture.connection.execute(script: migration.text)
+        #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
+        try await fixture.connection.execute(script: Self.triggerThatHidesTheCatalog(of: role))
         try await drop(role, fixture)
     }
 }
